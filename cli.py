@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Command line: `./cli.py "Create a health check"`, `./cli.py help`. The implementation is `nightshift/client/`."""
+"""The command line, such as `./cli.py "Create a health check"`. Implemented in `nightshift/client/`."""
 
 import sys
 
@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run one command and return an exit code of `nightshift.client.errors.Exit`."""
+    """Run one command and return its exit code, one of `nightshift.client.errors.Exit`."""
     return launch.run("nightshift.__main__", __file__)
 
 

@@ -16,7 +16,7 @@ from tests.support import tiers
 from tests.support.sandboxes import Judge, nest, open_folder
 
 SHARED = {"fork_servers", "warm_sandbox"}
-"""Module-scoped fixtures that live on the module's event loop. A test that uses one runs on that loop as well."""
+"""Module-scoped fixtures that use the module's event loop. A test with one of these fixtures runs on the same loop."""
 
 hypothesis.settings.register_profile(
     "quick", max_examples=tiers.MOST_EXAMPLES, stateful_step_count=tiers.MOST_STEPS, deadline=None
@@ -29,7 +29,7 @@ hypothesis.settings.load_profile("all" if tiers.ALL else "quick")
 def pytest_collection() -> Generator[None, object, object]:
     """Disable garbage collection while tests are collected.
 
-    The collected objects stay to the end, and scanning them takes a third of the time.
+    The collected objects stay until the end, and scanning them would take a third of the time.
     """
     gc.disable()
     try:
@@ -40,13 +40,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip files without a test to run, before they are imported."""
+    """Skip files that contain no test to run, before they are imported."""
     return True if not _asks_for_more(config) and collection_path in tiers.full_files() else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of the full tier, deselect them unless they were asked for, and put long files first."""
+    """Mark the tests of the full tier, deselect them unless they were requested, and put long files first."""
     full = tiers.full_tier(item.nodeid for item in items)
     for item in items:
         if item.nodeid in full:

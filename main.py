@@ -1,4 +1,4 @@
-"""Runs the daemon (`nightshift/app/main.py`) until it is told to stop. It accepts the commands of cli.py, too."""
+"""Runs the daemon (`nightshift/app/main.py`) until it is stopped. The commands of cli.py are accepted too."""
 
 import sys
 
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run the daemon or a command. The exit code is one of `nightshift.app.main.Exit` or `client.errors.Exit`."""
+    """Run the daemon or a command; return an exit code of `nightshift.app.main.Exit` or `client.errors.Exit`."""
     return launch.run("nightshift.__main__", __file__, "serve")
 
 

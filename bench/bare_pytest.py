@@ -1,4 +1,4 @@
-"""Runs plain pytest on the commits of a repository: the result of each test, and the cost of the run."""
+"""Runs plain pytest on the commits of a repository, for the result of each test and the cost of the run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ def pytest_sessionfinish():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A run: `passed`, `failed` or `skipped` by test id, and its seconds; no results if it was cut off."""
+    """The results and the cost of one run of pytest.
+
+    `ended` maps the id of each test to `passed`, `failed` or `skipped`; it is empty if the run was cut off. `cpu_s` and
+    `wall_s` are seconds of processor time and of wall time.
+    """
 
     ended: Mapping[str, str] = field(default_factory=dict)
     cpu_s: float = 0.0
@@ -48,12 +52,12 @@ class Ran:
 
     @property
     def passing(self) -> frozenset[str]:
-        """The tests that passed."""
+        """Ids of the tests that passed."""
         return frozenset(name for name, how in self.ended.items() if how == "passed")
 
     @property
     def failing(self) -> frozenset[str]:
-        """The tests that failed, and files that could not be collected."""
+        """Ids of the tests that failed, and of the files that could not be collected."""
         return frozenset(name for name, how in self.ended.items() if how == "failed")
 
 
@@ -73,7 +77,7 @@ class Checkout:
 
     Args:
         repo: the repository.
-        folder: where the tree is made.
+        folder: the folder of the working tree, which is created.
         python: an interpreter with pytest and all packages that the tests import.
     """
 
@@ -85,12 +89,12 @@ class Checkout:
         (self._plugin / "bare_results.py").write_text(_PLUGIN)
 
     def at(self, commit: str) -> None:
-        """Check out exactly the files of a commit."""
+        """Check out a commit, and delete all files that are not part of the commit."""
         git(self.folder, "checkout", "-q", "--force", "--detach", commit)
         git(self.folder, "clean", "-fdxq")
 
     def put(self, files: Mapping[str, str | None]) -> None:
-        """Write files; None removes one."""
+        """Write these files; a text of None deletes the file."""
         for path, text in files.items():
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +110,7 @@ class Checkout:
             return None
 
     def run(self, paths: Collection[str], longest_cpu_s: float = LONGEST_CPU_S) -> Ran:
-        """Run these test files in one process, with a limit of processor seconds."""
+        """Run these test files in one pytest process, with a limit of `longest_cpu_s` seconds of processor time."""
         there = sorted(path for path in paths if (self.folder / path).is_file())
         if not there:
             return Ran()
@@ -137,7 +141,7 @@ def _environment(results: Path, roots: Iterable[Path]) -> dict[str, str]:
 
 
 def install(python: Path, packages: Collection[str]) -> None:
-    """Install missing packages into an environment, with this environment's pip.
+    """Install the missing packages into the environment of `python`, with the `pip` on the PATH.
 
     Raises:
         subprocess.CalledProcessError: pip failed.

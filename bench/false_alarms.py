@@ -1,16 +1,17 @@
-"""How often the judge is wrong: right answers that it refuses, wrong ones that it accepts, and the time of a verdict.
+"""Measures how often the judge refuses right answers or accepts wrong ones, and how long a verdict takes.
 
     .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--repeat 1] [--parallel 2] [--only WORD]
 
-Every answer is judged like a task's change: the static checker, given tests, must-fail copies, held-out cases and the
-task's description, in the sandbox that is chosen here and kept warm as the daemon keeps it. The goal for both errors is
-zero; the exit status is 1 if a goal is missed. A part of the judge is random, so `--repeat` judges each answer several
-times.
+Every answer is judged like a task's change: by the static checker, the tests that come with the task, must-fail copies,
+held-out cases and the task's description. The sandboxes are started in advance, as in the daemon. The goal for both
+kinds of errors is zero; the exit status is 1 if a goal is missed. A part of the judge is random, so `--repeat` judges
+each answer several times.
 
-The answers are a dozen tasks of our own and the ordinary code of `bench/ordinary/`. `--data` adds those of HumanEval
-(Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), from
-`data/HumanEval.jsonl.gz` of https://github.com/openai/human-eval. HumanEval has no wrong answers, so they are made: a
-function that returns nothing, and the first of some mutants of the right answer that plainly fails the tests.
+The answers are a dozen tasks of our own and the ordinary code of `bench/ordinary/`. `--data` adds the tasks of
+HumanEval (Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), from
+`data/HumanEval.jsonl.gz` of https://github.com/openai/human-eval. HumanEval has no wrong answers, so the benchmark
+makes up to two for each task: a function that returns nothing, and the first mutant of the right answer that plainly
+fails the tests.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -70,7 +71,7 @@ GATE = StaticChecker(Policy(), CommandHooks(()), BanditReader())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One answer with its verdict."""
+    """One answer to a task, with the judge's verdict on the answer."""
 
     pair: Pair
     right: bool
@@ -80,7 +81,7 @@ class Judged:
 
     @property
     def missed(self) -> bool:
-        """True if the judge was wrong."""
+        """True if the judge refused a right answer or accepted a wrong one."""
         return self.right is not (self.verdict.passed and not (self.right and (self.findings or self.verdict.unmet)))
 
     @property
@@ -90,13 +91,16 @@ class Judged:
 
     @property
     def why(self) -> str:
-        """Reasons for the judge's verdict."""
+        """Reasons for the judge's verdict, joined by semicolons."""
         findings = (f"{finding.rule}: {finding.message}" for finding in self.findings)
         return "; ".join([*findings, *self.verdict.unmet, self.verdict.reason])
 
 
 def read(path: Path) -> list[Pair]:
-    """Read HumanEval's tasks; their tests use a star import, because some need helpers of the answer's module."""
+    """Read HumanEval's tasks from a file.
+
+    The tests import everything from the answer's module, because some tests need the module's helpers.
+    """
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return [_pair(json.loads(line)) for line in raw.splitlines() if line.strip()]
 
@@ -112,7 +116,7 @@ def _pair(row: dict[str, str]) -> Pair:
 
 
 async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
-    """Return the task with wrong answers that were seen to fail the tests in a plain run."""
+    """Return the task with up to two wrong answers that fail the tests in a plain run."""
     mutants = mutation.mutants({pair.path: pair.right}, lambda _path: None, MUTANTS)
     wrong = list[str]()
     for text in (_nothing(pair), *(mutant.text for mutant in mutants)):
@@ -122,7 +126,7 @@ async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
 
 
 def _nothing(pair: Pair) -> str:
-    """Return the right answer with the requested function replaced by one that returns nothing."""
+    """Return the right answer with the requested function changed so that it returns nothing."""
     tree = ast.parse(pair.right)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == pair.module:
@@ -186,7 +190,7 @@ class Judge:
 async def open_it(
     name: str, size: int, programs: Sequence[Program] = ()
 ) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
-    """Give the chosen sandbox, kept warm, the runtime inside it, and a temporary folder."""
+    """Yield a pool of sandboxes that are started in advance, the runtime inside them, and a temporary folder."""
     runtime = open_runtime(ROOT / ".runner", programs=programs)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         choice = await choose(name, runtime=runtime, scratch=Path(folder))
@@ -200,13 +204,13 @@ async def open_it(
 
 
 async def run_in_turn(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
-    """Return the result of work that waits for its turn."""
+    """Wait for a free place in the semaphore `room`, do the work, and return its result."""
     async with room:
         return await work
 
 
 async def run(groups: Mapping[str, Sequence[Pair]], a: argparse.Namespace) -> dict[str, list[Judged]]:
-    """Judge every answer, some in parallel."""
+    """Judge all answers, up to `--parallel` of them at the same time; return the verdicts by group."""
     room = asyncio.Semaphore(a.parallel)
     async with open_it(a.sandbox, a.parallel) as (pool, runtime, folder):
         print(f"in {pool.sandbox.name} ({pool.remark or 'started for each job'})", flush=True)
@@ -222,7 +226,7 @@ async def run(groups: Mapping[str, Sequence[Pair]], a: argparse.Namespace) -> di
 
 
 def report(answers: Sequence[Judged]) -> bool:
-    """Print the figures of a group; return True if both goals are met."""
+    """Print the figures of a group of answers; return True if the goals for both kinds of errors are met."""
     exempt, goals = [answer for answer in answers if answer.is_known], list[bool]()
     for right, word in ((True, "right answers refused"), (False, "wrong answers accepted")):
         some = [answer for answer in answers if answer.right is right and not answer.is_known]
@@ -247,7 +251,7 @@ def report(answers: Sequence[Judged]) -> bool:
 
 
 def report_known(answers: Sequence[Judged]) -> None:
-    """Print the results of the right answers that are known to be refused; they miss no goal."""
+    """Print the results of right answers that are known to be refused; they do not count against the goals."""
     print(f"  known to be refused, and not counted above: {sum(answer.missed for answer in answers)} of {len(answers)}")
     for name in dict.fromkeys(answer.pair.name for answer in answers):
         accepted = sum(not answer.missed for answer in answers if answer.pair.name == name)
@@ -257,7 +261,7 @@ def report_known(answers: Sequence[Judged]) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Parse the command line, judge all answers, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="HumanEval.jsonl or HumanEval.jsonl.gz")
     parser.add_argument("--repeat", type=int, default=1, help="how often each answer is judged")

@@ -1,4 +1,4 @@
-"""The scripted model of the fault campaign: it answers right in the end, and its connection fails randomly."""
+"""Scripted model server of the fault campaign: its last answers are right, and its connections fail at random."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.fault_tasks import Fate, Job
 from tests.support.wire_dialects import Dialect
 from tests.support.wire_server import Fault, Recorded, WireServer
 
-# kind, options, weight
+# Faults of a request: (kind, options, weight in the random choice).
 MIX: tuple[tuple[str, Mapping[str, Any], int], ...] = (
     ("500", {}, 3), ("503", {}, 2), ("429", {}, 3), ("429", {"retry_after": 1}, 2), ("429", {"retry_after": 3}, 1),
     ("hang", {}, 1), ("stall", {}, 1), ("slow", {"seconds": 1.0}, 3), ("drop", {}, 3),
@@ -26,14 +26,14 @@ MIX: tuple[tuple[str, Mapping[str, Any], int], ...] = (
 PLAN = "1. Read the tests.\n2. Write the function.\n3. Compare the boundary."
 
 
-# A client that disconnects in the middle of an answer is what this benchmark tests.
+# Silence this log, because the benchmark disconnects clients in the middle of an answer on purpose.
 logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
 class FaultyServer(WireServer):
-    """Each request fails with the probability `rate`, from a random generator of its own.
+    """A model server that lets requests fail with the probability `rate`.
 
-    `injected` counts the faults.
+    The server has a random generator of its own. `injected` counts the faults by kind.
     """
 
     def __init__(self, jobs: Sequence[Job], *, seed: int, rate: float) -> None:

@@ -1,11 +1,12 @@
-"""Small tasks for the fault campaign, made from a table: what to write, and its tests."""
+"""Makes small tasks for the fault campaign from a table: a function to write, and its tests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-# name, description, right and wrong expression over x (list of numbers); n is the task's number
+# Rows: name, description, and the right and the wrong expression over `x`, a list of numbers. `{n}` is replaced by the
+# task's number.
 TABLE = (
     ("above", "sums what is greater than {n}", "sum(v for v in x if v > {n})", "sum(v for v in x if v >= {n})"),
     ("below", "counts what is less than {n}", "sum(1 for v in x if v < {n})", "sum(1 for v in x if v <= {n})"),
@@ -24,7 +25,7 @@ TABLE = (
 
 
 class Fate(StrEnum):
-    """The required endings of tasks."""
+    """The ending that a task of the campaign must reach."""
 
     COMMITTED = "committed"
     GAVE_UP = "gave_up"
@@ -34,7 +35,11 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One task: `fate` is its only right ending, `needs` the number of the job that it depends on."""
+    """One task of the campaign.
+
+    `n` is its number. `fate` is the only ending that is right. `needs` is the number of the job that it depends on, or
+    None.
+    """
 
     n: int
     fate: Fate
@@ -42,7 +47,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Name of the function."""
+        """Name of the function that the task asks for."""
         return TABLE[self.n % len(TABLE)][0]
 
     @property
@@ -77,7 +82,7 @@ class Job:
 
 
 def jobs(count: int) -> list[Job]:
-    """Make a number of jobs: of twenty, one never passes, two depend on others, and one is cancelled."""
+    """Make `count` jobs: of every twenty, one never passes, two depend on other jobs, and one is cancelled."""
     batch = []
     for n in range(1, count + 1):
         position = n % 20

@@ -1,11 +1,11 @@
-"""The fault campaign: tasks against a model with failing connections, under a daemon that is killed at random.
+"""Fault campaign: runs tasks against a model whose connections fail, under a daemon that is killed at random.
 
     .venv/bin/python bench/faults.py [--tasks N] [--workers N] [--seed N] [--rate P] [--kill-every S]
 
-Each task has one right ending (bench/fault_tasks.py), and has to reach it exactly once: requests fail with the
-probability `--rate`, and about every `--kill-every` seconds the daemon gets SIGKILL and is started again. At the end
-the daemon is stopped, and the database, the repository and the machine are checked. Prints a table, and exits with 1 if
-any check failed.
+Each task has one right ending (see bench/fault_tasks.py) and must reach it exactly once. Requests fail with the
+probability `--rate`. About every `--kill-every` seconds the daemon gets SIGKILL and is started again. At the end the
+daemon is stopped, and the database, the repository and the machine are checked. The script prints a table, and exits
+with 1 if any check failed.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -37,7 +37,7 @@ from tests.support.fork_server import ForkServer
 from tests.support.supervised import SupervisedDaemon
 
 RIGHT = {Fate.GAVE_UP: {"gave_up", "stuck"}}
-"""Endings that are also right for a fate, apart from the ending of its own name."""
+"""Further endings that count as right, by the ending that a task must reach."""
 SETTINGS = {"MODEL_TIMEOUT_S": "3", "MODEL_MAX_WAIT_S": "2", "MODEL_PROBE_S": "1", "RETRY_BASE_S": "0.5"}
 
 
@@ -82,7 +82,7 @@ class Campaign:
         query = "SELECT COUNT(*) FROM tasks WHERE status NOT IN ('done', 'failed', 'cancelled')"
         return int(self.supervised.rows(query)[0][0])
 
-    # --- results
+    # The methods below list what went wrong in a finished campaign.
 
     def wrong_endings(self) -> list[str]:
         """List tasks with a wrong ending."""
@@ -94,7 +94,7 @@ class Campaign:
         return faults
 
     def wrong_commits(self) -> list[str]:
-        """List committed tasks without exactly one commit on main, and other tasks with a commit there."""
+        """List committed tasks that do not have exactly one commit, and other tasks that have a commit on main."""
         log = git(
             self.supervised.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly,separator=)", "main"
         )
@@ -115,7 +115,7 @@ class Campaign:
         return [f"task {id_} ended {count} times" for id_, count in self.supervised.rows(query)]
 
     def find_paid_twice(self) -> list[str]:
-        """List requests that came after the reply to the same prompt was stored."""
+        """List requests that were sent although a reply to the same prompt was already stored."""
         stored = dict(self._read_stored_prompts())
         late = []
         for request in self.server.requests:
@@ -133,13 +133,13 @@ class Campaign:
 
 
 def _read_words(turn: Mapping[str, Any]) -> str:
-    """Return the text of a turn as a stored prompt contains it."""
+    """Return the text of one chat message as it appears in a stored prompt, with its tool calls."""
     calls = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in turn.get("calls", ())]
     return with_calls(turn["content"], calls)
 
 
 def faults_of(run: Campaign) -> list[str]:
-    """List all faults of a run whose daemon was stopped."""
+    """List everything that went wrong in a campaign whose daemon was stopped."""
     supervised = run.supervised
     faults = [f"orphan: {line}" for line in supervised.orphans()] + supervised.faults()
     return faults + run.wrong_endings() + run.wrong_commits() + run.find_doubled_endings() + run.find_paid_twice()

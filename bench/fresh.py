@@ -2,10 +2,15 @@
 
     python3 bench/fresh.py [--against COMMIT] [--test]
 
-Prints for each commit: seconds to a healthy daemon and to the first commit, megabytes on disk (the checkout with its
-environment, and the files written to the home), the daemon's memory right after its first tasks and when it is idle,
-processor seconds of `--version`, `--help` and `--status` with the daemon up and down, and with `--test` the minutes of
-`make test`. It needs the package index, and only the standard library.
+The script prints these figures for each commit:
+
+- seconds to a healthy daemon, and seconds to the first commit
+- megabytes on disk: the checkout with its environment, and the files written to the home
+- the daemon's memory right after its first tasks, and when it is idle
+- processor seconds of `--version`, `--help` and `--status`, with the daemon up and down
+- with `--test`, the minutes of `make test`
+
+The script needs access to the package index. Its own imports are from the standard library only.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ IDLE_AFTER_S = 30.0
 
 
 class Trial:
-    """One commit in a folder of its own."""
+    """A clone of one commit, with a home of its own."""
 
     def __init__(self, folder: Path, commit: str) -> None:
         self.clone, self.home = folder / "clone", folder / "home"
@@ -40,14 +45,14 @@ class Trial:
         subprocess.run(["git", "checkout", "-q", commit], cwd=self.clone, check=True)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port = listener.getsockname()[1]
-        # An owner's Python writes bytecode files.
+        # PYTHONDONTWRITEBYTECODE is removed as well, because an owner's Python writes bytecode files.
         other = ("NIGHTSHIFT", "XDG_", "PYTHONDONTWRITEBYTECODE")
         environ = {name: value for name, value in os.environ.items() if not name.startswith(other)}
         self.environ = {**environ, "HOME": str(self.home), "FLASK_PORT": str(self.port)}
 
     @contextmanager
     def daemon(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run `make run`, and stop it at the end."""
+        """Run `make run` while the block runs."""
         with (self.home / "run.log").open("wb") as log:
             process = subprocess.Popen(
                 ["make", "run"], cwd=self.clone, env=self.environ, stdout=log, stderr=log, start_new_session=True
@@ -59,7 +64,7 @@ class Trial:
                 process.wait()
 
     def ask(self, path: str) -> object:
-        """Ask the API and return its answer; None while it does not answer."""
+        """Send a request to the API and return the answer; None if the API does not answer."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return json.load(answer)
@@ -72,7 +77,7 @@ class Trial:
         return isinstance(answer, dict) and bool(answer.get("commits"))
 
     def processor_s(self, *words: str) -> float:
-        """Return the processor time of a call of the command line, the minimum of ten, because the daemon works too."""
+        """Return the processor time of a command line call: the minimum of ten, because the daemon also computes."""
         return min(self._processor_s(words) for _ in range(10))
 
     def _processor_s(self, words: tuple[str, ...]) -> float:
@@ -108,7 +113,7 @@ def _private_kb(folder: Path) -> int:
 
 
 def megabytes(folder: Path) -> float:
-    """Return the size of a folder on the disk in MB; a file with two names counts once."""
+    """Return the size of a folder on disk in MB; a hard-linked file counts once."""
     done = subprocess.run(["du", "-sm", folder], capture_output=True, text=True, check=True)
     return float(done.stdout.split()[0])
 

@@ -1,4 +1,4 @@
-"""Test functions in a file of Python tests: lists them by name, and removes or replaces some of them."""
+"""Lists, removes and replaces test functions in the text of a Python test file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def names(text: str) -> frozenset[str]:
 
 
 def without(text: str, unwanted: Collection[str]) -> str:
-    """Return the file without these tests, and without classes that become empty unless they are base classes."""
+    """Return the file without the unwanted tests.
+
+    Classes that become empty are removed as well, unless they are base classes.
+    """
     tree, lines = ast.parse(text), text.splitlines(keepends=True)
     gone = {id(node) for name, node in _tests(tree, "") if name in unwanted}
     cut = set[int]()
@@ -34,7 +37,7 @@ def without(text: str, unwanted: Collection[str]) -> str:
 
 
 def only(text: str, wanted: Collection[str]) -> str:
-    """Return the file with only these tests and their helpers; helpers that nothing refers to any more are removed."""
+    """Return the file with only the wanted tests, and the helpers that these tests still refer to."""
     text = without(text, names(text) - set(wanted))
     while unused := [node for node in ast.parse(text).body if _is_unused(node, text)]:
         lines = text.splitlines(keepends=True)
@@ -46,7 +49,7 @@ def only(text: str, wanted: Collection[str]) -> str:
 
 
 def exchange(text: str, other: str, wanted: Collection[str]) -> str:
-    """Return the file with these tests replaced by those of another version, or removed if that version lacks them."""
+    """Return the file with the wanted tests in the version of another text; tests that this text lacks are removed."""
     lines, replacements = text.splitlines(keepends=True), dict(_tests(ast.parse(other), ""))
     for name, node in sorted(_tests(ast.parse(text), ""), key=lambda pair: -pair[1].lineno):
         if name in wanted:

@@ -1,19 +1,20 @@
-"""The cost of a task and the size of the daemon over many tasks: neither may grow with the number of tasks.
+"""Measures the cost of a task and the size of the daemon over many tasks; neither may grow with their number.
 
     .venv/bin/python bench/growth.py --home FOLDER [--tasks 1000] [--block 100] [--workers 2] [--fail-every 20]
                                      [--humaneval FILE] [--set NAME=VALUE …] [--out growth.jsonl]
 
 One daemon does small generated tasks (`bench/overhead.py`), each with new files. The scripted model answers each task
-wrongly once, then rightly; every `--fail-every`-th task stays wrong and fails after three iterations. `--humaneval`
-uses the 164 tasks of HumanEval (HumanEval.jsonl.gz) instead, repeatedly under new names, because an owner's tasks have
-functions and words of their own. An existing home is continued.
+wrongly once, then rightly. Every `--fail-every`-th task never gets a right answer and fails after three iterations.
+`--humaneval` uses the 164 tasks of HumanEval (HumanEval.jsonl.gz) instead, repeatedly under new names, because an
+owner's tasks have functions and words of their own. If the home already exists, the run adds tasks to it.
 
-After each block one line of JSON is printed: milliseconds of wall time and of processor time per task (of the daemon
-itself, of the child processes that it waited for, of its whole control group), the daemon's memory, descriptors,
-threads and children, the folders of the home in MB, and milliseconds of some pages.
+After each block of tasks one line of JSON is printed. It has the milliseconds of wall time and of processor time per
+task (of the daemon itself, of the child processes that it waited for, and of its whole control group), the daemon's
+memory, descriptors, threads and children, the folders of the home in MB, and milliseconds of some pages.
 
-Exit code 1 if the processor time of a task in the last quarter is more than `--most-ratio` times that of the second
-block, or if memory grows by more than `--most-mb` for 1,000 tasks. With fewer than four blocks there is no such check.
+The exit code is 1 if the processor time of a task in the last quarter is more than `--most-ratio` times that of the
+second block, or if memory grows by more than `--most-mb` for 1,000 tasks. With fewer than four blocks nothing is
+checked.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -50,10 +51,11 @@ START_S = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The figures after a block. `tasks` is the id of its last task, `done` the number of its tasks that are done.
+    """Measurements after one block of tasks.
 
-    The times in ms are per task. `folders_mb` and `pages_ms` are by the names of FOLDERS and PAGES; a page that did not
-    answer with 200 has its status instead.
+    `tasks` is the id of the block's last task. `done` is the number of its tasks that are done. Times in ms are per
+    task. The keys of `folders_mb` are the names in FOLDERS, and the keys of `pages_ms` are the names in PAGES. A page
+    that did not answer with 200 has its HTTP status instead of a time.
     """
 
     tasks: int
@@ -73,7 +75,7 @@ class Block:
 
 
 def read_humaneval(path: Path) -> list[Item]:
-    """Read the tasks of HumanEval; the wrong answer to each returns None."""
+    """Read the tasks of HumanEval, each with a wrong answer that returns None."""
     items = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -97,7 +99,7 @@ def read_humaneval(path: Path) -> list[Item]:
 
 
 def number_items(items: list[Item], begun: int, fail_every: int) -> Iterator[Item]:
-    """Give items new names endlessly; every `fail_every`-th has no right answer."""
+    """Yield the items endlessly under new names; every `fail_every`-th item has no right answer."""
     for number, item in enumerate(cycle(items), begun):
         named = item.rename(number)
         yield replace(named, right=named.wrong) if fail_every and number % fail_every == fail_every // 2 else named
@@ -156,13 +158,13 @@ def size_mb(path: Path) -> float:
     for file in path.rglob("*") if path.is_dir() else (path,):
         try:
             total += file.lstat().st_blocks * 512
-        except FileNotFoundError:  # the daemon has just removed it
+        except FileNotFoundError:  # the daemon has just removed the file
             continue
     return round(total / 2**20, 2)
 
 
 def time_page(url: str) -> float | str:
-    """Return the milliseconds of a complete answer, or its status if that is not 200."""
+    """Return the milliseconds of a complete answer, or the HTTP status if it is not 200."""
     began = time.perf_counter()
     try:
         with urllib.request.urlopen(url, timeout=120) as answer:
@@ -173,7 +175,7 @@ def time_page(url: str) -> float | str:
 
 
 def judge(blocks: list[Block], most_ratio: float, most_mb: float) -> int:
-    """Compare the last quarter with the second block, and print the result; return the exit code."""
+    """Compare the last quarter of the blocks with the second block, and print the result; return the exit code."""
 
     def cost(block: Block) -> float:
         return block.daemon_ms + block.started_ms
@@ -221,7 +223,7 @@ def main() -> int:
 
 
 def count_tasks(home: Path) -> int:
-    """Return the highest id of a task that a home has; 0 for a new home."""
+    """Return the highest task id in a home; 0 for a new home."""
     if not (home / DATABASE).exists():
         return 0
     with books(home) as db:

@@ -1,11 +1,11 @@
-"""How fast the hub is on the packaged Temporal server, and how much memory the server needs.
+"""Measures how fast the hub is on the packaged Temporal server, and how much memory the server needs.
 
     .venv/bin/python bench/hub.py [--quick] [--only PART]
 
-`tasks`: tasks started and ended per second with 1, 4 and 16 nodes of four workers each, which end their tasks at once;
-a node is a process. `wake`: the time from the call that submits a task to the attempt on a node that waits for it. The
-server's memory is printed at its start and at the end. Server, database (SQLite on disk) and nodes share the
-processors.
+The part `tasks` counts the tasks that are started and ended per second with 1, 4 and 16 nodes. Each node is a process
+with four workers, which end their tasks at once. The part `wake` measures the time from the call that submits a task to
+the attempt on a node that waits for the task. The server's memory is printed at its start and at the end. Server,
+database (SQLite on disk) and nodes share the processors.
 """
 
 # ruff: noqa: E402  the path comes first, see below
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 import argparse
 import multiprocessing
@@ -34,7 +34,7 @@ WORKERS = 4
 
 
 def client(url: str, name: str, workers: int, ready: Any, over: Any) -> None:
-    """Run a node in a process of its own that ends each attempt at once."""
+    """Run a node that ends each attempt at once; the main function of a child process."""
     with light_node(url, name, slots=workers) as node:
         node.end_all(workers)
         ready.wait()
@@ -75,7 +75,7 @@ def wake(server: TemporalServer, count: int) -> None:
     with light_node(url, "here") as here, light_node(url, "there") as there:
         for _ in range(count):
             there.want()
-            time.sleep(0.1)  # the node's request is at the server
+            time.sleep(0.1)  # time for the node's request to reach the server
             begun = time.perf_counter()
             here.submit("x")
             there.wait_for_attempt()

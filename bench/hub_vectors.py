@@ -1,9 +1,9 @@
-"""Measures the search for a lesson in a hub with pgvector, and on a node: both compare every vector.
+"""Measures the search for a lesson in a hub with pgvector and on a node; both compare every vector.
 
     .venv/bin/python bench/hub_vectors.py [--count 1000 10000] [--dims 768]
 
-Random vectors of length 1, the 20 nearest, median of 20 searches; there is no network between the node and the hub's
-server. Both must find the same vectors in the same order.
+The vectors are random unit vectors. Each search returns the 20 nearest; the figure is the median of 20 searches. There
+is no network between the node and the hub's server. Hub and node must find the same vectors in the same order.
 """
 
 # ruff: noqa: E402  the path comes first, see below

@@ -3,20 +3,20 @@
     .venv/bin/python bench/overhead.py [--items FILE] [--tasks 40] [--after 1000] [--embedder sentence-transformers]
                                        [--home FOLDER] [--beside CHECKOUT]
 
-A scripted server answers each task's first request for code wrongly and its second rightly, at once. So each task is
-judged twice, and the remaining cost is Nightshift's: queue, durable steps, HTTP, sandbox, verdict with its must-fail
-copies, reflection, commit, integration. Bare pytest runs the same two answers with the same tests, interpreter and
-parallelism, one process per run, in a plain virtual environment with pytest and hypothesis. The two take turns; the
-figures are the medians of the rounds' ratios.
+A scripted server answers each task's first request for code wrongly and its second rightly, at once. Each task is
+therefore judged twice, and all other time is Nightshift's own: queue, durable steps, HTTP, sandbox, verdict with its
+must-fail copies, reflection, commit and integration. Bare pytest runs the same two answers with the same tests,
+interpreter and parallelism, one process per run, in a plain virtual environment with pytest and hypothesis. Daemon and
+bare pytest take turns; the figures are the medians of the rounds' ratios.
 
-`--items` names a file with lines of JSON: `description`, and `test_files`, `wrong` and `right` (each maps one path to
-its text). Without it small tasks are generated. Every task gets names of its own, so items may be repeated. `--after`
-runs that many tasks before anything is measured; `--home` keeps them in a folder, which the next run copies and
-continues. `--beside` takes turns with the daemon of another checkout, which has an environment of its own and the same
-home.
+`--items` names a file with lines of JSON. Each line has `description`, and `test_files`, `wrong` and `right`, which map
+one path to its text. Without `--items` small tasks are generated. Every task gets names of its own, so items may be
+repeated. `--after` runs that many tasks before anything is measured. `--home` keeps these tasks in a folder, which the
+next run copies and continues. `--beside` takes turns with the daemon of another checkout, which has an environment of
+its own and the same home.
 
-Processor time is that of a control group of version 2 that contains everything below the daemon. If none can be made,
-which needs root, only wall time is printed.
+Processor time is measured by a control group of version 2 that contains everything below the daemon. Making the group
+needs root; without it, only wall time is printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -56,7 +56,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A task with two answers; `name` is the name of its module."""
+    """A task with a wrong and a right answer; `name` is the name of the answer's module."""
 
     name: str
     description: str
@@ -82,7 +82,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Seconds of wall time, and of processor time: the daemon's own, that of its programs, and all of it."""
+    """Wall time and processor time of some tasks, in seconds.
+
+    `daemon_s` is the processor time of the daemon itself. `started_s` is that of the programs that the daemon started
+    and waited for. `total_s` is that of everything in the control group.
+    """
 
     wall_s: float
     daemon_s: float = 0.0
@@ -131,7 +135,7 @@ def make_up() -> list[Item]:
 
 
 class Script:
-    """The scripted model: it gives the wrong answer to an item once, then always the right one."""
+    """The scripted model: it answers an item wrongly once, and rightly from then on."""
 
     def __init__(self) -> None:
         self.items: dict[str, Item] = {}
@@ -198,7 +202,7 @@ def wait(home: Path, ids: list[int]) -> list[tuple[int, str, int]]:
 
 
 def processors(pid: int, group: Path | None) -> tuple[float, float, float]:
-    """Return processor seconds so far: of the daemon's process, of its ended children and of its control group."""
+    """Return the processor seconds so far of the daemon's process, of its ended children and of its control group."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     own, waited = (sum(map(int, fields[at : at + 2])) / TICKS for at in (11, 13))
     usage = (group / "cpu.stat").read_text() if group else "usage_usec 0"
@@ -213,7 +217,10 @@ def memory(pid: int) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Side:
-    """A measured daemon and its results; `ratios` are of wall time and of processor time."""
+    """A measured daemon and its results.
+
+    `ratios` has one pair for each round: wall time and processor time, relative to bare pytest.
+    """
 
     name: str
     daemon: Daemon
@@ -221,7 +228,7 @@ class Side:
     ratios: list[tuple[float, float]] = field(default_factory=list)
 
     def describe(self) -> str:
-        """Format the medians of its ratios."""
+        """Format the medians of the ratios."""
         wall, processors = (statistics.median(each) for each in zip(*self.ratios, strict=True))
         return f"wall {wall:.2f}, processors {f'{processors:.2f}' if processors else 'not known'}"
 
@@ -236,9 +243,9 @@ class OtherDaemon(Daemon):
 
 @contextmanager
 def processor_group(daemon: Daemon, start_s: float = 90) -> Iterator[Path | None]:
-    """Start a daemon, which may take `start_s` seconds, in a control group of its own.
+    """Start a daemon in a control group of its own, and yield the group's folder.
 
-    Give None if no group can be made.
+    Yields None if no group can be made. The daemon may take `start_s` seconds to start.
     """
     group: Path | None = GROUPS / f"nightshift-overhead-{os.getpid()}-{daemon.home.name}"
     assert group
@@ -282,7 +289,7 @@ def bare(python: Path, items: list[Item], workers: int) -> Cost:
             (suite / f"test_{item.name}.py").write_text(item.tests)
             for day, code, wanted in ((1, item.wrong, {1, 2}), (2, item.right, {0})):
                 (suite / f"{item.name}.py").write_text(code)
-                os.utime(suite / f"{item.name}.py", (day * 86400, day * 86400))  # else stale bytecode might be used
+                os.utime(suite / f"{item.name}.py", (day * 86400, day * 86400))  # else Python may use stale bytecode
                 done = subprocess.run(
                     [python, "-m", "pytest", "-q"], cwd=suite, env={"PATH": "/usr/bin:/bin"}, check=False,
                     stdout=subprocess.DEVNULL,
@@ -312,7 +319,7 @@ PARTS = {
 
 
 def parts_of_a_task(home: Path, tasks: int) -> str:
-    """Split the time of each of the last tasks by the daemon's own records: medians in milliseconds."""
+    """Return the parts of a task's time by the daemon's own records: medians of the last tasks, in milliseconds."""
     with books(home) as db:
         last = db.execute("SELECT max(id) FROM tasks").fetchone()[0]
         ids = f"BETWEEN {last - tasks + 1} AND {last}"
@@ -401,7 +408,10 @@ def number_items(file: Path | None, begun: int) -> Iterator[Item]:
 
 
 def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Namespace) -> int:
-    """Run tasks until a home has `--after` of them, with the older daemon; return their number."""
+    """Run tasks in a home until the home has `--after` of them; return the number of tasks.
+
+    The daemon of `--beside` runs these tasks, if the option is given.
+    """
     done = 0
     if (home / "db").is_dir():
         with books(home) as db:

@@ -1,15 +1,15 @@
-"""How soon each page is painted and live, and how soon each request is answered, after months of work.
+"""Measures how soon each page is painted and live, and how soon requests are answered, after months of work.
 
     .venv/bin/python bench/pages.py [--tasks N] [--events N] [--loads N] [--requests N]
 
-The home is one in which the real daemon worked for a night with a scripted model, copied by SQL until it contains
+The home is one in which the real daemon worked for a night with a scripted model. It is copied by SQL until it contains
 10,000 tasks and 100,000 events (`tests/support/long_home.py`); then the daemon runs on it. Chromium loads each page at
 1440 by 900, several times in a fresh profile (cold: nothing is cached) and several times again in the same profile
 (warm). “Painted” is the browser's own first contentful paint. “Live” is the time when the page has drawn all of its
-data and listens to the stream. Both count from the start of the navigation.
+data and listens to the stream. Both times count from the start of the navigation.
 
-Then every address that the pages requested, every preloaded one, and each list of the API is requested repeatedly over
-one connection; the times of the complete answers are printed.
+Then every address that the pages requested, every preloaded address and each list of the API is requested repeatedly
+over one connection, and the times of the complete answers are printed.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -51,7 +51,7 @@ _PAINTED = """() => new Promise((done) => new PerformanceObserver((list) => {
   const found = list.getEntriesByName('first-contentful-paint')[0];
   if (found) done(found.startTime);
 }).observe({type: 'paint', buffered: true}))"""
-# Addresses that the pages do not request at first: long pages, searches, filters, other orders.
+# Addresses that the pages do not request at first: long pages, searches, filters and other orders.
 MORE = (
     "/api/tasks?limit=500", "/api/tasks?q=total&limit=50", "/api/tasks?status=failed&limit=50", "/api/logs?limit=1000",
     "/api/logs?q=boundary&limit=250", "/api/logs?q=nothing-has-this&limit=250", "/api/logs?level=ERROR&limit=250",
@@ -61,7 +61,7 @@ MORE = (
 
 @contextmanager
 def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]]]:
-    """Give the daemon on a home of that size, and its task ids by their outcome."""
+    """Yield a daemon on a home with this many tasks and events, and the ids of some tasks by their outcome."""
     with tempfile.TemporaryDirectory(prefix="nightshift-pages-") as folder:
         snapshot = build(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
         began = time.monotonic()
@@ -72,7 +72,7 @@ def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]
 
 
 def loads(browser: Browser, daemon: Daemon, address: str, times: int) -> tuple[list[float], list[float], set[str]]:
-    """Return first paint and live time of each load, cold and warm by turns, in ms; and the requested paths."""
+    """Load a page cold and warm by turns; return the times of first paint and live in ms, and the requested paths."""
     painted, live, asked = list[float](), list[float](), set[str]()
     for _ in range(times):
         with context_of(browser, daemon.url) as context:
@@ -115,19 +115,19 @@ def answers(daemon: Daemon, address: str, times: int) -> tuple[list[float], int,
 
 
 def lists(task: int, report: str) -> set[str]:
-    """Return every GET address of the API whose parameters are known here."""
+    """Return the GET addresses of the API without parameters, the preloaded addresses of the pages, and `MORE`."""
     paths = {each.path for each in ENDPOINTS if each.method == "GET" and not each.parameters and each.view}
     preloaded = {address.format(task_id=task, name=report) for page in PAGES for address in page.preload}
     return paths | preloaded | set(MORE)
 
 
 def describe(label: str, value: float, aim: float) -> str:
-    """Format a figure, marked if it misses its aim."""
+    """Format a figure, with a mark if it is above its target."""
     return f"{label} {value:6.0f}{'' if value <= aim else ' !'}"
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure all pages and addresses, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--events", type=int, default=100_000)

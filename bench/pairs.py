@@ -10,11 +10,17 @@ from nightshift.core.tasks.task import Files, Language
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One task: `tests` judge the file at `path`; each of `wrong` is a complete text of it that must be refused.
+    """One task with right and wrong answers.
 
-    `also` are further files of the answer, `beside` further files that come with the tests, `base` those of the commit
-    that the task starts from. `packages` are distributions that the answer may import. `words` is the task's
-    description, if it has one: the right answer must do what it says.
+    Attributes:
+        path: the file that the tests judge.
+        right: the text of this file that must be accepted.
+        wrong: complete texts of this file, each of which must be refused.
+        also: further files of the answer.
+        beside: further files that come with the tests.
+        base: the files of the commit that the task starts from.
+        packages: distributions that the answer may import.
+        words: the task's description, or None. The right answer must do what the description says.
     """
 
     name: str
@@ -31,12 +37,12 @@ class Pair:
 
     @property
     def module(self) -> str:
-        """Name of the module."""
+        """Name of the answer's module."""
         return PurePosixPath(self.path).stem
 
     @property
     def given(self) -> Files:
-        """All files of the tests."""
+        """The test file and the further files that come with it."""
         return {self.test_path: self.tests, **self.beside}
 
     @property
@@ -50,7 +56,7 @@ class Pair:
         return self.right, *self.wrong
 
     def change(self, text: str) -> Files:
-        """Return all files of an answer with this text."""
+        """Return the files of an answer whose main file has this text."""
         return {self.path: text, **self.also}
 
 

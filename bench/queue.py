@@ -2,18 +2,18 @@
 
     .venv/bin/python bench/queue.py [--quick] [--seconds S] [--rounds N] [--flush-ms MS]
 
-A cycle is enqueue + claim + complete with 500 bytes of payload and 1,000 tasks waiting, each of the three durable
-before the next begins. Both sides flush at each commit (WAL, synchronous=FULL; for huey `fsync=True`, which is
-equivalent to its default). The systems take turns in every round, because the speed of disks and machines varies:
-compare the ratios. Four claimers are coroutines over one writer here, as in the daemon, and four threads over one
-storage there, as in huey's consumer; the figures for four processes are printed too. huey is measured twice: by its own
-interface (enqueue, dequeue, execute with a stored result), and by its storage alone, without tasks, pickling or results
-objects. The queue has leases, fences, a state machine and an event for each move in every cycle; huey has none of them.
+A cycle is enqueue + claim + complete with 500 bytes of payload and 1,000 tasks waiting. Each of the three operations is
+durable before the next begins. Both systems flush at each commit (WAL, synchronous=FULL; for huey `fsync=True`, which
+is equivalent to its default). The systems take turns in every round, because the speed of disks and machines varies:
+compare the ratios. Our four claimers are coroutines over one writer, as in the daemon. huey's are four threads over one
+storage, as in its consumer. Figures for four processes are printed too. huey is measured twice: by its own interface
+(enqueue, dequeue, execute with a stored result), and by its storage alone, without tasks, pickling or result objects.
+Our queue has leases, fences, a state machine and an event for each move in every cycle; huey has none of them.
 
-The possible gain of group commit is the time of the flush. Disks of virtual machines often acknowledge a flush in a
-tenth of a millisecond, from a cache; a disk that really writes needs one to ten. So the cycles are measured a second
-time with `--flush-ms` (default 2) added to every fsync and fdatasync of both, by some lines of C that are loaded before
-the C library; this needs a C compiler and is skipped without one.
+The possible gain of group commit is the time of the flush. Disks of virtual machines often acknowledge a flush from a
+cache, in a tenth of a millisecond; a disk that really writes needs one to ten. So the cycles are measured a second time
+with `--flush-ms` (default 2) added to every fsync and fdatasync of both systems, by some lines of C that are loaded
+before the C library. This second measurement needs a C compiler and is skipped without one.
 """
 
 # ruff: noqa: E402  the path comes first, see below
@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 import argparse
 import asyncio
@@ -87,11 +87,11 @@ def fill(path: Path, *, queued: int, scheduled: int = 0, done: int = 0) -> None:
         db.write(job).result()
 
 
-# ---- claims ---------------------------------------------------------------------------------------------------------
+# The functions below measure claims from queues with a long backlog.
 
 
 def claims(folder: Path, backlog: int, count: int) -> None:
-    """Claim one by one from three queues in turns, then many at once."""
+    """Measure claims from three queues by turns: first one by one, then many at once."""
     sizes = {
         "1,000 queued": {"queued": WAITING},
         f"{backlog:,} queued": {"queued": backlog},
@@ -135,7 +135,7 @@ def time_job(job: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-# ---- cycles ---------------------------------------------------------------------------------------------------------
+# The functions below measure the cycles of our queue and of huey.
 
 
 def nightshift_coroutines(path: Path, seconds: float) -> float:
@@ -168,13 +168,13 @@ def nightshift_cycle(queue: QueueManager) -> None:
 
 
 def nightshift_blocking(path: Path) -> Callable[[], None]:
-    """Return one cycle of a claimer that is the only one in its process."""
+    """Return a function that runs one cycle in a process with a single claimer."""
     db = Database(path)
     return partial(nightshift_cycle, QueueManager(db, EventLog(db)))
 
 
 def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], object]]:
-    """Make a huey and its task, under a name that is the same in every process."""
+    """Open a huey queue and its task; the task has the same name in every process."""
     from huey import SqliteHuey  # type: ignore[import-untyped]  # noqa: PLC0415  needed for its half only
 
     def echo(payload: str) -> str:
@@ -186,7 +186,7 @@ def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], obj
 
 
 def huey_api(path: Path) -> Callable[[], None]:
-    """Return one cycle through huey's own interface."""
+    """Return a function that runs one cycle through huey's own interface."""
     huey, echo = huey_at(path)
 
     def cycle() -> None:
@@ -197,7 +197,7 @@ def huey_api(path: Path) -> Callable[[], None]:
 
 
 def huey_storage(path: Path) -> Callable[[], None]:
-    """Return one cycle of huey's storage alone."""
+    """Return a function that runs one cycle through huey's storage alone."""
     from huey.storage import SqliteStorage  # type: ignore[import-untyped]  # noqa: PLC0415  as above
 
     storage, payload = SqliteStorage(name="bench", filename=str(path), fsync=True), PAYLOAD.encode()
@@ -211,7 +211,7 @@ def huey_storage(path: Path) -> Callable[[], None]:
 
 
 def huey_fill(path: Path) -> None:
-    """Queue as many waiting tasks as the other queue has."""
+    """Queue as many waiting tasks in huey as our queue has."""
     huey, echo = huey_at(path, fsync=False)
     for _ in range(WAITING):
         echo(PAYLOAD)
@@ -317,7 +317,7 @@ int fdatasync(int fd) { return later("fdatasync", fd); }
 
 
 def again_with_slower_flushes(folder: Path, flags: argparse.Namespace) -> None:
-    """Run the cycles in a process with slower flushes."""
+    """Run the cycles again, in a process whose flushes are slowed down."""
     compiler, source, library = shutil.which("cc"), folder / "slower.c", folder / "slower.so"
     if compiler is None:
         print("\nno C compiler: the cycles with slower flushes are left out")

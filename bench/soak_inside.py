@@ -1,8 +1,8 @@
 """The daemon of the soak test: the real one, on clocks that the test moves. Started by bench/soak.py.
 
-It reads lines on standard input: `pass HOURS` lets that many hours pass, one by one, and everything that the daemon
-does in an hour is done before the next begins; then it prints `passed` on standard output. At the end of input it
-stops.
+The process reads lines on standard input. `pass HOURS` lets that many hours pass, one by one; the next hour begins only
+when everything that the daemon does in an hour is done. Then the process prints `passed` on standard output. At the end
+of input the daemon stops.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's

@@ -1,12 +1,13 @@
-"""How the live stream copes with thirty clients: delivery and its delay, cost, end, and clients that disconnect.
+"""Measures the live stream with thirty clients: delivery and its delay, cost, the stop, and clients that disconnect.
 
     .venv/bin/python bench/sse.py [--clients N] [--rate EVENTS_A_SECOND] [--seconds S] [--rounds N]
 
 The real server runs in a process of its own, as in the daemon: the web server's loop in a thread, a workers' loop in
-the main thread, events stored durably through the one writer (`bench/sse_server.py`). The clients are plain sockets in
-this process, read by one loop. The delay of a delivery is measured from the moment an event is emitted, so it includes
-the flush of the disk, the server's turn and this process's own turn; both processes read the same monotonic clock. The
-share of a core is that of the whole server process. The lag is how late a sleep of 5 ms ends on the workers' loop.
+the main thread, and events stored durably through the one writer (`bench/sse_server.py`). The clients are plain sockets
+in this process, read by one loop. The delay of a delivery is measured from the moment when an event is emitted. So it
+includes the flush of the disk, the time that the server takes, and the time that this process takes; both processes
+read the same monotonic clock. The share of a core is that of the whole server process. The lag is how late a sleep of 5
+ms ends on the workers' loop.
 
 Then all clients disconnect silently while nothing happens, as closed laptops do, and the remaining connections are
 counted 3 s later. Then as many clients connect again, and the server is stopped while they listen.
@@ -41,7 +42,7 @@ AIMS = {"delivered": 1.0, "p99_ms": 60.0, "share": 0.40, "lag_p99_ms": 15.0, "st
 
 @dataclass(slots=True)
 class Client:
-    """One reader of the stream."""
+    """One client that reads the stream."""
 
     socket: socket.socket
     rest: bytes = b""
@@ -100,7 +101,7 @@ class Crowd:
 
 
 class Server:
-    """The server's process."""
+    """The child process that runs the server."""
 
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, str(ROOT / "bench" / "sse_server.py"), str(folder)]
@@ -114,14 +115,14 @@ class Server:
         self._process.stdin.flush()
 
     def answer(self) -> dict[str, Any]:
-        """Wait for its next answer."""
+        """Wait for the next answer of the process."""
         assert self._process.stdout
         line = self._process.stdout.readline()
         assert line, "the server's process has ended"
         return dict(json.loads(line))
 
     def close(self) -> None:
-        """Let the process end."""
+        """Close the input of the process, and wait until the process has ended."""
         assert self._process.stdin
         self._process.stdin.close()
         self._process.wait(10)

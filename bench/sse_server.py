@@ -1,7 +1,7 @@
 """The server's half of `bench/sse.py`: the real server in its thread, and a workers' loop in the main thread.
 
-Commands are lines on standard input, answers JSON lines on standard output: `emit COUNT RATE` stores events as the
-daemon does and answers when the last one is on the disk; `clients` counts connections; `stop` stops the server.
+Commands are lines on standard input, and answers are JSON lines on standard output. `emit COUNT RATE` stores events as
+the daemon does, and answers when the last event is on the disk. `clients` counts connections. `stop` stops the server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MESSAGE = "worker-1 · CODING · the model answered in 1.24 s with 812 tokens; t
 
 
 class Lag:
-    """Delay of the loop: a sleep ends late if other work of the loop or of the interpreter held it up."""
+    """Measures the lag of an event loop: a sleep ends late if other work of the loop or the interpreter held it up."""
 
     def __init__(self) -> None:
         self.late_s: list[float] = []

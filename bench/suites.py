@@ -1,12 +1,13 @@
-"""Runs the suites of source archives inside the sandbox and outside, and has a correct change of each judged.
+"""Compares the suites of source archives inside and outside the sandbox, and judges a correct change of each archive.
 
     .venv/bin/python bench/suites.py FOLDER [NAME==VERSION …]
 
-Sources come from the package index; without names, those of `ARCHIVES` are used. Outside is a virtual environment of
-the same interpreter with the same packages, in which the archive is installed in editable mode by its own build
-backend. Inside is the environment made from the archive's declarations. Each test is compared by its name without
-parameters and by the number of its cases with each result. The correct change (“honest change” in the table) adds a
-function to the package, with a given test; its label is shown. Differences are listed in `docs/internals/suites.md`.
+Sources come from the package index; without names, the archives in `ARCHIVES` are used. “Outside” is a virtual
+environment of the same interpreter with the same packages, in which the archive is installed in editable mode by its
+own build backend. “Inside” is the environment made from the archive's declarations. Each test is compared by its name
+without parameters and by the number of its cases with each result. The correct change (“honest change” in the table)
+adds a function to the package, with a given test; the table shows the label of its verdict. Differences are listed in
+`docs/internals/suites.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the standard library's module
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -83,7 +84,7 @@ Ends = Mapping[str, Counter[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Both runs of one archive, and the verdict on the change."""
+    """The runs of one archive's suite outside and inside the sandbox, and the verdict on the correct change."""
 
     name: str
     outside: Ends
@@ -155,7 +156,7 @@ def run_outside(repo: Path, runtime: Runtime, packages: list[str]) -> Ends:
 
 
 async def compare(repo: Path, environments: Environments, suite: SuiteRunner, manager: GitManager) -> Compared:
-    """Run one archive's suite on both sides, and judge a change of it."""
+    """Run one archive's suite outside and inside the sandbox, and judge a change of the archive."""
     tree = manager.tree(str(repo), git(repo, "rev-parse", "HEAD"))
     environment = await environments.of(tree)
     await environments.make(tree, environment)
@@ -206,7 +207,7 @@ async def print_table(archives: list[str], folder: Path) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Parse the command line, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("archives", nargs="*", metavar="NAME==VERSION", default=ARCHIVES)

@@ -3,14 +3,16 @@
     .venv/bin/python bench/growth.py --home SEED --tasks 60 --fail-every 10     # makes such a home
     .venv/bin/python bench/year.py SEED HOME [--tasks 81000] [--days 365] [--read 0] [--asks 40]
 
-The daemon of SEED must have stopped. Each simulated task is a copy of one of its ended tasks, in all tables that have a
-column `task_id`. Its ids (of task, failure, pattern, commit) are new, its times are moved together, and the number at
-the end of its file names (above_5_17.py) becomes that of the task, so that texts and paths differ. Data that a daemon
-would have pruned are left out: steps, replies, routes and tool calls older than `--work-days` (their tasks are in
-`pruned_work`), and events older than `--events-days`. Each remaining text gets a row of its own. Each `--asks`-th task
-asked its owner. `--read` percent of the commits are marked as read. Vectors are copied with noise.
+The daemon of SEED must have stopped. Each simulated task is a copy of one of SEED's ended tasks, in all tables that
+have a column `task_id`. The copy has new ids (of task, failure, pattern and commit), and all its times are moved by the
+same amount. The number at the end of its file names (above_5_17.py) becomes the number of the copy, so that texts and
+paths differ. Data that a daemon would have pruned are left out: steps, replies, routes and tool calls older than
+`--work-days` (their tasks are in `pruned_work`), and events older than `--events-days`. Each remaining text gets a row
+of its own. Each `--asks`-th task asked its owner. `--read` percent of the commits are marked as read. Vectors are
+copied with noise.
 
-The columns are read from the database, so new ones are copied unchanged. Exit code 1 if a foreign key is broken.
+The columns are read from the database, so columns that are new in a later version are copied unchanged. The exit code
+is 1 if a foreign key is broken.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -46,24 +48,24 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 NUMBERED = re.compile(r"\b((?:test_)?above_\d+)_(\d+)\b|\b(above-\d+)-(\d+)(?=-py)")
 """File names of the generated tasks, and their form in branch names."""
 NOT_COPIED = frozenset({"task_forks", "hub_outbox", "task_dependencies", "pruned_work", "approvals", "tasks"})
-"""Tables with a column `task_id` that are not copied for a simulated task, or whose rows are made differently."""
+"""Tables with a column `task_id` that are not copied for a simulated task, or whose rows are made in another way."""
 WORK = frozenset({"steps", "replies", "tool_calls", "model_routes"})
 """Tables that are pruned after `--work-days`."""
 TEXTS = frozenset({"work", "prompt", "reply", "arguments", "result", "change"})
-"""Columns of these tables that refer to a text by its digest."""
+"""Columns of the tables in `WORK` that refer to a text by its digest."""
 LESSONS = {"failures": "failure", "patterns": "pattern"}
 """Tables of lessons, and the kind under which other tables refer to their rows."""
 BATCH = 2000
 """Number of tasks per transaction."""
 NOISE = 0.05
-"""Standard deviation of the noise on a number of a vector."""
+"""Standard deviation of the noise that is added to a number of a vector."""
 
 Row = list[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The parameters of the year: see the options."""
+    """The options of the command line that describe the year."""
 
     tasks: int
     days: float
@@ -75,7 +77,7 @@ class Wanted:
 
 @dataclass(slots=True, kw_only=True)
 class Copy:
-    """One simulated task: its number, its age, and the replacements of its seed's values."""
+    """One simulated task: its number, its age, and the texts that replace those of the task it was copied from."""
 
     task: int
     began: datetime
@@ -89,7 +91,7 @@ class Copy:
     """Digests of the copy's texts, by the digests of the seed's texts."""
 
     def value(self, value: Any) -> Any:
-        """Adapt a value: times move, and names, commits and folders become those of the copy."""
+        """Adapt a value of the seed's task: move times, and replace names, commits and folders by those of the copy."""
         if not isinstance(value, str) or not value:
             return value
         value = TIME.sub(lambda match: to_text(from_text(match[0]) + self.moved_by), value)
@@ -104,7 +106,7 @@ class Copy:
 
 
 class Year:
-    """Makes the rows of the year.
+    """Makes the database rows of the simulated year.
 
     Args:
         conn: the database of the new home.
@@ -212,7 +214,10 @@ class Year:
         self.insert(table, row, **changed)
 
     def make_text(self, copy: Copy, digest: str | None) -> str | None:
-        """Make a row for a text of the seed, with its body; return its digest."""
+        """Add a copy of a text of the seed under a new digest, and return the new digest.
+
+        The copy has the same body. A digest of None, or of a text that was pruned, is returned unchanged.
+        """
         if digest is None or digest not in self.texts:
             return digest
         if digest not in copy.texts:
@@ -221,7 +226,7 @@ class Year:
         return copy.texts[digest]
 
     def make_vectors(self, copy: Copy) -> None:
-        """Make the vectors of the copy's lessons: the seed's vectors with noise, normalised to length 1."""
+        """Make the vectors of the copy's lessons: those of the seed with noise, as unit vectors."""
         for kind, ids in copy.lessons.items():
             for old, new in ids.items():
                 for row in self.vectors[kind, old]:
@@ -233,7 +238,7 @@ class Year:
                     self.insert("memory_vectors", row, id=self.take_id("memory_vectors"), item=new, vector=vector)
 
     def make_ask(self, copy: Copy) -> None:
-        """Make a question of the task about a package, which the owner granted after eight hours."""
+        """Make a question in which the task asked for a package, and which the owner granted after eight hours."""
         asked = {
             "id": self.take_id("approvals"), "task_id": copy.task, "attempt": 1, "kind": "package", "fallback": "",
             "subject": "package:requests", "question": f"May task {copy.task} use the package requests?",
@@ -249,7 +254,7 @@ class Year:
         self.conn.execute(query, (value,))
 
     def days_kept(self, table: str) -> float:
-        """Return the days after which the rows of a table are pruned."""
+        """Return the days after which the rows of a table are pruned; infinity for a table that is not pruned."""
         pruned = {"execution_logs": self.wanted.events_days, **dict.fromkeys(WORK, self.wanted.work_days)}
         return pruned.get(table, float("inf"))
 
@@ -259,7 +264,7 @@ class Year:
         return self.next_id[table]
 
     def insert(self, table: str, row: Row, **changed: Any) -> None:
-        """Insert a row with changed columns; a second recall of the same lesson by a task is ignored."""
+        """Insert a row with changed columns; a task's second recall of the same lesson is ignored."""
         values = [changed.get(column, value) for column, value in zip(self.columns[table], row, strict=True)]
         how, marks = "OR IGNORE" if table == "recalls" else "", ", ".join("?" * len(values))
         self.conn.execute(f'INSERT {how} INTO "{table}" VALUES ({marks})', values)

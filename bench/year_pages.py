@@ -48,16 +48,16 @@ MORE = (
     "/api/causes?since=2025-01-01T00:00:00Z", "/api/lessons?limit=50", "/api/decisions?limit=20",
     "/api/approvals?open=1", "/api/reports?limit=20",
 )  # fmt: skip
-"""Addresses with searches, filters and orders."""
+"""Addresses with searches, filters and sort orders."""
 NOT_TIMED = re.compile("resolve$|stream|export|download|verif|/hub|/file$|/repositories/settings$")
 """Addresses that do not end, read the whole database, run something, or need data that a home may not have."""
 OFF = {"REVIEW_DEBT": "1000000", "GIT_AUTO_PUSH": "false", "CHECKPOINT_DAYS": "3650"}
 """Settings that leave the daemon nothing to do."""
 START_S, STOP_S, ANSWER_S = 600, 300, 120
 SETTLE_S = 40
-"""Seconds to wait after the start, because the daemon checks its home once."""
+"""Seconds to wait after the start, because the daemon checks its home once after the start."""
 SLOW_MS = 20_000
-"""An address that takes longer is requested only once more."""
+"""Milliseconds above which an address counts as slow; a slow address is requested only once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class Site:
                 return error.code, error.read()
 
     def newest(self, what: str, field: str) -> object:
-        """Return a field of the newest row of an API list; empty if the list is empty."""
+        """Return a field of the first row in a list of the API; empty if the list is empty."""
         rows = json.loads(self.ask(f"/api/{what}?limit=1")[1])[what]
         return rows[0][field] if rows else ""
 

@@ -1,1 +1,1 @@
-"""An autonomous coding agent that works while its owner does not."""
+"""An autonomous coding agent that works while its owner is away."""

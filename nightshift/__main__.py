@@ -15,7 +15,7 @@ DAEMON_FLAGS = frozenset({"-h", "--help", "--home", "--port", "--workers"})
 
 
 def load_application() -> Application:
-    """Import the application, which commands need when the daemon's answers are not enough."""
+    """Import the application, which a command needs if it cannot be done by asking the daemon alone."""
     from nightshift.app.commands.table import APPLICATION  # noqa: PLC0415  # most calls do without
 
     return APPLICATION
@@ -28,7 +28,10 @@ def main() -> int:
 
 
 def serve() -> int:
-    """Run the daemon, or the command that the arguments name. Flags alone are those of the command `daemon`."""
+    """Run the daemon, or the command that the arguments name.
+
+    Arguments without a command belong to the command `daemon`.
+    """
     arguments = sys.argv[1:]
     if not arguments:
         from nightshift.app.main import main as run_daemon  # noqa: PLC0415  # no command needs it

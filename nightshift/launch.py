@@ -1,6 +1,7 @@
 """Starts a program of a checkout in the checkout's own environment, and explains a broken environment in one sentence.
 
-Only the standard library, and syntax of any Python 3: this runs before it is known what can be imported.
+This module uses only the standard library and the syntax of any Python 3, because it runs before it is known what can
+be imported.
 """
 
 import importlib
@@ -12,14 +13,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OWN_PREFIX = ROOT / ".venv"
 OLDEST = (3, 11)
-# Libraries of an environment that is set up: each is needed by some command, and by the daemon.
+# Libraries of a complete environment. Each is needed by the daemon and by some command.
 LIBRARIES = ("click", "flask", "pydantic", "sqlite_utils", "yaml")
 FAILED, INTERRUPTED = 1, 130
-"""Exit codes of `client.errors.Exit` and `app.main.Exit`, used before those can be imported."""
+"""Exit codes with the values of `client.errors.Exit` and `app.main.Exit`, for use before those can be imported."""
 
 
 class Broken(Exception):
-    """The program cannot be started; the text says why and how to fix it."""
+    """The program cannot be started; the message says why, and how to fix it."""
 
 
 def run(module: str, script: str, function: str = "main") -> int:
@@ -27,8 +28,8 @@ def run(module: str, script: str, function: str = "main") -> int:
 
     Args:
         module: The dotted name of the module.
-        script: The file that was started; the interpreter of that environment starts it again.
-        function: The function, which has no arguments and returns the exit code.
+        script: The file that was started. The interpreter of the environment starts this file again.
+        function: The name of the function, which has no arguments and returns the exit code.
 
     Returns:
         The exit code.
@@ -51,14 +52,14 @@ def run(module: str, script: str, function: str = "main") -> int:
 
 
 def continue_in_environment(script: str) -> None:
-    """Restart the script with the interpreter of the checkout's environment, unless this is that interpreter.
+    """Restart the script with the interpreter of the checkout's environment, unless that interpreter already runs.
 
     Raises:
-        Broken: This Python is too old, or the environment is invalid, or its Python does not start.
+        Broken: This Python is too old, the environment is invalid, or the environment's Python does not start.
     """
     python = OWN_PREFIX / "bin" / "python"
     if Path(sys.prefix).resolve() != OWN_PREFIX.resolve() and os.path.lexists(python):
-        if not (OWN_PREFIX / "pyvenv.cfg").exists():  # Its Python would get here again
+        if not (OWN_PREFIX / "pyvenv.cfg").exists():  # Its Python would only get here again
             raise Broken(f"{OWN_PREFIX} is no environment of Python: remove it, and type `make setup` in {ROOT}.")
         try:
             os.execv(python, [str(python), script, *sys.argv[1:]])  # noqa: S606  # no shell is meant

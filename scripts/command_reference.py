@@ -23,7 +23,7 @@ COLUMNS = 100
 
 
 def main() -> int:
-    """Write or check the page; the exit code."""
+    """Write or check the page; return the exit code."""
     commands = every_command(lambda _context, _values: 0)
     text = "\n".join([HEAD, *(part for command in commands for part in describe(command, "nightshift"))])
     if "--check" not in sys.argv[1:]:
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def describe(command: click.Command, program: str) -> Iterator[str]:
-    """Yield the section of a command, and those of its subcommands."""
+    """Yield the section of a command and the sections of its subcommands."""
     if command.hidden:
         return
     path = f"{program} {command.name}"

@@ -2,8 +2,8 @@
 
     python scripts/draw_texts.py SEED [--number 200]
 
-Each is printed with its file and line. Comments for tools (`noqa`, `type:`) are left out, and comment lines that follow
-each other count as one comment.
+Each text is printed with its file and line. Comments for tools (`noqa`, `type:`) are left out, and comment lines that
+follow each other count as one comment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def list_texts(file: str) -> Iterator[tuple[str, int, str]]:
-    """Yield the docstrings and comments of a file of Python or JavaScript: file, line, text."""
+    """Yield (file, line, text) of each docstring and comment in a file of Python or JavaScript."""
     if file.endswith(".js") and "/vendor/" not in file:
         source = (ROOT / file).read_text(encoding="utf-8")
         for match in SCRIPT_COMMENT.finditer(source):

@@ -3,10 +3,10 @@
     npm pack @octokit/openapi gitea-js forgejo-js
     .venv/bin/python scripts/forge_schemas.py octokit-openapi-*.tgz gitea-js-*.tgz forgejo-js-*.tgz
 
-Each package gives one file in tests/support/forges/. GitHub's package contains its OpenAPI description; the others
-contain the types that were generated from the Swagger descriptions of Gitea and Forgejo. Only operations that
-`remote/forges/` uses are kept, with the types that they refer to, without prose and examples, as JSON Schema. Generated
-types contain neither the status of an answer nor the form of an error, so the excerpts do not either.
+The excerpt of each package is one file in tests/support/forges/. GitHub's package contains its OpenAPI description. The
+packages of Gitea and Forgejo contain types that were generated from their Swagger descriptions. Only operations that
+`remote/forges/` uses are kept, with the types that they refer to, as JSON Schema without prose and examples. Generated
+types contain neither the status of an answer nor the form of an error, so their excerpts do not either.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ GITEA = (
 Excerpt = dict[str, Any]
 
 
-# --- OpenAPI 3
+# The functions below read an OpenAPI 3 description.
 
 
 def of_openapi(text: str, wanted: tuple[str, ...]) -> Excerpt:
-    """Return the operations of an OpenAPI description."""
+    """Return the wanted operations of an OpenAPI description."""
     document = json.loads(text)
     operations = {}
     for name in wanted:
@@ -65,7 +65,7 @@ def of_openapi(text: str, wanted: tuple[str, ...]) -> Excerpt:
 
 
 def _content(document: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
-    """Return the schema of a body or an answer; None if it has none."""
+    """Return the schema of a request body or an answer; None if there is no schema."""
     content = _resolve(document, body).get("content", {})
     return _schema(content["application/json"]["schema"]) if "application/json" in content else None
 
@@ -91,17 +91,17 @@ def _schema(schema: Any) -> Any:
     if not schema.get("nullable"):
         return converted
     if isinstance(converted.get("type"), str) and not converted.keys() & {"allOf", "anyOf", "oneOf"}:
-        if "enum" in converted and None not in converted["enum"]:  # the description relies on `nullable` alone
+        if "enum" in converted and None not in converted["enum"]:  # `nullable` alone allows null in the description
             converted["enum"] = [*converted["enum"], None]
         return {**converted, "type": [converted["type"], "null"]}
     return {"anyOf": [converted, {"type": "null"}]}
 
 
-# --- types generated from Swagger
+# The functions below read types that were generated from a Swagger description.
 
 
 def of_types(text: str, wanted: tuple[str, ...]) -> Excerpt:
-    """Return the operations of a file of TypeScript declarations."""
+    """Return the wanted operations of a file of TypeScript declarations."""
     operations = {}
     for name in wanted:
         method, path = name.split(" ")
@@ -164,7 +164,7 @@ def _type(text: str, form: str) -> Any:
     )
 
 
-# --- both
+# The functions below serve both kinds of descriptions.
 
 
 def _closure(operations: Any, components: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ SOURCES: Mapping[str, tuple[str, str, Callable[[str, tuple[str, ...]], Excerpt],
 
 
 def write(excerpt: Excerpt) -> str:
-    """Encode as JSON, with a line for each operation and each component."""
+    """Encode an excerpt as JSON, with a line for each operation and each component."""
     parts = []
     for name, part in excerpt.items():
         if isinstance(part, dict):

@@ -2,13 +2,13 @@
 
     .venv/bin/python scripts/old_home.py CHECKOUT [--at /srv/nightshift-home] [--out tests/data/home-0.1.0.tar.xz]
 
-CHECKOUT is a checkout of that version, set up (`.venv` and `.runner`); version 0.1.0 is commit 18b692ac. Its real
-daemon runs in `--at`, which must not exist, with a scripted model. The database contains paths of this folder, and the
-reader replaces them by its own (`tests/support/old_home.py`); so the folder's name should reveal nothing about this
-machine. At the end the daemon is killed while a task runs, as by a power cut.
+CHECKOUT is a checkout of the old version, set up (`.venv` and `.runner`); version 0.1.0 is commit 18b692ac. Its real
+daemon runs in the folder `--at`, which must not exist, with a scripted model. The database contains paths of this
+folder. The reader replaces them by its own paths (`tests/support/old_home.py`), so the folder's name should reveal
+nothing about this machine. At the end the daemon is killed while a task runs, as by a power cut.
 
 The home has tasks in every status and with every ending, lessons with vectors, commits on `main` and on branches in the
-workspace and on a branch of a repository of the owner's, a revert, a weekly report and changed settings.
+workspace and on a branch of one of the owner's repositories, a revert, a weekly report and changed settings.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -56,11 +56,13 @@ tasks:
     key: from-the-inbox
 """
 LEFT_OUT = {"backups", "cache", "hooks", "logs", "sqlite-shm", "lock", "port", "socket", "__pycache__", "daemon.out"}
-"""Names, or ends of names, of files that belong to a running process, can be made again, or are large."""
+"""Names, or ends of names, of files that are left out: they belong to a running process, can be made again, or are
+large.
+"""
 
 
 class Maker:
-    """Has the old daemon do the work of the home; the public stages are methods, in order."""
+    """Has the old daemon do the work of the home. The public methods are the stages of the work, in order."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.checkout, self.folder = checkout, folder
@@ -77,7 +79,7 @@ class Maker:
             yield daemon
 
     def share(self, server: WireServer) -> None:
-        """Leave a task with a hub that the home no longer belongs to."""
+        """Leave a task with a hub to which the home does not belong any more."""
         make_owned(self.folder / "remote")
         git(self.folder, "clone", "-q", "remote", "clone")
         with ExitStack() as stack:
@@ -89,7 +91,7 @@ class Maker:
         (self.home / "tasks.yaml").write_text(INBOX)
 
     def work(self, server: WireServer) -> None:
-        """Do the tasks that end without intervention, or wait."""
+        """Do the tasks that end or wait without intervention."""
         with self.daemon(server) as daemon:
             self.submit(daemon)
             self.fail(daemon, server)
@@ -194,7 +196,7 @@ class Maker:
             daemon.kill()
 
     def pages(self, daemon: OtherDaemon, what: str, *fields: str) -> list[dict[str, Any]]:
-        """Return these fields of all rows of an API list."""
+        """Return these fields of the rows of a list in the API; the list must not be empty."""
         rows = daemon.get(f"/api/{what}?limit=100")[what]
         assert rows, what
         return [{name: row[name] for name in fields if name in row} for row in rows]

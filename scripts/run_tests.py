@@ -3,10 +3,10 @@
     python scripts/run_tests.py          # the quick tier: `make test`
     python scripts/run_tests.py --all    # every test: `make test-all`
 
-A test that fails beside others is run once more alone: a browser that got no processor for a minute is no fault of the
-program. If it passes then, it is flaky, and the last line names it: a run that hides flaky tests teaches everybody to
-repeat runs until they are green. Known flaky tests are listed in `tests/flaky.txt`, which may only become shorter
-(`tests/test_tiers.py`). A new flaky test is marked as new; it must be fixed and not listed.
+A test that fails while other tests run is run once more alone: a browser that got no processor for a minute is no fault
+of the program. A test that passes alone is flaky, and the last line names it: a run that hides flaky tests teaches
+everybody to repeat runs until they are green. Known flaky tests are listed in `tests/flaky.txt`, which may only become
+shorter (`tests/test_tiers.py`). A new flaky test is marked as new; it must be fixed and not listed.
 
 Exit code: 0 if all tests passed, at least alone; otherwise 1, or pytest's own if no test ran.
 """
@@ -26,9 +26,9 @@ KNOWN = ROOT / "tests" / "flaky.txt"
 PLUGIN = "tests.support.failed_tests"
 TIER = "NIGHTSHIFT_TESTS"
 MOST_AGAIN = 20
-"""If more tests fail, the cause is not flakiness, and none is run again."""
+"""Maximum number of failed tests that are run again. If more tests fail, the cause is not flakiness."""
 STALE = "RECORD AGAIN: "
-"""Prefix of the skip reason of a test with an outdated recording, and of its line in the plugin's file."""
+"""Prefix of the reason for which a test with an outdated recording is skipped, and of its line in the plugin's file."""
 FAILED = 1
 """Exit code of pytest after a run in which tests failed."""
 
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def run_pytest(arguments: Sequence[str], environment: dict[str, str]) -> tuple[int, list[str], list[str]]:
-    """Run pytest; return its exit code, the ids of failed tests, and those of tests with an outdated recording."""
+    """Run pytest; return its exit code, the ids of failed tests, and the ids of tests with an outdated recording."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "failed"
         words = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "--failed-to", str(file), *arguments]

@@ -2,9 +2,10 @@
 
     .venv/bin/python scripts/screenshots.py [PAGE …]
 
-The home is one in which the real daemon worked for a night with a scripted model, and for some nights before that,
-copied by SQL; a task is running while the screenshots are taken. They show the top of a page, as high as a screen.
-Named pages are made again alone. The screenshots differ from run to run only in times and figures.
+The home is one in which the real daemon worked for a night with a scripted model. Some nights before that night are
+copies, made by SQL. A task is running while the screenshots are taken. They show the top of a page, as high as a
+screen. If pages are named, only their screenshots are made. The screenshots differ from run to run only in times and
+figures.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -42,7 +43,7 @@ LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light":
 
 @contextmanager
 def busy_home() -> Iterator[SeededDaemon]:
-    """Give a daemon after months of work, with a running task."""
+    """Yield a daemon after months of work, with a running task."""
     with tempfile.TemporaryDirectory(prefix="seeded-") as folder:
         snapshot = build(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
         lengthen(snapshot.home / "db" / "agent_logs.sqlite", tasks=120, events=1, days=6)
@@ -59,12 +60,12 @@ HUB_TASKS = {
     "Show prices with their tax": Status.DONE, "Read orders from CSV as well as JSON": Status.DONE,
     "Let the basket keep what was in it over a restart": Status.FAILED, "Sort invoices by their due date": Status.DONE,
 }  # fmt: skip
-"""The titles of the tasks on the hub's page, and the ends of the tasks: None waits or runs."""
+"""The tasks on the hub's page: their titles, and their endings. None means that the task waits or runs."""
 
 
 @contextmanager
 def hub_home() -> Iterator[Daemon]:
-    """Give a daemon that is one of three nodes."""
+    """Yield a daemon that is one of three nodes of a hub."""
     with tempfile.TemporaryDirectory(prefix="hub-") as name, WireServer() as models:
         folder = Path(name)
         labels = ["go", "gpu", "linux", "python", "repo:shop"]
@@ -95,7 +96,7 @@ def addresses(seeded: SeededDaemon) -> dict[str, str]:
 
 
 def shoot(browser: Browser, url: str, pages: dict[str, str]) -> None:
-    """Make all screenshots of these pages, given as paths by name."""
+    """Make all screenshots of these pages; `pages` maps the names of pages to their paths."""
     for look, (size, dark) in LOOKS.items():
         with context_of(browser, url, size=size, dark=dark) as context:
             page = context.new_page()

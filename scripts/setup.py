@@ -1,14 +1,15 @@
 """Sets up a checkout: system packages, virtual environment, and the test libraries that the sandbox shows.
 
-Standard library only, because it runs before anything is installed. Each step first checks whether it is done, so that
-a second run takes a moment, and prints what it does and how long it took. System packages are installed if that is
-allowed (root or passwordless sudo, with apt); otherwise the exact command is printed. A missing package stops the
-set-up only under `CI=true`: the daemon itself explains at its start what cannot work without it.
+Standard library only, because the script runs before anything is installed. Each step first checks whether it is
+already done, so that a second run takes a moment. It prints what it does and how long it took. System packages are
+installed if that is allowed (root or passwordless sudo, with apt); otherwise the exact command is printed. A missing
+package stops the set-up only under `CI=true`: the daemon itself explains at its start what cannot work without the
+package.
 
 The checkout itself is installed as well, in place and without its dependencies, so that its entry points are found.
 Only the packages that the daemon needs to start are installed, in the exact versions of
-`nightshift/requirements/core.lock` and each checked by its digest; large optional packages are installed when they are
-first needed (`nightshift/app/extras.py`).
+`nightshift/requirements/core.lock`, and each is checked by its digest. Large optional packages are installed when they
+are first needed (`nightshift/app/extras.py`).
 """
 
 from __future__ import annotations
@@ -66,13 +67,13 @@ def engine() -> dict[str, str]:
 
 
 def browser() -> dict[str, str]:
-    """Return the package of the browser for tests of the pages; nothing if a Chromium is installed."""
+    """Return the package of the browser for tests of the pages; empty if a Chromium is installed."""
     is_there = any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
     return {} if is_there else {"chromium": "chromium"}
 
 
 def system_packages(wanted: dict[str, str], *, needed: bool = True) -> None:
-    """Install missing packages, or print how.
+    """Install missing packages, or print the command that installs them.
 
     Under `CI=true` a needed package that cannot be installed stops the set-up.
     """
@@ -105,13 +106,16 @@ def apt_prefix() -> list[str] | None:
 
 
 def is_whole() -> bool:
-    """Check whether the environment's Python starts and finds this checkout; the Python may have been replaced."""
+    """Check whether the environment's Python starts and finds this checkout.
+
+    The Python that the environment was made from may have been replaced.
+    """
     probe: list[str | Path] = [PYTHON, "-I", "-c", "import nightshift"]
     return PYTHON.exists() and subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
 def environment(requirements: str, *, is_intact: bool) -> None:
-    """Make the virtual environment and install into it, unless it is intact and up to date."""
+    """Make the virtual environment and install packages into it, unless it is intact and up to date."""
     files = ("requirements.txt", "requirements-dev.txt", *sorted(parts()))
     stamp, mark = VENV / ".nightshift", hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files))
     done = stamp.read_text().split() if stamp.exists() else []
@@ -138,7 +142,7 @@ def own_package(*, is_intact: bool) -> None:
         return
     with step("Nightshift itself"):
         install(["--no-deps", "--no-build-isolation", "-e", str(ROOT)])
-    # The build leaves it, and programs started here would use its entry points instead of the installed ones.
+    # The build leaves this folder, and programs started here would use its entry points instead of the installed ones.
     shutil.rmtree(ROOT / "nightshift_agent.egg-info", ignore_errors=True)
     stamp.write_text(mark)
 
@@ -162,7 +166,7 @@ def has_pip() -> bool:
 
 
 def make_venv() -> None:
-    """Make a virtual environment; Debian has a separate package for that."""
+    """Make a virtual environment; if that fails, install Debian's separate package for it first."""
     create: list[str | Path] = [sys.executable, "-m", "venv", "--clear", VENV]
     process = subprocess.run(create, capture_output=True, text=True, check=False)
     if process.returncode == 0:
@@ -185,7 +189,7 @@ def run(argv: list[str | Path]) -> None:
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Print the step that begins, and how long it took."""
+    """Print the name of the step that begins, and at its end how long it took."""
     say(f"{what} …")
     begun = time.monotonic()
     yield

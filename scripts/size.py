@@ -34,7 +34,7 @@ INSIDE = (
     "client", "app", "server", "maintenance", "attempt", "report", "remote", "models", "verdict", "sandbox", "git",
     "queue", "storage", "config", "agent", "core",
 )  # fmt: skip
-"""The packages of the product, from the top."""
+"""The packages of the product, from the top layer down."""
 PACKAGES: Mapping[str, Sequence[str]] = {
     **{name: (f"nightshift/{name}/",) for name in INSIDE},
     "facades": (
@@ -87,7 +87,7 @@ def is_participle(name: str) -> bool:
 
 @dataclass
 class ModuleCount(ast.NodeVisitor):
-    """The numbers of one Python module; `visit` its tree, then read them."""
+    """Counts the parts of one Python module: call `visit` with the module's tree, then read the fields."""
 
     statements: int = 0
     participles: int = 0
@@ -100,7 +100,7 @@ class ModuleCount(ast.NodeVisitor):
     def visit_body(self, body: Sequence[ast.stmt], docstrings_of: tuple[type[ast.stmt], ...] = ()) -> None:
         """Count the statements of a body.
 
-        A string at its start, or after a statement of `docstrings_of`, is a docstring.
+        A string at the start of the body, or after a statement of a type in `docstrings_of`, is a docstring.
         """
         for number, statement in enumerate(body):
             has_docstring = number == 0 or isinstance(body[number - 1], docstrings_of)
@@ -183,7 +183,7 @@ def is_text(node: ast.AST) -> bool:
 
 
 def count_python(text: str) -> dict[str, int]:
-    """Count a module; return the numbers by column."""
+    """Measure a Python module; return each number under the name of its column in size.toml."""
     count = ModuleCount()
     count.visit(ast.parse(text))
     code = {
@@ -201,7 +201,7 @@ def count_python(text: str) -> dict[str, int]:
 
 
 def package_of(file: str) -> str | None:
-    """Return the package of a tracked file by its path; None if it belongs to none."""
+    """Return the package of a tracked file by its path; None if the file belongs to no package."""
     for package, parts in PACKAGES.items():
         if any(file == part or (part.endswith("/") and file.startswith(part)) for part in parts):
             return package
@@ -238,7 +238,7 @@ def list_tracked_files() -> list[str]:
 
 @dataclass(frozen=True)
 class Raised:
-    """An allowed rise, as stored in the table."""
+    """A rise of a number that was allowed, as stored in the table."""
 
     what: str
     before: int
@@ -254,7 +254,7 @@ def read_table() -> tuple[Sizes, list[Raised]]:
 
 
 def write_table(sizes: Sizes, raised: Iterable[Raised]) -> None:
-    """Write both, with one line per number, so that a diff is easy to read."""
+    """Write the table and the allowed rises, with one line per number, so that a diff is easy to read."""
     lines = ["# The sizes that `python scripts/size.py --check` allows. Change it by `--write`; see `--help`."]
     for package, numbers in sizes.items():
         lines += ["", f"[{package}]", *(f"{column} = {numbers[column]}" for column in COLUMNS)]
@@ -286,7 +286,10 @@ def check() -> int:
 
 
 def write(may_rise: Sequence[str], because: str) -> int:
-    """Lower the table, and raise the named numbers; return the exit code. Without a table all numbers are new."""
+    """Lower the table's numbers to today's, and raise the named numbers; return the exit code.
+
+    Without a table all numbers are new.
+    """
     is_first = not TABLE.exists()
     (allowed, raised), sizes = read_table(), count_all()
     rises = {} if is_first else {what: (before, now) for what, before, now in find_rises(allowed, sizes)}
@@ -302,7 +305,7 @@ def write(may_rise: Sequence[str], because: str) -> int:
 
 
 def matches(what: str, name: str) -> bool:
-    """Check whether `--raise` names a `PACKAGE.COLUMN` or its package."""
+    """Check whether a name given to `--raise` is this `PACKAGE.COLUMN` or its package."""
     return what == name or what.partition(".")[0] == name
 
 
@@ -317,7 +320,7 @@ def show() -> int:
 
 
 def main() -> int:
-    """Run the command line; return the exit code."""
+    """Parse the command line, and print, check or write the sizes; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write", action="store_true")

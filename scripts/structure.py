@@ -2,8 +2,9 @@
 
     .venv/bin/python scripts/structure.py
 
-The files are counted in the real daemon, which runs under a profiler with a scripted model. A file is passed when one
-of its functions is called, and changed when a call or a return leads into another file of ours in the same thread.
+The files are counted in the real daemon, which runs under a profiler with a scripted model. A file counts as passed
+when one of its functions is called. A change of file is a call or a return that leads into another file of ours in the
+same thread.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Profile:
         self._on = False
 
     def turn(self, _number: int, _frame: FrameType | None) -> None:
-        """Switch the profile on, or off; when it goes off, the counts are written to a file."""
+        """Switch the profile on or off; when it is switched off, write the counts to a file."""
         self._on = not self._on
         if not self._on:
             counts = {"files": len(self.passed), "calls": self.passed.total(), "changes": self.changes}
@@ -126,7 +127,7 @@ def _daemon(home: Path, settings: dict[str, str]) -> Any:
 
 
 def main_() -> int:
-    """Run the command line; return the exit code."""
+    """Parse the command line, and run the daemon or print the table; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()

@@ -40,7 +40,7 @@ MAKES_CODE = re.compile(r"\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(\s*[\"'`
 
 
 class Refused(Exception):
-    """A package from npm may not be served; the text says why."""
+    """Raised when a package from npm may not be served; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +64,10 @@ class Copied:
 
 
 def relative(text: str) -> str:
-    """Return a module with imports that name the files beside it.
+    """Return a module whose imports name the files beside it.
 
     Raises:
-        Refused: it imports something that is not vendored.
+        Refused: the module imports something that is not vendored.
     """
 
     def relate(match: re.Match[str]) -> str:
@@ -79,7 +79,7 @@ def relative(text: str) -> str:
 
 
 def put_in_layer(text: str) -> str:
-    """Put a stylesheet into the cascade layer `pico`: rules outside layers win over it, whatever their specificity."""
+    """Put a stylesheet into the cascade layer `pico`, so that rules outside layers win whatever their specificity."""
     return "@layer pico {" + text.removeprefix("\ufeff").replace('@charset "UTF-8";', "") + "}\n"
 
 
@@ -144,7 +144,7 @@ def _replace(folder: Path, work: Path, copies: dict[str, tuple[str, Copied]]) ->
 
 
 def faults(folder: Path) -> Iterator[str]:
-    """Yield the faults of a folder of copies, as sentences; nothing if all is as pinned."""
+    """Yield the faults of a folder of copies, as sentences; nothing if all copies are as pinned."""
     manifest = _json(folder / "manifest.json")
     names = {path.name for path in folder.iterdir() if path.is_file()} - OWN
     for name in sorted(names ^ manifest.keys()):
@@ -178,7 +178,7 @@ def _json(path: Path) -> Any:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return 1 if something is wrong."""
+    """Parse the command line, and vendor or check the copies; return 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(

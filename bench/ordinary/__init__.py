@@ -1,8 +1,8 @@
-"""Right answers as ordinary engineers write them, with their tests, which a judge must never refuse, and wrong ones.
+"""Right answers as ordinary engineers write them, wrong answers, and the tests of both.
 
-The texts are `*.txt` beside this file, one for each kind of code. A pair begins with `=== its name: path of the answer`
-(the path of the tests may follow after a comma) and the text of the tests. Then follow parts, each below a line of its
-own:
+A judge must never refuse one of the right answers. The texts are the `*.txt` files of this folder, one file for each
+kind of code. A pair begins with a line `=== NAME: PATH OF THE ANSWER` (the path of the tests may follow after a comma)
+and the text of the tests. The other parts of the pair follow, each below a line of its own:
 
     --- right           the answer
     --- wrong           another answer, which must be refused: a whole text, or removed (`-`) and added (`+`) lines
@@ -11,7 +11,7 @@ own:
     --- base PATH       a file of the commit that the task starts from
     --- packages NAME…  packages that the answer may import
 
-All of them are ours.
+All texts are our own.
 """
 
 from __future__ import annotations
@@ -35,16 +35,14 @@ KNOWN_REFUSALS = {
     "JavaScript: tests that are still to be written": _SKIPPED,
     "coroutine tests, where each warning is an error": "pytest-asyncio's setting is unknown, which is such a warning",
 }
-"""The reason why the right answer is refused today, by name of the pair: each is a false alarm that is still to be
-fixed.
-"""
+"""Known false alarms: the name of a pair whose right answer is still refused, and the reason of the refusal."""
 
 
 def pairs(folder: Path = FOLDER) -> tuple[Pair, ...]:
     """Return all pairs, file by file.
 
     Raises:
-        ValueError: a text breaks the form above, or two pairs share a name.
+        ValueError: a text breaks the form that this module's docstring describes, or two pairs share a name.
     """
     all_pairs = tuple(
         pair for path in sorted(folder.glob("*.txt")) for pair in _pairs(path.name, path.read_text(encoding="utf-8"))
@@ -102,7 +100,7 @@ def _usual_test_path(path: str) -> str:
 
 
 def _wrong(right: str, text: str) -> str:
-    """Return the complete text of a wrong answer."""
+    """Return the complete text of a wrong answer, which may be written as changed lines of the right answer."""
     lines = text.splitlines(keepends=True)
     if not all(line.startswith(("-", "+")) for line in lines):
         return text

@@ -26,7 +26,7 @@ from nightshift_engine.tree import Place, at, places, replace, splice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A program with a fault: its whole text, the kind, and the line of the fault in the original.
+    """A program with a fault: its whole text, the kind of the fault, and the line of the fault in the original.
 
     `lost` is true if the fault removed code that is nowhere else in the program (`is_lost`).
     """
@@ -38,7 +38,7 @@ class Fault:
 
 
 def faults(text: str) -> Iterator[Fault]:
-    """Yield every fault that is known for a program, in the order of the text, each text once."""
+    """Yield every fault that this module can put into a program, in the order of the text, each text once."""
     tree = ast.parse(text)
     seen = {ast.unparse(tree)}
     for kind, line, broken_tree in _trees(tree):
@@ -121,7 +121,8 @@ def _compiles(text: str) -> bool:
     return True
 
 
-# Faults of expressions: a wrong operator, bound, constant, index, variable, argument, condition, method or name.
+# The functions below make faults of expressions: a wrong operator, bound, constant, index, variable, argument,
+# condition, method or name.
 
 
 ExpressionFault = tuple[str, ast.expr]
@@ -209,7 +210,7 @@ def _bounds(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _off_by_one(value: ast.expr) -> Iterator[ast.expr]:
-    """Yield a value plus one and minus one; `n - 1` and `n + 1` become `n`."""
+    """Yield a value plus one and a value minus one; `n - 1` and `n + 1` become `n`."""
     match value:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
             yield left
@@ -307,7 +308,8 @@ def _without(node: ast.BoolOp, value: ast.expr) -> ast.expr:
     return left[0] if len(left) == 1 else _with(node, values=left)
 
 
-# Faults of statements: a statement deleted, moved, swapped or negated; a missing guard, return or import.
+# The functions below make faults of statements: a statement deleted, moved, swapped or negated; or a missing guard,
+# return or import.
 
 
 StatementFault = tuple[str, int, list[ast.stmt]]
@@ -409,11 +411,11 @@ def _reorder(node: ast.stmt, following: ast.stmt | None) -> Iterator[StatementFa
         yield "statement moved", 2, [more]
 
 
-# Detection of faults that remove code that is nowhere else in the program.
+# The functions below detect faults that remove code that is nowhere else in the program.
 
 
 TAKING = frozenset({"statement deleted", "guard deleted", "clause missing", "condition missing", "return lost"})
-"""Kinds of faults that remove code; all others leave the needed code in place, but changed."""
+"""Kinds of faults that remove code. All other kinds change the code but leave its parts in the program."""
 _USUAL = re.compile(
     r"(not )?[\w.]+|[\w.]+ is (not )?None|(len\([\w.]+\)|[\w.]+) (==|!=|<=|<|>|>=) [01]|"
     r"return( (-1|''|\[\]|\{\}|[\w.]+))?|continue|break"

@@ -50,9 +50,9 @@ def _programs(text: str) -> Iterator[Program]:
 
 
 def part_tests(tests: str, seed: str, share: float) -> tuple[str, str]:
-    """Split tests into given and hidden ones; `share` of the functions and of their parametrised rows is given.
+    """Split tests into given and hidden ones, with at least one test on each side.
 
-    At least one test is given and at least one is hidden.
+    `share` is the share of given tests; each row of a parametrised function counts as a test.
     """
     tree = ast.parse(tests)
     chance = random.Random(seed)
@@ -74,7 +74,7 @@ def _rows(function: ast.FunctionDef) -> Sequence[ast.expr]:
 
 
 def _only(tests: str, units: set[tuple[str, int | None]]) -> str:
-    """Return the tests reduced to these units."""
+    """Return the tests reduced to these units, each a function's name and the number of a row or None for the whole."""
     tree = ast.parse(tests)
     body = list[ast.stmt]()
     for node in tree.body:

@@ -1,4 +1,4 @@
-"""The harness of the repair benches: the engine on the real sandbox, and the suite runner that judges its findings.
+"""Harness of the repair benches: runs the engine on the real sandbox, and the suite runner that judges its findings.
 
 A change is judged like that of a task in the daemon: by the given tests, must-fail copies, and held-out cases. If the
 judge refuses the change, the engine is asked again with that change excluded, as long as there is time.
@@ -37,7 +37,7 @@ from nightshift_engine.synthesis import SandboxSynthesiser
 SUITE_S = 20.0
 """Seconds that one run of a suite may take if its task sets no limit."""
 JUDGED_S = 2.0
-"""Seconds that are reserved for the judge."""
+"""Seconds of the time limit that are reserved for the judge."""
 
 Say = Callable[[str], None]
 
@@ -177,7 +177,7 @@ class Harness:
         )
 
     def _limits(self, row: Row) -> dict[str, Any]:
-        """Return the limits of a suite run except its time: the task's, or else the defaults of the harness."""
+        """Return the limits of a suite run, except its time: those of the task, or the defaults of the harness."""
         limits = row.spec.limits
         sizes = {
             name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(limits, name)) is not None
@@ -186,7 +186,7 @@ class Harness:
 
 
 def _base(spec: TaskSpec) -> FileTree:
-    """Return the repository: empty if the task brings tests; with a test command it holds the task's files."""
+    """Return the repository that the task begins in: its files if it has a test command; empty if it brings tests."""
     return FileTree(spec.files if spec.test_command else {})
 
 

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, so that `engine.bench` can be imported
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -163,7 +163,7 @@ def _line(kind: str, trials: Sequence[Tried]) -> str:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Parse the command line, try the faults, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=60, help="how many faults")
     parser.add_argument("--seed", type=int, default=1)

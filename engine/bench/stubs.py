@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A stub: its text, the lines of its tests (`assert` lines of one test), and the hidden checks."""
+    """A stub: its text, the lines of its tests (each an `assert`, all in one test), and the hidden checks."""
 
     code: str
     tests: str

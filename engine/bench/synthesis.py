@@ -2,7 +2,7 @@
 
     .venv/bin/python engine/bench/synthesis.py [--budget 20] [--only NAME] [--show]
 
-The stubs are in `engine/bench/stubs.py`. Each runs through the sandbox like that of a task.
+The stubs are in `engine/bench/stubs.py`. Each stub runs through the sandbox like the stub of a task.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, so that `engine.bench` can be imported
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -37,7 +37,7 @@ from nightshift_engine.synthesis import SandboxSynthesiser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The result for one stub, whether its first text passes tests and hidden checks, and the seconds that it took."""
+    """The result for one stub: the outcome of its tests and hidden checks, and the seconds that the search took."""
 
     task: Task
     result: SynthesisResult
@@ -94,7 +94,7 @@ def line(row: Row) -> str:
 
 
 async def main() -> None:
-    """Run the command line."""
+    """Parse the command line, run the stubs, and print the results."""
     parser = argparse.ArgumentParser(description="Measures the search for small functions.")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each")
     parser.add_argument("--only", default="", help="stubs whose name contains this")

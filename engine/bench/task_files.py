@@ -24,7 +24,7 @@ _DESCRIPTION = "Fix the program so that its tests pass"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One task; `hidden` holds tests, path to text, that its fix is checked against afterwards."""
+    """One task; `hidden` maps the paths of hidden tests, which judge the fix afterwards, to their texts."""
 
     name: str
     spec: TaskSpec
@@ -33,7 +33,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRow:
-    """A line that is not a task: the wrong field, or `line`, and the reason."""
+    """A line that is not a task.
+
+    `field` is the wrong field, or `line` if the line is not JSON. `why` is the reason.
+    """
 
     line: int
     field: str

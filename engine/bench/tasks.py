@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[0] = str(ROOT)  # instead of this folder, whose queue.py would hide the standard library's
+sys.path[0] = str(ROOT)  # not this folder, so that `engine.bench` can be imported
 
 # ruff: noqa: E402 - the path comes first
 import argparse
@@ -33,7 +33,7 @@ from nightshift.core.errors import InvalidTask
 
 
 def describe(done: Outcome) -> str:
-    """Describe one task in one line."""
+    """Describe the outcome of one task in one line."""
     if not done.fixed:
         word = "not fixed"
     elif done.wrong:
@@ -47,7 +47,7 @@ def describe(done: Outcome) -> str:
 
 
 def total(outcomes: Sequence[Outcome]) -> str:
-    """Summarise all tasks in one line."""
+    """Summarise the outcomes of all tasks in one line."""
     fixed = [outcome for outcome in outcomes if outcome.fixed]
     wrong = sum(outcome.wrong for outcome in fixed)
     checkable = sum(outcome.has_hidden for outcome in fixed)
@@ -75,7 +75,7 @@ async def run(rows: Sequence[Row], a: argparse.Namespace, out: TextIO | None) ->
 
 
 def main() -> None:
-    """Run the command line."""
+    """Parse the command line, try the tasks, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=Path, required=True, help="tasks, one JSON object a line")
     parser.add_argument("--limit", type=int, help="only the first N tasks")

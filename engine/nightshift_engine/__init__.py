@@ -1,7 +1,7 @@
 """The built-in engine: program repair and synthesis that need no model.
 
-It localises the fault by the lines that failing tests run (`fault_localisation`), makes typed edits of the syntax tree
-there (`edits`), tries them in the sandbox (`search`), and chooses among those that pass (`choose`). It contains no
+The engine localises the fault by the lines that failing tests run (`fault_localisation`), edits the syntax tree there
+(`edits`), tries the edits in the sandbox (`search`), and chooses among those that pass (`choose`). It contains no
 knowledge of particular tasks, programs or benchmarks.
 """
 

@@ -43,7 +43,9 @@ Solver = Callable[[Problem, OnProgress], Awaitable[Finding]]
 
 REMEMBERED = 64
 ENDED_EARLY = 0.9
-"""Share of its time below which a search counts as complete: it tried everything, so more time would not help."""
+"""A search that took less than this share of its time budget counts as complete: it tried everything, and more time
+would not help.
+"""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -59,7 +61,7 @@ class _CachedSearch:
     budget_s: float
 
     def answers(self, budget_s: float) -> bool:
-        """Check whether a search with this time budget would find the same."""
+        """Check whether this finding can serve a search with another time budget."""
         ended = self.finding.seconds < ENDED_EARLY * self.budget_s
         return self.finding.change is not None or ended or budget_s <= self.budget_s
 
@@ -71,7 +73,7 @@ class RepairBackend(BaseModelHandler):
         solve: the engine.
         budget_s: seconds that a search may take if the request sets no limit.
         grace_s: seconds beyond its budget that a search gets to end what is running.
-        missing: returns why nothing can be run yet, in words for the owner; empty if all is well.
+        missing: returns the reason why nothing can be run yet, as a text for the owner; empty if nothing is missing.
     """
 
     name = BUILT_IN
@@ -93,12 +95,15 @@ class RepairBackend(BaseModelHandler):
 
     @classmethod
     def over(cls, runs: Callable[[], SuiteRuns | str], *, budget_s: float = 60.0) -> Self:
-        """Make an engine that searches in a sandbox; `runs` returns the sandbox's runs, or why there are none yet."""
+        """Make an engine that searches in a sandbox.
+
+        `runs` returns the object that runs suites in the sandbox, or a text with the reason why there is none yet.
+        """
         return cls(_solver(runs), budget_s=budget_s, missing=lambda: why if isinstance(why := runs(), str) else "")
 
     @property
     def free(self) -> bool:
-        """True: the engine runs locally."""
+        """True, because the engine runs locally."""
         return True
 
     def is_available(self) -> bool:
@@ -164,8 +169,8 @@ class RepairBackend(BaseModelHandler):
     def _beginning(self, task_id: int | None, material: Material) -> tuple[Change, Change]:
         """Return the change that findings build on, and the change that the engine is shown.
 
-        If the engine is shown its own refused change, it continues the search that found this change. Its new finding
-        then builds on the start of that search.
+        If the engine is shown a change of its own that was refused, it continues the search that found this change. The
+        new finding then builds on the start of that search.
         """
         change = settle(material.tree, material.state.change)
         start = self._starts.get((task_id, digest(change)))
@@ -213,7 +218,7 @@ def _remember(cache: OrderedDict[_K, _V], key: _K, value: _V) -> None:
         cache.popitem(last=False)
 
 
-# Requests that the engine can work on, and the problem that such a request sets.
+# The functions below decide whether the engine can work on a request, and make the engine's job from it.
 
 
 ANSWERED = frozenset({Phase.PLANNING, Phase.CODING, Phase.REFLECTING})
@@ -260,7 +265,7 @@ def job_of(material: Material, start: Change) -> EvaluationJob:
 
 
 def whole_tests(material: Material) -> Files:
-    """Return the whole tests, held-out cases included; empty if nothing is held out."""
+    """Return the tests with their held-out cases; empty if no case is held out."""
     case = material.context
     return case.task.spec.tests if case.held.shown else {}
 
@@ -268,7 +273,7 @@ def whole_tests(material: Material) -> Files:
 def first_change(material: Material) -> Change:
     """Return the change to begin with if no earlier search is known.
 
-    If only the engine wrote the current change, in an earlier life of the daemon, that change passed all shown tests
+    If the current change is the engine's own, found before a restart of the daemon, that change passed all shown tests
     and teaches nothing. The search then begins with the owner's files.
     """
     work, tree = material.state, material.tree
@@ -283,7 +288,7 @@ def _has_code(material: Material) -> bool:
     return any(path.endswith(".py") and not is_test_path(path) for path in paths)
 
 
-# Progress of a search.
+# The class below reports the progress of a search.
 
 
 REPORT_EVERY_S = 2.0
@@ -332,7 +337,7 @@ class Reporter:
             about.emit(Kind.REPAIR_PROGRESS, text[:500], level=level, **data)
 
 
-# Text of the engine's replies.
+# The functions below write the text of the engine's replies.
 
 
 _NUMBER = re.compile(r"^\s*\d+\.\s*")
@@ -350,7 +355,7 @@ def coding_text(finding: Finding, changed: Change) -> str:
 
     Args:
         finding: the finding.
-        changed: path to the whole new text of the file; None removes the file.
+        changed: maps the path of each changed file to its whole new text; None removes the file.
     """
     head = [f"Summary: {summary(finding, changed)}", _count(finding), describe_warning(finding)]
     blocks = [file_block(path, text) for path, text in sorted(changed.items())]
@@ -386,7 +391,7 @@ def list_changed_files(material: Material, target: Change) -> Change:
 
 
 def list_wanted_texts(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
-    """Yield path and wanted text of all files in either change; the base's text if `target` omits the file."""
+    """Yield path and wanted text of each file in either change; a file that `target` omits gets the base's text."""
     for path in {**material.state.change, **target}:
         if path in target:
             yield path, target[path]
@@ -405,7 +410,7 @@ def describe_warning(finding: Finding) -> str:
 
 
 def describe_refusal(material: Material) -> str:
-    """Say that the engine's own changes were refused; empty if something else wrote the last one."""
+    """Say that the engine's own changes were refused; empty if another backend wrote the last change."""
     work = material.state
     if not work.seen or set(work.models) != {BUILT_IN}:
         return ""

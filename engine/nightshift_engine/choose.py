@@ -1,13 +1,13 @@
-"""Choose the answer among the variants that pass, and say how sure the choice is.
+"""Chooses the answer among the variants that pass, and says how sure the choice is.
 
 Passing tests are weak evidence if many variants pass them. So the variants are also called with inputs that no test
-has, and the examples in the docstring are run as tests. Variants that agree with the docstring come first. The rest are
-ranked by likelihood, with a penalty for large edits and for answers that differ from those of the other variants, each
-weighted by its likelihood.
+has, and the examples in the docstring are run as tests. Variants that agree with the docstring come first. The others
+are ranked by likelihood, with a penalty for large edits and a penalty for answers that differ from those of other
+likely variants.
 
-The further inputs resemble the inputs that were seen, in kind and size. A function may demand more of its inputs than
-their types say (sorted, distinct, not negative, not empty). A property that all seen values of an argument share is
-kept, because an input that the function was never meant for shows nothing. Values stay packed
+The new inputs resemble the inputs that were seen, in kind and size. A function may demand more of its inputs than their
+types say: sorted, distinct, not negative, or not empty. So each property that all seen values of an argument share is
+kept in the new inputs, because an input that the function was never meant for shows nothing. Values stay packed
 (`nightshift_engine.evaluation.Call`), so that making them neither needs nor runs the tested code.
 """
 
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 MOST_RANKED = 24
 INPUTS = 40
 TOKEN_PENALTY = 0.12
-"""Penalty for each token that an edit adds or removes, on the logarithm of the likelihood."""
+"""Penalty, on the logarithm of the likelihood, for each token that an edit adds or removes."""
 AGREEMENT = 1.5
-"""Weight of the agreement with the other variants' answers against the logarithm of the likelihood."""
+"""Weight of the agreement with other variants, relative to the logarithm of the likelihood."""
 FEW_TESTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Variants in the order in which to answer them; `warning` is empty if there is no doubt."""
+    """Passing variants, the best answer first; `warning` is empty if there is no doubt about the choice."""
 
     ranked: tuple[Variant, ...]
     warning: str = ""
@@ -74,7 +74,7 @@ async def choose(
         evaluator: runs the docstring's examples and the calls.
         job: the tree that the variants change.
         observation: what the tests did before the change.
-        trees: path to syntax tree, for the files that may change.
+        trees: maps the paths of the files that may change to their syntax trees.
         passing: the variants that pass, by likelihood.
         limits: limits of one test or call.
     """
@@ -115,7 +115,11 @@ async def _agreeing(
 
 
 def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]]) -> list[float]:
-    """Return each variant's mean logarithm of the weighted share of variants with its answer; 0 is full agreement."""
+    """Return how far each variant agrees with the others; 0 is full agreement.
+
+    For each call, the agreement is the logarithm of the share of likelihood that the variants with the same answer have
+    together. The result is the mean over all calls.
+    """
     total = sum(variant.likelihood for variant in variants)
     sums = [0.0] * len(variants)
     count = min(map(len, answers), default=0)
@@ -149,7 +153,7 @@ def _canonical(packed: object) -> object:
 
 
 def _size(tree: ast.Module, variant: Variant) -> int:
-    """Count the tokens that a variant adds or removes, whichever are more."""
+    """Count the tokens that a variant adds, or the tokens that it removes if these are more."""
     before = next(scope for scope in scopes(tree) if scope.name == variant.scope)
     old, new = tokens(ast.unparse(before.node(tree))), tokens(variant.text)
     matched = sum(block.size for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
@@ -177,7 +181,7 @@ def _disagreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallRe
     )
 
 
-# Examples of a docstring.
+# The functions below turn the examples of a docstring into tests.
 
 
 DOCSTRING_TESTS = "test_docstring_examples_of_the_scope.py"
@@ -186,13 +190,13 @@ DOCSTRING_TESTS = "test_docstring_examples_of_the_scope.py"
 def docstring_tests(path: str, scope: str, *texts: str) -> tuple[str, list[str]]:
     """Make a test file from the examples that call a function; return its text and the ids of its tests.
 
-    An example counts if it calls the function itself and its result is a literal. Methods and the module scope give
-    nothing.
+    An example counts if it calls the function itself and its result is a literal. Methods and the module scope have no
+    such examples.
 
     Args:
         path: the function's file.
-        scope: its qualified name.
-        texts: texts that may hold examples: the function's source, a docstring.
+        scope: the function's qualified name.
+        texts: texts that may contain examples: the function's source, or a docstring.
     """
     if "." in scope or not scope or not path.endswith(".py"):
         return "", []
@@ -232,7 +236,7 @@ def tokens(text: str) -> list[str]:
     return [word for word in strings if word.strip()]
 
 
-# Further inputs.
+# The functions below make new inputs for a function from the inputs that were seen.
 
 
 MOST_ITEMS = 12

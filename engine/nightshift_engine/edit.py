@@ -1,4 +1,4 @@
-"""Defines an edit (what it replaces, by what, how likely it is), and the context in which edit operators work."""
+"""Defines an edit (the replaced nodes, the new nodes and a weight), and the context in which edit operators work."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class EditContext:
 
     Attributes:
         path: the file.
-        tree: its syntax tree.
+        tree: the file's syntax tree.
         scope: the place of the outermost function; empty for the statements of the module and of its classes.
         lines: the lines where edits may begin, each with its suspicion from 0 to 1.
-        kinds: variable of the scope to the names of the types that it had at run time.
+        kinds: maps each variable of the scope to the names of the types that it had at run time.
         words: further constants and names that an edit may use.
         errors: kinds of the exceptions that end failing tests, such as `IndexError`, with their messages.
     """
@@ -52,7 +52,7 @@ class Edit:
     """One edit of a tree.
 
     If `count` is None, the node at `position` is replaced by the node in `new`. Otherwise `count` statements from
-    `position` on are replaced by those in `new` (0 inserts before).
+    `position` on are replaced by the statements in `new`. With a count of 0 they are inserted before `position`.
 
     Attributes:
         kind: a stable short name, such as `comparison` or `off_by_one`.
@@ -71,20 +71,20 @@ class Edit:
     note: str = ""
 
     def apply(self, tree: ast.AST) -> Any:
-        """Return the tree with this edit; the tree must be the one that the edit was made for."""
+        """Return the tree with this edit; the edit must have been made for this tree."""
         if self.count is None:
             return replace(tree, self.position, self.new[0])
         return splice(tree, self.position, self.count, self.new)  # type: ignore[arg-type] # statements, by construction
 
 
 EditOperator = Callable[[EditContext], Iterator[Edit]]
-"""Makes all edits of one kind in a scope. Several operators may make the same edit; it is tried once."""
+"""Function that makes all edits of one kind in a scope. If several operators make the same edit, it is tried once."""
 
 
 __all__ = ["Vocabulary", "vocabulary"]
 
 _OWN, _DESCRIBED, _TESTED = 5, 3, 1
-"""Weights of a word by its source. The file counts more than its tests, which are full of arbitrary input."""
+"""Weights of a word by its source. A file counts more than its tests, because tests are full of arbitrary input."""
 _MOST_CONSTANTS, _MOST_NAMES, _LONGEST = 60, 300, 40
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]*'|\"[^\"\n]*\"|\d+(?:\.\d+)?)(?!\w)")

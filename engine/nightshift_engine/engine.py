@@ -44,11 +44,11 @@ from nightshift_engine.search import Search, SearchResult, SearchSpace, Variant
 from nightshift_engine.sources import Sources, sources
 
 QUICK_ROUNDS = 4
-"""A quick fix may reveal the next fault of its kind."""
+"""Maximum number of rounds of quick fixes: a quick fix may reveal the next fault of its kind."""
 MOST_QUICK = 24
 SYNTHESIS_SHARE = 0.6
 KEPT = 20
-"""Number of passing variants that are kept, in case a suite refuses the chosen one."""
+"""Maximum number of passing variants that are kept, in case a suite refuses the chosen variant."""
 CONFIRMED_AT_ONCE = 5
 LEAST_WALL_S = 10.0
 
@@ -110,13 +110,16 @@ class Engine:
         state.sources = sources(state.job, state.observation)
 
     async def _look_at_all(self, state: SearchState) -> None:
-        """Continue with the whole tests, which from then on are no independent evidence for the change."""
+        """Continue with the tests and their held-out cases.
+
+        From then on, these cases are no independent evidence for the change.
+        """
         state.report("looking at the whole tests, which cannot witness for the change then")
         state.saw_held_out = True
         state.job = replace(state.job, tests=state.problem.whole_tests)
         await self._look(state)
 
-    # Without search.
+    # The next two methods apply quick fixes, which need no search.
 
     async def _quickly(self, state: SearchState) -> list[Finding]:
         """Apply fixes that need no search, one after the other; return findings as soon as the tests pass.
@@ -139,7 +142,10 @@ class Engine:
         return []
 
     async def _best_fix(self, state: SearchState, fixes: Sequence[QuickFix]) -> QuickFix | None:
-        """Return the fix that passes all or most tests, or else the first that gets past the errors; else None."""
+        """Return the fix with which all or most tests pass.
+
+        If no fix improves the tests, return the first one that gets past the present errors, or None.
+        """
         if not fixes:
             return None
         candidates = [Candidate(path=fix.path, scope="", text=fix.text) for fix in fixes]
@@ -155,7 +161,7 @@ class Engine:
         messages = {error.message for _, error in errors(state.observation)}
         return next((fix for fix, out in zip(fixes, outcomes, strict=True) if _gets_further(out, messages)), None)
 
-    # From examples.
+    # The next two methods find bodies of stubs from examples.
 
     async def _synthesise(self, state: SearchState) -> list[Finding]:
         """Find bodies for the stubs that failing tests run, one stub after the other."""
@@ -189,7 +195,7 @@ class Engine:
         state.report(f"{result.tried:,} expressions for {result.examples} examples: {result.why or 'some fit'}")
         return result
 
-    # By search.
+    # The methods below search among edits, and run what was found once more.
 
     async def _search(self, state: SearchState) -> list[Finding]:
         words = await asyncio.to_thread(_words, state)
@@ -201,7 +207,7 @@ class Engine:
         return await self._answers(state, result)
 
     async def _answers(self, state: SearchState, result: SearchResult) -> list[Finding]:
-        """Return the findings that still pass when run as the suite will run them, in the order of choice."""
+        """Return the findings that still pass when they are run as the suite will run them, in the order of choice."""
         limits = limits_for(state.observation)
         choice = await choose.choose(
             self._evaluator, state.job, state.observation, state.sources.trees, result.passing, limits
@@ -244,7 +250,7 @@ class Engine:
     async def _afresh(
         self, state: SearchState, change: Change, order: Sequence[str], limits: EvaluationLimits
     ) -> CandidateResult:
-        """Run a whole change: its last file is the candidate, the others become part of the tree."""
+        """Run a whole change: its last file is the candidate, and its other files become part of the tree."""
         *others, (path, text) = change.items()
         job = replace(state.job, change={**state.job.change, **dict(others)})
         candidate = Candidate(path=path, scope="", text=text or "")
@@ -257,7 +263,7 @@ def _is_better(before: SuiteObservation, now: SuiteObservation) -> bool:
 
 
 def _gets_further(outcome: CandidateResult, messages: set[str]) -> bool:
-    """Check whether a try ended with an error other than the present ones."""
+    """Check whether a candidate failed with an error that is not among the present errors."""
     return bool(outcome.error) and not any(message and message in outcome.error for message in messages)
 
 
@@ -275,14 +281,14 @@ def _words(state: SearchState) -> dict[str, Vocabulary]:
     return {path: vocabulary(text, tests, prose) for path, text in state.sources.texts.items()}
 
 
-# The state of a search.
+# The class below holds the state of a search.
 
 
 @dataclass(slots=True, kw_only=True)
 class SearchState:
     """The state of one search.
 
-    `job` includes the quick `fixes` that were applied; `deadline` is on the clock of `time.monotonic()`.
+    `job` includes the quick fixes that were applied; `fixes` lists them. `deadline` is a time of `time.monotonic()`.
     """
 
     problem: Problem
@@ -298,7 +304,7 @@ class SearchState:
 
     @property
     def deadline(self) -> float:
-        """Time at which the search must end."""
+        """Time at which the search must end, by `time.monotonic()`."""
         return self.began + self.problem.budget_s
 
     @property
@@ -321,7 +327,7 @@ class SearchState:
 
     @property
     def quickly_fixed(self) -> Change:
-        """Path to the present text of each file that the quick fixes changed."""
+        """The present text of each file that the quick fixes changed, by path."""
         return {fix.path: self.job.change[fix.path] for fix in self.fixes}
 
     def render(self, variant: Variant) -> Change:
@@ -352,7 +358,7 @@ class SearchState:
         )
 
 
-# Earlier searches.
+# The classes below remember earlier searches, because a refused finding may be followed by the next one.
 
 
 REMEMBERED = 64
@@ -360,7 +366,7 @@ REMEMBERED = 64
 
 @dataclass(slots=True)
 class EarlierSearch:
-    """The job that a search began with, and its findings that were not answered."""
+    """The job that a search began with, and the findings of the search that were not given as an answer yet."""
 
     job: EvaluationJob
     left: list[Finding]
@@ -373,13 +379,13 @@ class SearchHistory:
         self._origins: OrderedDict[tuple[int, str], EarlierSearch] = OrderedDict()
 
     def origin(self, problem: Problem) -> EarlierSearch | None:
-        """Return the search that began with this problem's change or found it; None if there is none."""
+        """Return the search that began with this problem's change or found this change; None if there is none."""
         if problem.task_id is None:
             return None
         return self._origins.get((problem.task_id, digest(problem.job.change)))
 
     def keep(self, problem: Problem, job: EvaluationJob, findings: Sequence[Finding]) -> None:
-        """Remember the findings of a search on `job`; the first one is its answer."""
+        """Remember the findings of a search that began with `job`; the first finding is the answer."""
         if problem.task_id is None or findings[0].change is None:
             return
         origin = EarlierSearch(job, list(findings[1:]))
@@ -390,7 +396,7 @@ class SearchHistory:
             self._origins.popitem(last=False)
 
     def next_of(self, origin: EarlierSearch, problem: Problem) -> Finding | None:
-        """Return the next finding that no suite has refused, as a change on top of the problem's; else None."""
+        """Return the next finding that no suite has refused, as a change on top of the problem's change; else None."""
         while origin.left:
             finding = origin.left.pop(0)
             origin_problem = replace(problem, job=origin.job)
@@ -400,7 +406,10 @@ class SearchHistory:
 
 
 def rebase(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
-    """Return a change of `origin` as a change of `now`, which also undoes the differences between the two."""
+    """Turn a change on top of `origin` into a change on top of `now`.
+
+    The result also undoes the differences between the changes of the two jobs.
+    """
     back = dict[str, str | None]()
     for path in origin.change.keys() | now.change.keys():
         if path in origin.change:
@@ -411,7 +420,7 @@ def rebase(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
     return {**differs, **change}
 
 
-# Texts that describe the engine's work.
+# The functions below write texts that describe the engine's work.
 
 
 MOST_PLACES = 6

@@ -1,7 +1,7 @@
-"""The repair engine's port to the sandbox: observe a suite, try many candidates fast, call the variants.
+"""The repair engine's port to the sandbox: observe a suite, try many candidates fast, and call variants of a function.
 
-The results are not verdicts. They show a search where to look and which changes are worth judging; the change that it
-finds is judged like any other.
+The results are not verdicts. They show a search where to look and which changes are worth judging. The change that the
+search finds is judged like any other change.
 
 A *scope* is the outermost function around a piece of code, by its qualified name (`parse`, `Stack.push`); the empty
 scope is the whole file. A candidate is the new text of one scope.
@@ -21,11 +21,17 @@ from nightshift.core.tasks.task import Change, Files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationJob:
-    """The setting of an evaluation: `base` with `change` on top, and `tests` or the tests of `command`.
+    """The code, the tests and the limits of an evaluation.
 
-    `start` holds the files that the owner gave with the task. `packages` maps the distributions that the run may import
-    to exact versions. `wall_s` limits the run of the unchanged suite; `cpus` also sets how many candidates run at the
-    same time.
+    Attributes:
+        base: the tree without changes.
+        change: the change on top of `base`.
+        tests: the given tests.
+        command: the test command; its tests are run if there are no given tests.
+        start: the files that the owner gave with the task.
+        packages: the distributions that the run may import, with their exact versions.
+        wall_s: limit in seconds for the run of the unchanged suite.
+        cpus: limit of processors, which is also the number of candidates that run at the same time.
     """
 
     base: Tree
@@ -57,7 +63,10 @@ class EvaluationJob:
 
 
 class RunStatus(StrEnum):
-    """The way in which a test, a candidate or a call ended. STEPS: it exceeded its limit of loop turns and calls."""
+    """The way in which a test, a candidate or a call ended.
+
+    STEPS means that the limit of loop turns and calls was exceeded.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
@@ -69,7 +78,10 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorInfo:
-    """The error of a test or a file. `frames` are (path, line, function) of the tree's own files, outermost first."""
+    """The error of a test or of a file.
+
+    `frames` are the frames of the traceback in the tree's own files, outermost first: (path, line, function).
+    """
 
     kind: str
     message: str
@@ -78,9 +90,10 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedTest:
-    """The result of one test. `lines` are the executed lines of the tree's own files, without tests.
+    """The result of one test.
 
-    `steps` counts loop turns and function calls in the same files.
+    `lines` maps the paths of the tree's own files, without tests, to the executed lines. `steps` counts loop turns and
+    function calls in the same files.
     """
 
     id: str
@@ -98,7 +111,7 @@ class ObservedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of a function of the tree: `scope` in the file `path`, with plain data as arguments, packed as JSON.
+    """A call of a function of the tree: of `scope` in the file `path`. The arguments are plain data, packed as JSON.
 
     A packed value is a list that begins with the type; see `nightshift.sandbox.inside.values`.
     """
@@ -111,12 +124,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteObservation:
-    """The result of a close look at the suite.
+    """The result of running the suite once with tracing.
 
     Attributes:
         tests: every test that ran, in the order of the suite.
-        broken: path of a file that could not be imported or collected, to its error.
-        kinds: `path:scope` to variable name to the names of the types that it had (`int`, `list`, `NoneType`).
+        broken: maps the path of each file that could not be imported or collected to its error.
+        kinds: maps `path:scope` to a map from variables to the names of the types that they had (`int`, `NoneType`).
         calls: up to a few hundred distinct calls of scopes with plain data, those of failing tests first.
     """
 
@@ -144,9 +157,9 @@ class Candidate:
 class EvaluationLimits:
     """The limits of a candidate.
 
-    `steps` and `wall_s` apply to each test. After `max_failures` tests that do not pass, no further test is run. With
-    `is_uninstrumented` nothing is instrumented and each candidate is imported afresh: slower, but as the suite will run
-    it.
+    `steps` and `wall_s` apply to each test. After `max_failures` tests that do not pass, no further test is run. If
+    `is_uninstrumented` is true, no code is instrumented and each candidate is imported afresh. That is slower, but it
+    is how the suite will run the change.
     """
 
     wall_s: float = 1.0
@@ -157,7 +170,11 @@ class EvaluationLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateResult:
-    """The result of a candidate: how the first test that did not pass ended, and the number of tests that passed."""
+    """The result of a candidate.
+
+    `how` is the way in which the first test that did not pass ended, or PASSED. `passed` is the number of tests that
+    passed.
+    """
 
     how: RunStatus
     passed: int = 0
@@ -166,10 +183,11 @@ class CandidateResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """The result of a call of a variant: how it ended, and the packed value or the names of the exception's classes.
+    """The result of a call of a variant.
 
-    A generator is replaced by the list of the values that it yields. None is replaced by the pair of None and the
-    arguments if the call changed them. Long results are replaced by a digest.
+    `how` is the way in which the call ended. `value` is the packed result. `raised` holds the names of the exception's
+    classes. A generator is replaced by the list of the values that it yields. If the call changed its arguments and
+    returned None, `value` is the pair of None and the arguments. Long results are replaced by a digest.
     """
 
     how: RunStatus
@@ -179,7 +197,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisJob:
-    """A function to be synthesised: the scope in the file `path` of the job's tree is a stub.
+    """A function to be synthesised: the stub `scope` in the file `path` of the job's tree.
 
     `names` and `constants` (as source text) are hints from the task, its docstring and its tests.
     """
@@ -194,9 +212,10 @@ class SynthesisJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisResult:
-    """The result of a synthesis: new texts of the function, smallest first; if empty, `why` gives the reason.
+    """The result of a synthesis: new texts of the function, smallest first.
 
-    `examples` is the number of calls with known results, `tried` the number of evaluated expressions.
+    If there are no texts, `why` gives the reason. `examples` is the number of calls with known results. `tried` is the
+    number of evaluated expressions.
     """
 
     texts: tuple[str, ...] = ()
@@ -213,7 +232,7 @@ class Evaluator(Protocol):
     """
 
     async def observe(self, job: EvaluationJob) -> SuiteObservation:
-        """Run the suite once as it is, each test on its own, and report what it did."""
+        """Run the suite once without changes, each test on its own, and report what the tests did."""
         ...
 
     async def evaluate(
@@ -225,7 +244,7 @@ class Evaluator(Protocol):
     async def probe(
         self, job: EvaluationJob, variants: Sequence[Candidate], calls: Sequence[Call], limits: EvaluationLimits
     ) -> Sequence[Sequence[CallResult]]:
-        """Make the calls with each variant; return for each variant one answer per call."""
+        """Make the calls with each variant; return one list of results for each variant, in the order of the calls."""
         ...
 
 
@@ -251,7 +270,7 @@ STEPS_FACTOR, WALL_FACTOR = 30, 8
 
 
 def order_of(observation: SuiteObservation) -> list[str]:
-    """Return the ids of tests to try, failing then fast ones first, with at most `MOST_PASSING` passing ones."""
+    """Return the ids of the tests to run: failing ones, then up to `MOST_PASSING` passing ones; both fastest first."""
     failing = sorted(observation.failing, key=_cost)
     passing = sorted((test for test in observation.tests if test.passed), key=_cost)
     return [test.id for test in (*failing, *passing[:MOST_PASSING])]

@@ -1,9 +1,9 @@
 """Evaluates candidates in a sandbox: each run gets one message and returns one signed answer, like a run of a suite.
 
-A batch of candidates is completed, over as many sandboxes as that takes. A run that reaches its time limit ends early,
-and the next run continues. A candidate may also kill a run: when the memory is used up, the kernel ends the whole
+A batch of candidates may need several sandboxes. A run that reaches its time limit ends early, and the next run takes
+the remaining candidates. A candidate may also kill a run: when the memory is used up, the kernel ends the whole
 sandbox. Then the candidates that were being tried are suspects, or all of them if nothing was reported. Suspects are
-tried in halves, one at a time, until the culprit is isolated.
+split into halves and tried one at a time, until the culprit is isolated.
 
 The reports of a run are claims of processes with untrusted code in them. Lines of an unknown form are ignored.
 """
@@ -42,13 +42,13 @@ from nightshift_engine.evaluation import (
 
 RECENT = 4
 BUDGET_S = 15.0
-"""Seconds after which a run begins no more candidates; the next run takes the rest."""
+"""Seconds after which a run begins no more candidates; the next run takes the remaining ones."""
 SPARE_S = 15.0
 """Extra seconds for the last tests of an observation, or the last calls of a probe."""
 AT_ONCE = 500
 """Number of candidates that are sent to one sandbox."""
 DEATHS = 12
-"""Number of runs of a batch that may die; after more the rest of the batch is given up."""
+"""Maximum number of runs of a batch that may die. After more deaths the rest of the batch is given up."""
 MOST_LINES = 100_000
 """Upper limit for line numbers; larger numbers in a report are not genuine."""
 UNTRIED = CandidateResult(how=RunStatus.CRASHED, error="the sandbox came to no end before it was tried")
@@ -67,7 +67,7 @@ class SandboxEvaluator:
         self._stages: deque[tuple[EvaluationJob, Stage]] = deque(maxlen=RECENT)
 
     async def observe(self, job: EvaluationJob) -> SuiteObservation:
-        """Run the suite once as it is, each test on its own, and report what it did.
+        """Run the suite once without changes, each test on its own, and report what the tests did.
 
         Raises:
             SandboxError: nothing could be run, or the tests are not pytest tests.
@@ -101,7 +101,7 @@ class SandboxEvaluator:
     async def probe(
         self, job: EvaluationJob, variants: Sequence[Candidate], calls: Sequence[Call], limits: EvaluationLimits
     ) -> Sequence[Sequence[CallResult]]:
-        """Make the calls with each variant; return for each variant one answer per call.
+        """Make the calls with each variant; return one list of results for each variant, in the order of the calls.
 
         Raises:
             SandboxError: nothing could be run.
@@ -134,21 +134,21 @@ class SandboxEvaluator:
 QUIET = (
     "-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider", "--capture=no", "--continue-on-collection-errors",
 )  # fmt: skip
-"""Options for pytest. The output of candidates is not read, and the owner's `addopts` may need things that the sandbox
-lacks.
+"""Options for pytest. They hide output, because nobody reads the output of candidates, and ignore the owner's
+`addopts`, which may need plugins that the sandbox lacks.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A job that is ready to run. `texts` cleans the texts of its reports."""
+    """A job that is ready to run. `texts` cleans the texts in the reports of its runs."""
 
     job: SuiteJob
     plan: Plan
     texts: Texts
 
     def with_task(self, task: Mapping[str, object]) -> Plan:
-        """Return the plan of a run in which the engine's program does this task."""
+        """Return the plan of a run in which the engine's program inside the sandbox does this task."""
         return replace(self.plan, program=ProgramRun(entry=PROGRAM.entry, job=task))
 
 
@@ -173,7 +173,11 @@ async def plan_stage(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """The report of a run, by the numbers of the candidates. `ended` is true if the run ended normally."""
+    """The report of a run.
+
+    `outcomes` maps the numbers of candidates to their results. `begun` holds the numbers of the candidates that were
+    begun. `ended` is true if the run ended normally.
+    """
 
     outcomes: dict[int, CandidateResult]
     begun: frozenset[int]
@@ -181,7 +185,7 @@ class RunReport:
 
 
 Run = Callable[[Sequence[int], bool], Awaitable[RunReport]]
-"""Runs the candidates with these numbers; with True one at a time."""
+"""Function that runs the candidates with these numbers. With True as the second argument, it runs one at a time."""
 
 
 class Batch:
@@ -327,7 +331,7 @@ def _bits(text: str) -> frozenset[int]:
 
 
 def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
-    """Yield the lines that are lists beginning with a string."""
+    """Yield the lines of an answer that are JSON lists beginning with a string."""
     for line in answer.lines if answer else ():
         try:
             row = json.loads(line)
@@ -338,7 +342,7 @@ def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
 
 
 def outcome(row: list[Any], texts: Texts) -> tuple[int, CandidateResult] | None:
-    """Return the number and the result of a candidate from a line that reports one; None for other lines."""
+    """Return the number and the result of the candidate that a line reports; None for other lines."""
     try:
         word, number, how, passed, error = row
         status = RunStatus(how)
@@ -365,7 +369,7 @@ def _error_info(details: Any, texts: Texts, *, tests: bool) -> ErrorInfo:
 
 
 def answers(rows: Sequence[list[Any]], variants: int, calls: int) -> list[list[CallResult]]:
-    """Return for each variant its answers; a missing answer counts as crashed."""
+    """Return the results of the calls for each variant; a missing result counts as crashed."""
     table = [[MISSING] * calls for _ in range(variants)]
     for row in rows:
         try:

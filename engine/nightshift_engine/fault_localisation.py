@@ -44,7 +44,10 @@ def distances(function: ast.AST) -> dict[int, int]:
 
 
 class _Fact:
-    """A statement, or the head of a compound one: the names that it reads and sets, and the heads that guard it."""
+    """A statement, or the head of a compound statement.
+
+    It has the names that the statement reads and sets, and the heads that decide whether the statement runs.
+    """
 
     def __init__(self, statement: ast.stmt, guards: tuple[int, ...]) -> None:
         parts = list(_parts(statement))
@@ -77,7 +80,7 @@ def _list_changed(parts: list[ast.AST]) -> set[str]:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the statement itself, or the parts of the head of a compound one."""
+    """Yield the statement itself, or the parts of its head if it is a compound statement."""
     if not hasattr(statement, "body"):
         yield statement
         return
@@ -87,7 +90,7 @@ def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _facts(holder: ast.AST, guards: tuple[int, ...]) -> Iterator[_Fact]:
-    """Iterate over the facts of all statements below, numbered in the order of the text."""
+    """Yield a fact for each statement below a node; facts are numbered in the order of the text."""
     facts = list[_Fact]()
     _collect(holder, guards, facts)
     return iter(facts)
@@ -105,20 +108,20 @@ def _collect(holder: ast.AST, guards: tuple[int, ...], facts: list[_Fact]) -> No
 
 FRAME_BONUS = 0.25
 FLOW_SHARE = 0.2
-"""Maximum share that a line loses if no result depends on it, compared with a line that returns the result."""
+"""Maximum share of its suspicion that a line loses if no result depends on it."""
 REST_SHARE = 0.5
-"""Weight of lines outside functions, relative to the suspicion of lines that every test runs at import. Faults there
-are rarer, and each costs an import to try.
+"""Suspicion of lines outside functions that no failing test was seen to run, as a share of the suspicion of lines that
+every test runs at import. Faults there are rarer, and each candidate costs an import.
 """
 NEVER_RUN = 0.4
-"""Least suspicion of a scope's lines, as a share of its highest: a line that should have run is suspect, too."""
+"""Least suspicion of a scope's lines, as a share of its highest: a line that wrongly did not run is suspect, too."""
 UNSEEN = 0.05
 """Suspicion of every line if no executed line of any test is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """A scope in which a fault may be; `lines` maps its suspected lines to a suspicion from 0 to 1."""
+    """A scope in which a fault may be; `lines` maps each suspected line to a suspicion from 0 to 1."""
 
     path: str
     scope: Scope
@@ -131,10 +134,10 @@ class Suspect:
 
 
 def suspects(files: Mapping[str, ast.Module], observation: SuiteObservation) -> list[Suspect]:
-    """Return all scopes with suspected lines, the most suspected first; among equals the one with fewer lines first.
+    """Return all scopes with suspected lines, the most suspected first; of equal ones, the one with fewer lines first.
 
     Args:
-        files: path to syntax tree, for the files that may be changed.
+        files: maps the paths of the files that may be changed to their syntax trees.
         observation: what the tests did.
     """
     all_suspects = list[Suspect]()
@@ -198,7 +201,7 @@ def _by_flow(tree: ast.Module, scope: Scope, scores: Mapping[int, float]) -> dic
 
 
 def spans(scope: Scope) -> Iterator[tuple[int, int]]:
-    """Yield the first and last line of each statement of a scope; of a compound statement, those of its head."""
+    """Yield the first and last line of each statement of a scope, or of its head if it is a compound statement."""
     for statement in scope.statements:
         blocks = [inner for name in ("body", "orelse", "handlers", "finalbody", "cases")
                   for inner in getattr(statement, name, ())]  # fmt: skip

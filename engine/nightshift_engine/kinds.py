@@ -83,7 +83,7 @@ _DISPLAYS: dict[type[ast.AST], Kind] = {
 
 
 def read_kind(names: frozenset[str]) -> Kind:
-    """Return the kind for type names that were seen at run time."""
+    """Return the kind for the names of types that were seen at run time."""
     return frozenset(_SEEN_AS.get(name, name) for name in names)
 
 
@@ -98,7 +98,7 @@ def fits(have: Kind, want: Kind) -> float:
     if have & want:
         return 1.0
     if have >= NONE or want >= NONE:
-        # NoneType is one of the kinds: the variable gets its value later, or the value may be missing.
+        # NoneType is one of the kinds. Either the variable gets its value later, or the value may be missing.
         return fits(have - NONE, want - NONE) * 0.6
     if have & NUMBER and want & NUMBER:
         return 0.3 if "bool" in have | want else 0.7
@@ -229,7 +229,10 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """The names of the module itself, in the order of the text; `functions` are those that can be called by name."""
+    """The names of the module itself, in the order of the text.
+
+    `functions` are the functions that can be called by name; methods are not included.
+    """
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     classes: Mapping[str, ast.ClassDef] = field(default_factory=dict)
@@ -281,7 +284,7 @@ def outside(tree: ast.Module) -> Outside:
 
 
 def list_bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement or a target binds itself, without those of statements and scopes inside it."""
+    """Yield the names that a statement or a target itself binds, without those of statements and scopes inside it."""
     if isinstance(node, Function | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Name):
@@ -370,7 +373,7 @@ def methods(owner: ast.ClassDef) -> dict[str, Function]:
 
 
 def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield all statements of a body and of the blocks in it, but not those of functions and classes."""
+    """Yield all statements of a body and of the blocks in it, but not the statements of functions and classes."""
     for statement in body:
         yield statement
         yield from _flat(_blocks(statement))
@@ -393,7 +396,8 @@ _ANNOTATED = {"int", "float", "str", "bool", "list", "dict", "set", "tuple", "by
 def infer(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, frozenset[str]]) -> Kinds:
     """Infer the kinds in a scope that consists of these nodes.
 
-    The entry `x[]` is the kind of the items of `x` (by iteration or index), `self.x` that of an attribute.
+    The entry `x[]` is the kind of the items of `x` (by iteration or index). The entry `self.x` is the kind of an
+    attribute.
     """
     callables = _callables(outer)
     variables: dict[str, Kind] = {name: read_kind(kinds) for name, kinds in at_run_time.items()}
@@ -436,7 +440,7 @@ def _callables(outer: Outside) -> dict[str, Kind]:
 
 
 def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
-    """Return the kinds of `self.x` as the file's classes set them, without names whose kinds differ."""
+    """Return the kinds of `self.x` as the file's classes set them; attributes of several kinds are left out."""
     kinds_by_name: dict[str, set[Kind]] = {}
     for owner in outer.classes.values():
         for node in ast.walk(owner):

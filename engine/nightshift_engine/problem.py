@@ -38,7 +38,7 @@ class Problem:
 
     @property
     def sees_all(self) -> bool:
-        """True if enough changes that pass the shown tests were refused that the search must use the whole tests."""
+        """True if so many changes that pass the shown tests were refused that the search must use the whole tests."""
         return bool(self.whole_tests) and len(self.excluded) >= REFUSALS
 
     def refuses(self, change: Change) -> bool:
@@ -51,9 +51,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of a search: candidates `tried` of `estimated`, and the most tests that a candidate passed (`best`).
+    """The progress of a search.
 
-    `text` is the progress as one line for the log.
+    `tried` and `estimated` count candidates. `best` is the largest number of tests that a candidate passed. `text` is
+    the progress as one line for the log.
     """
 
     tried: int = 0
@@ -99,7 +100,10 @@ class Finding:
 
 
 def settle(base: Tree, change: Change) -> Change:
-    """Return the change without entries that leave the base as it is, as the agent does before it digests a change."""
+    """Return the change without entries that leave the base as it is.
+
+    The agent does the same before it digests a change.
+    """
     entries = base.entries()
     return {path: text for path, text in change.items() if not _same(base, path, text, is_present=path in entries)}
 

@@ -43,23 +43,23 @@ BATCH_S = 1.2
 progress.
 """
 AFTER_SHARE, AFTER_S, AFTER_TRIED = 0.34, 4.0, 400
-"""Bounds of the search after the first variant that passes: the least likelihood relative to that variant, seconds, and
-number of variants.
+"""Bounds of the search after the first variant that passes: the least likelihood relative to that variant, the number
+of seconds, and the number of variants.
 """
 LOOKED_AT, GROWN, GROWN_AT_ONCE, GROW_EVERY = 100, 12, 3, 400
-"""Numbers for growing: possible partial fixes that are run again on all tests, partial fixes of these that are kept,
-those grown at a time, and candidates between two rounds.
+"""Numbers for growing partial fixes by a second edit: possible partial fixes that are run again on all tests, partial
+fixes that are kept, partial fixes that are grown at a time, and candidates between two rounds.
 """
 GROWTH = 0.3
-"""Likelihood of a partial fix that lets all failing tests pass, relative to a first edit of weight 1. Other partial
-fixes get their share of it.
+"""Likelihood of a partial fix that lets all failing tests pass, relative to a first edit of weight 1. A partial fix
+that lets a part of them pass gets that part of the likelihood.
 """
 BLIND, BLIND_AT_ONCE = 80, 8
-"""Number of single edits that are grown when nothing else is left, and how many of them are grown at a time."""
+"""Number of single edits that get a second edit when nothing else is left, and number of them that get it at a time."""
 REPORT_S = 2.0
 RETRIED, SLOW_STEPS, SLOW_S = 72, 20, 4.0
-"""When all others have failed: the number of variants out of steps or time that are retried, and the factors for their
-steps and time.
+"""Numbers for the end, when all other variants have failed: variants out of steps or time that are retried, and the
+factors for their steps and time.
 """
 
 
@@ -75,7 +75,7 @@ class SearchSpace:
 
 @dataclass(slots=True, kw_only=True)
 class SearchResult:
-    """The result of a search; `passing` is in the order of likelihood."""
+    """The result of a search; the likeliest variants come first in `passing`."""
 
     passing: list[Variant] = field(default_factory=list)
     tried: int = 0
@@ -118,7 +118,7 @@ class Search:
         self._first_pass: tuple[float, float, int] | None = None
 
     async def run(self) -> SearchResult:
-        """Search until enough was found, everything was tried, or the time is over."""
+        """Search until there are enough passing variants, everything was tried, or the time is over."""
         suspects = await asyncio.to_thread(fault_localisation.suspects, self._space.trees, self._space.observation)
         self._candidates.add(
             await asyncio.to_thread(self._stream, self._space.trees, suspects, self._space.observation)
@@ -152,7 +152,7 @@ class Search:
         return bool(self._result.passing)
 
     def _has_enough(self, likelihood: float) -> bool:
-        """Check whether to stop if the next variant has this likelihood."""
+        """Check whether the search should stop before a variant of this likelihood."""
         now = time.monotonic()
         if now >= self._deadline or likelihood <= 0:
             return True
@@ -212,7 +212,7 @@ class Search:
             await self._try_all()
 
     async def _grow(self) -> None:
-        """Add the edits of the best partial fixes to the candidates."""
+        """Add variants with a second edit to the best partial fixes to the candidates."""
         await self._rank_partial_fixes()
         for share, variant in self._partial_fixes[:GROWN_AT_ONCE]:
             if time.monotonic() < self._deadline:
@@ -258,7 +258,7 @@ class Search:
             await self._try(batch, longer)
 
     async def _grow_blindly(self, suspects: Sequence[fault_localisation.Suspect]) -> None:
-        """Add second edits to the likeliest single edits, although none of these fixed anything alone."""
+        """Add second edits to the likeliest single edits, although no test passed because of one of these alone."""
         for number, variant in enumerate(sorted(self._likely, key=lambda variant: -variant.likelihood), 1):
             if self._is_over():
                 return
@@ -287,7 +287,7 @@ def _batch(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-# Variants, the likeliest first.
+# The classes below make variants and order them by likelihood.
 
 
 EDIT_OPERATORS: tuple[EditOperator, ...] = (*EXPRESSION_EDITS, *STATEMENT_EDITS)
@@ -302,7 +302,8 @@ SUSPICION_POWER = 2.0
 class Variant:
     """A file with edits.
 
-    `tree` is the tree of the whole file, `text` the text of the scope. `likelihood` is the product over the edits.
+    `tree` is the tree of the whole file. `text` is the text of the scope. `likelihood` is the product of the edits'
+    likelihoods.
     """
 
     path: str
@@ -340,13 +341,13 @@ class CandidateStream:
     """The variants with one edit to the suspected scopes of some trees, the likeliest first.
 
     Args:
-        trees: path to syntax tree.
+        trees: maps paths to syntax trees.
         suspects: the scopes to edit.
         observation: what the tests did.
         words: the vocabulary of each file.
-        seen_texts: the texts that were tried; grows.
+        seen_texts: the texts that were tried; the stream adds its own.
         before: the edits that the trees already contain.
-        likelihood: the likelihood of those edits together.
+        likelihood: the likelihood of the edits in `before` together.
     """
 
     def __init__(
@@ -383,7 +384,7 @@ class CandidateStream:
 
     @property
     def likelihood(self) -> float:
-        """Likelihood of the next variant; 0 at the end."""
+        """Likelihood of the next variant; 0 if there is none."""
         return self._base * self._queue[self._next][0] if self.left else 0.0
 
     def __iter__(self) -> Iterator[Variant]:

@@ -24,7 +24,7 @@ MOST_FILES = 40
 
 @dataclass(frozen=True, slots=True)
 class ProgramText:
-    """A program as Python decodes it, in whatever encoding its file is (PEP 263)."""
+    """The text of a program, decoded as Python would decode its file, whatever the encoding (PEP 263)."""
 
     text: str
     encoding: str = "utf-8"
@@ -48,14 +48,14 @@ def program_text(file_text: str) -> ProgramText | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Path to program, and path to syntax tree for the programs that parse."""
+    """The programs by path, and the syntax trees by path of those programs that parse."""
 
     programs: Mapping[str, ProgramText] = field(default_factory=dict)
     trees: Mapping[str, ast.Module] = field(default_factory=dict)
 
     @property
     def texts(self) -> dict[str, str]:
-        """Path to text, as Python decodes it."""
+        """The text of each program by path, as Python decodes it."""
         return {path: program.text for path, program in self.programs.items()}
 
     def render(self, path: str, tree: ast.Module) -> str:
@@ -68,8 +68,8 @@ def sources(job: EvaluationJob, observation: SuiteObservation) -> Sources:
     """Read the files that may be changed: Python files that are neither tests nor test configuration.
 
     Args:
-        job: the tree.
-        observation: what the tests did; a file of the base is read if failing tests ran it, or if it is in the
+        job: the job with the tree.
+        observation: what the tests did. A file of the base is read if failing tests ran it, or if it is in the
             traceback of an error.
     """
     programs = dict[str, ProgramText]()
@@ -114,10 +114,10 @@ class _Cut:
 
 
 def render(text: str, wanted: ast.Module) -> str:
-    """Return the file's text with the smallest change that results in the tree `wanted`.
+    """Return the text of a file with the smallest change that gives it the tree `wanted`.
 
     Args:
-        text: the present text of the file; must parse.
+        text: the present text of the file; it must parse.
         wanted: the tree that the new text must have.
     """
     aim = ast.dump(wanted)
@@ -140,7 +140,10 @@ def _reads_as(text: str, aim: str) -> bool:
 
 
 class _Writer:
-    """Finds the cuts; `depth` is the smallest unit that is replaced as a whole."""
+    """Finds the cuts (replacements of text) that turn a text into one with a wanted tree.
+
+    `depth` is the smallest unit that is replaced as a whole.
+    """
 
     def __init__(self, text: str, depth: str) -> None:
         self._raw, self._depth = text.encode(), depth
@@ -188,7 +191,7 @@ class _Writer:
         return cuts
 
     def _sign(self, old: Any, field: str, before: Any, after: Any) -> list[_Cut] | None:
-        """Return the cuts that replace operators, each in the gap between its operands; None if that is impossible."""
+        """Return the cuts that replace operators in the gaps between their operands; None if that is impossible."""
         if field == "ops" and len(before) == len(after):
             operands = [old.left, *old.comparators]
             gaps = list(zip(operands, operands[1:], before, after, strict=False))

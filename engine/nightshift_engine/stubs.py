@@ -1,4 +1,4 @@
-"""Functions without a body: finding them, and reading their signature, docstring and examples without running them."""
+"""Finds functions without a body, and reads their signature, docstring and examples without running them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 class Stub:
     """A function that has no body yet.
 
-    `head` is its text up to the body, docstring included, from column 0; `indent` is the indentation of its body.
-    `examples` are pairs of arguments, in the order of the parameters, and result, from the docstring. `numbers` is true
-    if an int and a float count as the same result. `constants` are the docstring's constants as source text, `words`
-    the words of its name and docstring.
+    Attributes:
+        head: the function's text up to its body, docstring included, from column 0.
+        indent: the indentation of its body.
+        examples: pairs of arguments (in the order of the parameters) and result, from the docstring.
+        numbers: True if an int and a float count as the same result.
+        constants: the docstring's constants as source text.
+        words: the words of the function's name and docstring.
     """
 
     name: str
@@ -149,10 +152,10 @@ def _of_prose(doc: str, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _literal_prefix(text: str) -> list[str]:
-    """Return the longest literal at the beginning of the first line, as a list of at most one."""
+    """Return the longest literal at the beginning of the first line, in a list that is empty if there is none."""
     line = text.split("\n", 1)[0].strip().strip("`")
     prefixes = (line[:end] for end in range(min(len(line), 200), 0, -1) if line[end - 1] not in ",. ")
-    bare = line[:1] not in {"(", "'", '"', "[", "{"}  # there a comma belongs to the sentence
+    bare = line[:1] not in {"(", "'", '"', "[", "{"}  # after a bare value a comma belongs to the sentence
     return [prefix for prefix in prefixes if not (bare and "," in prefix) and _is_literal(prefix)][:1]
 
 

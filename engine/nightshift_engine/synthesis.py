@@ -1,7 +1,7 @@
 """Looks for the body of a stub in a sandbox: the run gets one message and returns one signed answer, as for a suite.
 
-The tests run first, with a recorder in place of the function. They are rewritten for that: checks of an object's
-identity or type become checks of its value. Then bodies are searched that agree with all recorded calls.
+The tests run first, with a recorder in place of the function. For this the tests are rewritten: checks of an object's
+identity or type become checks of its value. Then the search looks for bodies that agree with all recorded calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nightshift_engine.sources import ProgramText, program_text
 from nightshift_engine.stubs import Stub
 
 TESTS_S = 8.0
-"""Seconds that the tests may take with the recorder; calls recorded by then are used."""
+"""Seconds that the tests may take with the recorder; calls that were recorded by then are used."""
 CONSTANTS = 14
 _INSTALL = "__import__('nightshift_repair.synthesis.recorder', fromlist=['install']).install(globals(), {name!r})"
 MOST = 5
@@ -105,7 +105,7 @@ def _task(job: SynthesisJob, stub: Stub) -> dict[str, Any]:
 
 
 def _pack(arguments: tuple[object, ...], wanted: object) -> str:
-    """Return an example in the recorder's form."""
+    """Return an example in the form of the recorder's lines."""
     return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
 
 
@@ -123,8 +123,8 @@ def _is_scalar(text: str) -> bool:
 class SearchReport:
     """The report of a search.
 
-    `bodies` maps each body to its size. `examples` and `tried` count examples and expressions; `cost` is the largest
-    size reached. `ended` is how the run ended; `full` is true if the memory was used up.
+    `bodies` maps each body to its size. `examples` and `tried` count examples and expressions. `cost` is the largest
+    size reached. `ended` is the way in which the run ended. `full` is true if the memory was used up.
     """
 
     bodies: dict[str, int] = field(default_factory=dict)
@@ -151,7 +151,10 @@ def report_of(answer: ProgramAnswer | None) -> SearchReport:
 
 
 def result_of(report: SearchReport, write: Callable[[str], str], budget_s: float) -> SynthesisResult:
-    """Return the result, with a reason if it is empty; texts that are not a single function are left out."""
+    """Return the result of a synthesis; texts that are not a single function are left out.
+
+    If no text is left, the result has a reason.
+    """
     ordered = sorted(report.bodies, key=lambda body: (report.bodies[body], body))
     texts = [text for text in map(write, ordered) if _is_function(text)][:MOST]
     return SynthesisResult(
@@ -175,7 +178,7 @@ def _why(report: SearchReport, budget_s: float) -> str:
 
 
 def recordable(text: str) -> str:
-    """Rewrite a test file so that the recorder can follow it; return it unchanged if it does not parse."""
+    """Rewrite a test file so that the recorder can follow it; return the text unchanged if it does not parse."""
     tree = parse_quietly(text)
     if tree is None:
         return text

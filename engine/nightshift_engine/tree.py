@@ -1,7 +1,7 @@
-"""Immutable syntax trees: an edit returns a new tree that shares all nodes except the path to the replaced one.
+"""Immutable syntax trees: an edit returns a new tree that shares all nodes except those on the path to the new node.
 
 A place is the path from the module to a node, one (field, index) per step; the index is None if the field holds a
-single node. Keeping a tree costs little, so edits can be stacked and undone.
+single node. An old tree costs little memory, so edits can be stacked and undone.
 
 Scopes are the outermost functions of a file, and the rest of the file without them.
 """
@@ -38,7 +38,7 @@ def replace(tree: ast.AST, position: Place, new: ast.AST) -> Any:
 
 
 def splice(tree: ast.AST, position: Place, count: int, new: Sequence[ast.stmt]) -> Any:
-    """Return the tree with `count` statements from a place on replaced by `new`; 0 inserts before it.
+    """Return the tree with `count` statements from a place on replaced by `new`; a count of 0 inserts before the place.
 
     The last index of the place may be the length of its list. An emptied body gets a `pass`.
     """
@@ -84,10 +84,10 @@ def _shallow(node: ast.AST, field: str, value: Any) -> ast.AST:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """An outermost function, or the rest of the file (`position` and `name` are empty then).
+    """An outermost function, or the rest of the file.
 
-    `statements` are all statements in it at any depth. The rest includes the heads of functions, because decorators and
-    defaults are evaluated there.
+    `position` and `name` are empty for the rest. `statements` are all statements of the scope at any depth. The rest
+    includes the heads of functions, because decorators and defaults are evaluated there.
     """
 
     name: str
@@ -120,7 +120,7 @@ def scopes(tree: ast.Module) -> list[Scope]:
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, Place, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Yield the outermost functions, methods included, with qualified name, place and node."""
+    """Yield (qualified name, place, node) of each outermost function, methods included."""
     yield from _functions(tree, "", ())
 
 

@@ -11,7 +11,7 @@ from nightshift.sandbox import inside
 from nightshift_engine.edit import Edit, EditContext, EditOperator, vocabulary
 from nightshift_engine.tree import scopes
 
-# The engine's code inside the sandbox imports its neighbours under the name that they have there.
+# The engine's code inside the sandbox imports its neighbours by the package name `nightshift_inside`.
 sys.modules.setdefault("nightshift_inside", inside)
 
 MARK = re.compile(r"«(.*?)→(.*?)»", re.DOTALL)
@@ -19,7 +19,7 @@ Seen = Mapping[str, frozenset[str]]
 
 
 def context_of(text: str, kinds: Seen | None = None, scope: str | None = None) -> EditContext:
-    """Make the context of the first scope of a program (or of the named one), with all its lines suspected."""
+    """Make the context of a program's first scope, or of the scope with this name, with all its lines suspected."""
     tree = ast.parse(text)
     first_scope = next(option for option in scopes(tree) if scope is None or option.name == scope)
     return EditContext(
@@ -39,7 +39,10 @@ def edits_of(context: EditContext, operators: Sequence[EditOperator]) -> list[Ed
 
 
 def rank(marked: str, operators: Sequence[EditOperator], kinds: Seen | None = None) -> int | None:
-    """Return the rank of the fix among all edits, or None. A fault and its fix are marked «fault→fix»."""
+    """Return the rank of the fix among all edits, or None if no edit is the fix.
+
+    A fault and its fix are marked as «fault→fix» in the program.
+    """
     slip, mend = MARK.sub(r"\1", marked), MARK.sub(r"\2", marked)
     scope = _scope_of(slip, marked)
     context = context_of(slip, kinds, scope)
@@ -58,7 +61,7 @@ def _bare(text: str) -> str:
 
 
 def _scope_of(slip: str, marked: str) -> str:
-    """Return the name of the scope with the first mark."""
+    """Return the name of the scope that contains the first mark."""
     line = marked[: marked.index("«")].count("\n") + 1
     inside = [scope for scope in scopes(ast.parse(slip)) if scope.position and line in scope.lines]
     return inside[0].name if inside else ""
@@ -66,7 +69,7 @@ def _scope_of(slip: str, marked: str) -> str:
 
 @pytest.fixture(scope="session")
 def mend_rank() -> Callable[..., int | None]:
-    """Return the function that gives the rank of a fix by weight."""
+    """Return the function that finds the rank of a fix among the edits, ordered by weight."""
     return rank
 
 

@@ -54,7 +54,7 @@ def failing(error: Exception) -> Callable[[Problem, OnProgress], Awaitable[Findi
     return solve
 
 
-# Answering.
+# Tests of the engine's answers.
 
 
 async def test_one_search_serves_planning_and_coding_and_its_reply_reads_as_any_other() -> None:
@@ -103,7 +103,7 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
     )
     assert "replaces" in reflection.suggested_fix
     assert not reflection.tests_at_fault
-    again = RepairBackend(solver)  # as after a restart: the cache is empty
+    again = RepairBackend(solver)  # a new backend has an empty cache, as after a restart
     reply = await again.generate(asked(P.CODING, tests=LOOSE, work=replace(refused, phase=P.CODING)))
     assert change == {"add.py": MENDED}
     assert parse(reply).files == {"add.py": BUGGY.replace(" - ", " * ")}
@@ -179,7 +179,7 @@ async def test_a_whole_attempt_is_walked_by_the_engine_alone() -> None:
 
     @dataclass
     class Straight:
-        """The backend without the gateway."""
+        """The backend called directly, without the gateway."""
 
         phases: list[Phase] = field(default_factory=list)
 
@@ -208,7 +208,7 @@ async def test_dialogues_bring_the_code_itself() -> None:
         assert request.material.emit is not None
 
 
-# Declining.
+# Tests of requests that the engine declines.
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
     assert parse(await backend.generate(asked(P.CODING))).files == {"add.py": MENDED}
 
 
-# Reporting.
+# Tests of the reports of progress.
 
 
 def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
@@ -334,7 +334,7 @@ async def test_a_doubt_about_a_change_is_told_once_as_a_warning() -> None:
     assert "one test says little" in events[2].message
 
 
-# The form of replies.
+# Texts of files that a reply must carry unchanged.
 
 TEXTS = st.text(st.characters(codec="ascii", exclude_characters="\r\x00"), max_size=80) | st.sampled_from(
     ["```\nx\n```\n", "````md\n```python path=b.py\n````\n", '"""\n```\n"""\n', "<<<<<< \n", ""]

@@ -1,4 +1,4 @@
-"""New inputs resemble those that were seen, and keep the properties that all of these share."""
+"""New inputs for a function resemble the inputs that were seen, and keep the properties that all seen inputs share."""
 
 from __future__ import annotations
 

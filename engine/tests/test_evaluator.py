@@ -52,7 +52,7 @@ PASSED = CandidateResult(how=RunStatus.PASSED, passed=1)
 
 
 class Box:
-    """A sandbox that some candidates end: after a report, or silently."""
+    """A sandbox that some candidates kill, either after reports or without any report."""
 
     def __init__(self, killers: Callable[[int], bool], *, at_once: int = 10**6, is_silent: bool = False) -> None:
         self._killers, self._at_once, self._is_silent = killers, at_once, is_silent

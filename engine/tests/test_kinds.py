@@ -218,7 +218,7 @@ def test_a_name_has_a_value_only_after_its_statement_or_in_the_same_loop() -> No
     assert "found" in later
     branch = loop.body[0]
     near, _ = names.at(branch)
-    assert {"i", "found", "later"} <= set(near)  # set in the previous turn
+    assert {"i", "found", "later"} <= set(near)  # set in the previous turn of the loop
     near, later = names.at(last)
     assert {"handle", "total", "error", "re", "inner", "a", "more"} <= set(near)
     assert later == ()

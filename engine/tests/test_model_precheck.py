@@ -1,4 +1,4 @@
-"""The built-in engine beside the chain: asked first and last, at no cost, and never an obstacle."""
+"""The built-in engine in the chain of models: it is asked first and last, costs nothing, and never blocks a task."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def raising(error: Exception) -> RepairBackend:
 
 
 async def watched(gateway: Gateway, ups: list[bool]) -> asyncio.Task[None]:
-    """Begin to watch, and wait until every backend was checked."""
+    """Start the watch over the backends, and wait until every backend was checked."""
     watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
     await asyncio.sleep(0.1)
     return watch
 
 
-# First.
+# Tests of the engine as the first backend that is asked.
 
 
 async def test_where_a_model_works_with_tools_the_engine_looks_before_its_first_call_only(
@@ -165,7 +165,7 @@ async def test_a_fault_of_the_engine_is_told_and_keeps_no_model_from_answering(s
     assert failed.data["backend"] == "repair"
 
 
-# Last.
+# Tests of the engine as the last backend that is asked.
 
 
 async def test_where_no_model_is_there_it_answers_with_all_its_time_and_saves_nothing(setting: GatewaySetup) -> None:
@@ -206,7 +206,7 @@ async def test_budgets_do_not_bind_it(setting: GatewaySetup) -> None:
         assert server.requests == []
 
 
-# No backend.
+# Tests of tasks for which no backend is left.
 
 
 @pytest.mark.parametrize("models", [(), (nowhere,)])

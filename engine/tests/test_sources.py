@@ -1,4 +1,4 @@
-"""Files that may be changed, stubs, examples of a docstring, earlier findings."""
+"""Files that may be changed, stubs, examples of a docstring, and earlier findings."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_new_text_takes_the_quotation_marks_of_the_file() -> None:
     assert render(text, ast.parse("def f(a):\n    return a.split('-')\n")) == 'def f(a):\n    return a.split("-")\n'
 
 
-# Files in other encodings.
+# Tests of files in encodings other than UTF-8.
 
 
 LATIN = b"# -*- coding: latin-1 -*-\n# na\xefve\nNAMES = ['caf\xe9', 'th\xe9'][1:]  # \xe9t\xe9\n"

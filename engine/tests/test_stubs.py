@@ -1,4 +1,4 @@
-"""Reading a stub: whether a function is one, its remaining text, and the examples of its docstring."""
+"""Reading a stub: whether a function is a stub, its remaining text, and the examples of its docstring."""
 
 from __future__ import annotations
 

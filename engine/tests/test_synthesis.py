@@ -1,4 +1,4 @@
-"""Small functions from stubs, through the real sandbox: tests give examples, and fitting bodies are found."""
+"""Small functions from stubs, through the real sandbox: tests give examples, and bodies that fit them are found."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find(sandbox: Sandbox, folder: Path) -> Finder:
 
 
 def holds(result: SynthesisResult, *checks: str) -> bool:
-    """Check whether the first text passes further checks. The text comes from our grammar, so it may run here."""
+    """Check whether the first text passes further checks. It comes from our own grammar, so running it here is safe."""
     space: dict[str, object] = {}
     exec(result.texts[0], space)
     return all(eval(check, space) for check in checks)

@@ -1,1 +1,1 @@
-"""The model loop: plan, code, test, reflect. It depends only on `core` and on the tools that are passed in."""
+"""The loop in which a model plans, codes, tests and reflects. It depends only on `core` and on the tools passed in."""

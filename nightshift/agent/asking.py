@@ -16,7 +16,7 @@ _GO_ON = "He wants it done all the same: do as much of it as can be done."
 
 
 def as_question(asked: arguments.Ask | arguments.Cannot) -> Question:
-    """Return the question as the owner reads it."""
+    """Convert a model's request, an `Ask` or a `Cannot`, into the question that the owner reads."""
     if isinstance(asked, arguments.Ask):
         return Question(text=_line(asked.question), default=_line(asked.default))
     text = f"The model says that this task cannot be done as described: {_line(asked.reason)}"
@@ -28,14 +28,15 @@ def _line(text: str) -> str:
 
 
 def as_ask(question: Question) -> Ask:
-    """Turn a question into an ask that the attempt can wait for."""
+    """Convert a question into an `Ask`, which pauses the attempt until the owner answers."""
     return Ask(kind=AskKind.QUESTION, subject=question.subject, question=question.text, default=question.default)
 
 
 def answer_to(context: AttemptContext, question: Question) -> str | None:
-    """Return the owner's answer, or None if the owner has not decided on this question.
+    """Return the owner's answer, or None if the owner has not answered this question.
 
-    An owner who has once insisted that a task be done is not asked again, even if the model gives another reason.
+    If the model says again that the task cannot be done, an owner who has once insisted on the task is not asked again,
+    even if the model gives another reason.
     """
     if question.subject in context.granted | context.denied:
         return context.answers.get(question.subject) or question.default or (_GO_ON if question.is_refusal else DECIDE)
@@ -44,7 +45,7 @@ def answer_to(context: AttemptContext, question: Question) -> str | None:
 
 
 def read_agreed_refusal(context: AttemptContext, state: AttemptState) -> str:
-    """Return why the task cannot be done, if the model gave a reason and the owner agrees; else an empty string."""
+    """Return the model's reason why the task cannot be done, if the owner agrees with it; else an empty string."""
     return next(
         (question.text for question in state.questions if question.is_refusal and question.subject in context.denied),
         "",
@@ -52,7 +53,7 @@ def read_agreed_refusal(context: AttemptContext, state: AttemptState) -> str:
 
 
 def answers(context: AttemptContext, state: AttemptState) -> str:
-    """Format the questions of this attempt with the owner's answers for a prompt; empty if there are none."""
+    """Format the attempt's answered questions for a prompt; return an empty string if there are none."""
     question_answers = ((question, answer_to(context, question)) for question in state.questions)
     lines = [f"- {question.text} {answer}" for question, answer in question_answers if answer is not None]
     return quote("answers", "\n".join(lines)) if lines else ""

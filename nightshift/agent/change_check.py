@@ -1,11 +1,12 @@
-"""Checks of a change before a run: nothing of the change executes until every check has examined it.
+"""Checks a change before its first run: nothing of the change executes until every check has examined it.
 
 A blocking finding goes back to the model like a failed test, with the line and the reason. A finding that only the
-owner can decide holds the attempt. The owner is asked only when nothing is blocked any more, so that no question is
-about code that will be rewritten. Notes are reported once and stop nothing.
+owner can decide pauses the attempt. The owner is asked only when no finding is blocking any more, so that no question
+is about code that will be rewritten. Notes are reported once and stop nothing.
 
-The checks cost no model call, so the first phase that examines a change begins with them: REVIEW or AUDIT if one is
-switched on, else TESTING. A change that passed is remembered by its digest and is not checked again until it changes.
+The checks cost no model call, so the first phase that examines a change begins with them: REVIEW or AUDIT if one of
+these is switched on, else TESTING. A change that passed is remembered by its digest and is not checked again until it
+changes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _COMMANDS, _LINTERS = "command.", "linter."
 _SHOWN = 20
 _MOST_KEPT = 30
 _MOST_LESSONS = 6
-"""Limit for one attempt. The model heeds each lesson less when there are more of them."""
+"""Limit for one attempt. The more lessons a model sees, the less it heeds each of them."""
 _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.NOTE: Level.INFO}
 
 
@@ -45,7 +46,8 @@ _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.
 class Checked:
     """The result of the checks.
 
-    With a `verdict` the change goes back to the model, with `asks` it waits for the owner, with neither it may run.
+    If there is a `verdict`, the change goes back to the model. If there are `asks`, the attempt waits for the owner. If
+    there are neither, the change may run.
     """
 
     state: AttemptState
@@ -63,18 +65,21 @@ class Checked:
 
     @property
     def data(self) -> dict[str, object]:
-        """The shown findings as the data of a step; empty if there are none."""
+        """The `findings` entry of a step's data; empty if there are no findings."""
         return {"findings": self.shown} if self.findings else {}
 
     @property
     def question(self) -> str:
-        """The question to the owner in one line; empty if there is nothing to ask."""
+        """The first question to the owner, with the number of further ones; empty if there is nothing to ask."""
         more = f" (and {len(self.asks) - 1} more)" if len(self.asks) > 1 else ""
         return f"waits for your decision: {self.asks[0].question}{more}" if self.asks else ""
 
 
 async def check(context: AttemptContext, state: AttemptState, services: AgentServices) -> Checked:
-    """Run every check, merge the reports and report new findings, once for each change. Raises what a check raises."""
+    """Run every check, merge the reports and emit the new findings; a change that passed is not checked again.
+
+    Raises what a check raises.
+    """
     if state.checked and state.checked.digest == digest(state.change, state.own_tests):
         return Checked(state=state)
     bare = _remove_declared(state, services)
@@ -96,7 +101,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 
 
 def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
-    """List the open linter findings on the judged change, for its evidence; failures of the linters are among them."""
+    """List the open linter findings about the judged change, and failures of linters, for its evidence."""
     findings = state.checked.findings if state.checked else ()
     return tuple(
         f"{LINTER_NOTE}{each.message}"
@@ -108,7 +113,7 @@ def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
 async def asks_for(
     context: AttemptContext, state: AttemptState, services: AgentServices, packages: tuple[str, ...]
 ) -> tuple[Ask, ...]:
-    """List the owner's decisions that a plan with these packages needs. Raises what a check raises."""
+    """List what the owner must decide before a plan may use these packages. Raises what a check raises."""
     job = replace(_job(context, state, services), change={}, own={}, wanted=packages)
     reports = await asyncio.gather(*(check.examine(job) for check in services.change_checks))
     return tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
@@ -142,9 +147,9 @@ def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
 
 
 def _remove_declared(state: AttemptState, services: AgentServices) -> Change:
-    """Return the change without the packages that the checks declared for an earlier try.
+    """Return the change without the package declarations that the checks added for an earlier try.
 
-    Packages that the change still needs are declared again.
+    Packages that the change still needs are declared again later.
     """
     texts = {path: each.undo(text) for path, each in state.declared.items() if (text := state.change.get(path))}
     return settle(services.tree, {**state.change, **texts}) if texts else state.change
@@ -153,7 +158,7 @@ def _remove_declared(state: AttemptState, services: AgentServices) -> Change:
 def _find_declared(
     change: Change, services: AgentServices, reports: Iterable[ChangeCheckReport]
 ) -> dict[str, Declared]:
-    """Return the dependency files that declare the change's packages, except files that may not be written."""
+    """Return the dependency files with the packages that the checks declare, except files that may not be written."""
     view = View(services.tree, change)
     files = {
         path: text for report in reports for path, text in report.declares.items() if not find_misplacement(path, view)
@@ -164,9 +169,9 @@ def _find_declared(
 
 
 def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:
-    """Return the attempt's lessons and at most one new one.
+    """Return the attempt's lessons, with at most one new lesson from the checks.
 
-    The new lesson comes first: it fits the written code better than the recalled lessons do.
+    The new lesson comes first, because it is about the written code. The recalled lessons are only about the task.
     """
     lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}
     new = [lesson for report in reports for lesson in report.lessons if (lesson.source, lesson.id) not in lesson_ids]
@@ -183,9 +188,9 @@ def _name(finding: Finding) -> str:
 
 
 def _refuse_change(state: AttemptState, services: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
-    """Return a verdict on a change that was never run.
+    """Return a failing verdict on a change that was never run.
 
-    If only the agent's own tests have blocking findings, the verdict names these tests as weak.
+    If all blocking findings are in the agent's own tests, the verdict names these tests as weak.
     """
     blocked = [finding for finding in findings if finding.severity is Severity.BLOCK]
     in_code = [finding for finding in blocked if finding.path not in state.own_tests]
@@ -215,7 +220,7 @@ def _failure(finding: Finding, view: View) -> Failure:
 
 
 def _report(state: AttemptState, services: AgentServices, findings: Iterable[Finding]) -> None:
-    """Emit the findings; a note that was already reported in this attempt is skipped."""
+    """Emit an event for each finding, except for notes that were already reported in this attempt."""
     noted = set(state.noted)
     for finding in findings:
         if finding.severity is Severity.NOTE and _name(finding) in noted:

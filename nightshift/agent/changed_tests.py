@@ -1,14 +1,15 @@
-"""Existing tests that a task contradicts: which changes of them are accepted, and who must agree.
+"""Decides which changes of existing tests are accepted, and who must agree, if a task contradicts these tests.
 
 A test of the repository may be changed only if the change of the code breaks it. Each proposed file is therefore first
-run unchanged, and every test that passes must stay word for word. If only the agent ever wrote the file, it may then be
-changed. For any other file the owner is asked and sees both texts, unless the task's `allow` or the settings already
-decide. The owner's agreement covers exactly that text. An accepted change becomes one of the agent's own tests: it must
-fail without the change of the code, and is judged, committed and verified like them.
+run unchanged, and every test that passes must stay word for word. If only the agent has ever written the file, the
+failing tests may then be changed. For any other file the owner is asked and sees the diff, unless the task's `allow` or
+the settings already decide. The owner's agreement covers exactly that text. An accepted change becomes one of the
+agent's own tests: it must fail without the change of the code, and is judged, committed and verified like the other own
+tests.
 
-A test file may be removed if the task asks to remove what the file tests. All its tests must be about the removed code,
-judged by how they fail or by the names that they use. The same agreement is needed, and the remaining suite judges the
-change.
+A test file may be removed if the task asks to remove the code that the file tests. All its tests must be about the
+removed code, judged by how they fail or by the names that they use. The same agreement is needed, and the remaining
+suite judges the change.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from nightshift.core.tasks.verdicts import Result, Trial
 from nightshift.core.text.masking import printable
 
 MOST_DIFF_CHARS = 6000
-"""Limit of a diff in a question to the owner: nobody reads a longer one before agreeing. The diff of a removed file is
-cut to this length instead.
+"""Most characters of a diff in a question to the owner, because nobody reads a longer diff before agreeing. A changed
+file with a longer diff is rejected; the diff of a removed file is cut to this length.
 """
 _SUBJECT = "test"
 _MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)
@@ -47,9 +48,12 @@ _MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)
 class Settled:
     """The decisions on the proposed changes of existing tests.
 
-    `state` has the accepted changes among its own tests, `asks` are the questions to the owner, and `left_out` maps
-    each rejected path to the reason. `failed` is the trial of the unchanged tests if a rejected file has tests that the
-    change breaks: no further run is needed.
+    Attributes:
+        state: the attempt; its own tests include the accepted changes.
+        asks: the questions to the owner.
+        left_out: path to reason for each rejected file.
+        failed: the trial of the unchanged tests, if the code change breaks tests of a rejected file. No further run is
+            needed then.
     """
 
     state: AttemptState
@@ -59,7 +63,7 @@ class Settled:
 
 
 async def settle(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
-    """Decide on the changes of existing tests that came with a change of the code.
+    """Decide on the changes of existing tests that a model proposed together with a change of the code.
 
     Raises:
         SandboxError: the unchanged tests could not be run.
@@ -117,10 +121,10 @@ def ask_about(
     """Return a question with the diff for each test asset that a change touches and the owner has not yet allowed.
 
     Args:
-        context: of the attempt.
-        state: with the change.
-        services: read the base.
-        findings: the questions of a verdict.
+        context: the attempt's context.
+        state: the attempt's state with the change.
+        services: the services to read the base with.
+        findings: a verdict's findings that the owner must decide.
     """
     now, asks = View(services.tree, state.change), list[Ask]()
     for finding in findings:
@@ -133,12 +137,15 @@ def ask_about(
 
 
 def propose(before: Change, now: Change, tree: Tree) -> Change:
-    """Return the proposals after a step. A withdrawn proposal stays in the result, with the text of the base."""
+    """Return the proposed changes of tests after a step.
+
+    A proposal that the step withdrew stays in the result with the base's text, which proposes no change.
+    """
     return {path: now[path] if path in now else text_of(tree, path) for path in sorted({*before, *now})}
 
 
 def _describe_ban(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:
-    """Return the reason why a task may not remove tests, even if the owner agrees; empty if it may."""
+    """Return why this task may not remove a test even with the owner's consent; empty if it may."""
     words = context.task.spec.description
     if not asks_to_take_away(context.task.spec) or _MOVES.search(words):
         return "is a test of the repository, and the task does not ask to remove what it tests; change it instead"
@@ -147,18 +154,18 @@ def _describe_ban(context: AttemptContext, state: AttemptState, services: AgentS
     return f"stays while the change adds files ({', '.join(sorted(new)[:5])})" if new - set(LAID_OUT) else ""
 
 
-# --- consent
+# Consent to a change: by the agent's authorship, the owner, the task or the settings.
 
 
 def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, subject: str) -> bool:
-    # Only for Python is it known which tests of a file pass. For other languages only the owner knows what a change
-    # loses.
+    # Only for Python can the program check that passing tests stay unchanged. In other languages the owner must judge
+    # what a change loses, even if the agent wrote the file.
     own = path.endswith(".py") and services.wrote(state.scope.full(path))
     return own or subject in context.granted or _is_allowed(context, state, services, path)
 
 
 def _is_allowed(context: AttemptContext, state: AttemptState, services: AgentServices, path: str) -> bool:
-    """Check whether the settings, or the task itself, allow changes of a file that decides what tests check."""
+    """Check whether the settings or the task's `allow` rules permit changes of this test asset."""
     rules = [rule for rule in context.task.spec.allow if "/" in rule]
     named = any(fnmatchcase(each, rule) for rule in rules for each in {path, state.scope.full(path)})
     return named or services.settings.change_tests == "allow"
@@ -189,7 +196,7 @@ def _diff(path: str, before: str, text: str) -> str:
 
 
 def _cut(diff: str, git_object: str) -> str:
-    """Return a diff; a long one is cut and ends with the command that shows all of it."""
+    """Return a diff; if it is too long, return its start and the git command that shows the whole file."""
     if len(diff) <= MOST_DIFF_CHARS:
         return diff
     shown = diff[:MOST_DIFF_CHARS].rpartition("\n")[0]

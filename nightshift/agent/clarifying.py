@@ -1,12 +1,12 @@
-"""CLARIFYING: turn a vague task into a structured one, and ask the owner what is unclear if the owner wants questions.
+"""CLARIFYING: turns a vague task into a structured one, and asks the owner about unclear points if that is wanted.
 
-The reading is only an opinion beside the owner's words, which every prompt still shows. Each question has a default
-that is assumed if nobody answers, so a task that waits at night continues without an answer. If the owner does not want
+The structured reading is only an opinion; every prompt still shows the owner's words. Each question has a default that
+is assumed if nobody answers, so a task that waits at night continues without an answer. If the owner does not want
 questions, the defaults apply at once. A description that cannot be read into a specification is passed on unchanged.
 
-Clarity is measured by rules. A task with tests, cases or a test command is always clear. For any other task the
-description must say what to make, where it goes, and what goes in and comes out. The weights are set by hand; the score
-only decides whether one question to a model is worth its price.
+Clarity is measured by rules. A task with tests, cases or a test command is always clear. For any other task, the
+description must say what to make, where the result belongs, and what its inputs and outputs are. The weights are set by
+hand. The score only decides whether to spend one model call on this phase.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _texts(value: Any) -> list[str]:
 
 
 class QuestionIn(BaseModel):
-    """A question as a model writes it."""
+    """A question to the owner, as the model's JSON reply contains it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -60,7 +60,7 @@ class QuestionIn(BaseModel):
 
 
 class BriefIn(BaseModel):
-    """A reading as a model writes it; unknown fields are ignored."""
+    """A structured reading of the task, as the model's JSON reply contains it; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -73,12 +73,12 @@ class BriefIn(BaseModel):
 
 
 def is_wanted(context: AttemptContext, clear_enough: float) -> bool:
-    """Check whether this phase has anything to do: the owner wants to be asked, or the task is vague."""
+    """Check whether this phase is needed: the owner wants questions, or the task is less clear than `clear_enough`."""
     return context.clarify or clarity(context.task.spec) < clear_enough
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """Read the task, and ask the owner if the owner wants questions. Raises what the model raises."""
+    """Read the task into a structured form, and ask the owner if that is wanted. Raises what the model raises."""
     if state.brief is not None:
         return _go_on(context, state, state.brief)
     score = clarity(context.task.spec)
@@ -92,7 +92,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def _go_on(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
-    """Continue with answers and defaults, or wait for the owner."""
+    """Wait for the owner if questions are open and wanted; else fill in answers and defaults, and continue."""
     data = {} if score is None else {"clarity": score}
     open_ones = [question for question in brief.questions if question.subject not in context.granted | context.denied]
     if context.clarify and open_ones:
@@ -156,7 +156,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     return sections.join_parts(about, head, parts)
 
 
-# --- clarity of a task
+# The clarity of a task: patterns, weights and score.
 
 
 _NAMES = re.compile(r"`[^`\n]+`|\b[A-Za-z_]\w*\([^)\n]*\)|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*")
@@ -178,7 +178,7 @@ _LONG_WORDS = 12
 
 
 def clarity(spec: TaskSpec) -> float:
-    """Return how clear the task is, from 0 to 1; 1 if tests, cases or a command decide."""
+    """Return a score for how clear the task is, from 0 to 1. A task with tests, cases or a test command scores 1."""
     if spec.tests or spec.cases or spec.test_command:
         return 1.0
     text = spec.description[:20_000]

@@ -1,9 +1,9 @@
-"""CODING: ask for files, accept the usable ones, and let nothing run that has a syntax error.
+"""CODING: asks a model for files, accepts the usable ones, and stops code with a syntax error before anything runs.
 
-An unusable reply is asked for again within the step, with a complaint that says what is missing; such a repeat does not
-count as a try. A model may also say that there is nothing to write: then the existing code is judged as it is. If the
+An unusable reply is requested again within the step, with a complaint that says what is missing. Such a repeat does not
+count as a try. A model may also say that there is nothing to write; then the existing code is judged unchanged. If the
 model says that something cannot be done, or that only the owner can decide it, the owner is asked once. Code with a
-syntax error does count as a try: it failed the cheapest check.
+syntax error does count as a try, because it failed the cheapest check.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """Run one try, from the model's text to a change without syntax errors. Raises what the model raises."""
+    """Run one try: ask the model, and return the step with the resulting change. Raises what the model raises."""
     if refused := _end_by_owner(context, state):
         return refused
     if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
@@ -90,7 +90,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def joins_parts(state: AttemptState) -> bool:
-    """Check whether the task's parts are done but not yet judged together. The joined change needs no model."""
+    """Check whether all subtasks are done but not yet judged together. Their joined change needs no model call."""
     return bool(state.parts) and not (state.iteration or state.feedback)
 
 
@@ -100,7 +100,10 @@ def blames_tests(state: AttemptState) -> bool:
 
 
 def _without_dropped(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
-    """Return the state without the files that the suite refused; files that came with the task get their given text."""
+    """Return the state without the files that the suite refused.
+
+    Refused files that the task brought get the task's text again.
+    """
     dropped = state.verdict.evidence.dropped if state.verdict else {}
     remaining = {path: text for path, text in state.change.items() if path not in dropped}
     remaining |= {path: text for path, text in context.task.spec.files.items() if path in dropped}
@@ -109,9 +112,13 @@ def _without_dropped(context: AttemptContext, state: AttemptState, services: Age
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """The result of a finished conversation: faults that remain, and the model's summary of its change.
+    """The result of a finished conversation.
 
-    With a `question` the owner must answer first. `data` is for the timeline.
+    Attributes:
+        faults: faults that remain in the reply.
+        summary: the model's summary of its change.
+        question: a question that the owner must answer first, or None.
+        data: additional data for the timeline.
     """
 
     faults: tuple[str, ...] = ()
@@ -128,7 +135,7 @@ async def _explore(
     draft: Draft,
     prompt: Prompt,
 ) -> _Left:
-    """Let the model work with tools. Its change counts, however the conversation ended."""
+    """Let the model work with tools. The changes that it made count, whatever ended the conversation."""
     async with exploring.server_tools(context, services) as servers:
         tools = exploring.tools_for(services)
         toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge, servers)
@@ -156,7 +163,10 @@ def _end_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
 
 
 def _contradiction(context: AttemptContext, state: AttemptState) -> Question | None:
-    """Return the question about tests that contradict the task; None without any or if the owner has answered."""
+    """Return the question to the owner about tests that contradict the task.
+
+    Return None if no test contradicts it, or if the owner has answered the question.
+    """
     last = state.tries[-1].reflection if state.tries else None
     if last is None or not last.contradicting_tests:
         return None
@@ -183,9 +193,10 @@ async def _converse(
     draft: Draft,
     prompt: Prompt,
 ) -> _Left:
-    """Ask the model, and repeat a few times for unusable parts, until it sends them or says that none are needed.
+    """Ask the model until its reply is usable or says that no files are needed, at most `reasks` times again.
 
-    A claim in free sentences counts only if the model repeats it after the prompt showed the form for such claims.
+    A claim in free words, such as "this is already done", counts only if the model repeats it after a prompt showed the
+    exact form for such claims.
     """
     first, summary, taken, hint = prompt, "", Taken(), ""
     for number in range(1, services.settings.reasks + 2):
@@ -202,7 +213,7 @@ async def _converse(
         )
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
-        # A file that was sent unchanged is not part of the change.
+        # If a file was sent unchanged, `draft.change` lacks it; an empty text stands for it.
         texts = [draft.change.get(path) or "" for path in draft.taken]
         lacks_bodies = first.is_plain and number == 1 and any(map(is_shell, texts))
         if is_usable and not lacks_bodies:
@@ -219,7 +230,10 @@ async def _converse(
 
 
 def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | None:
-    """Read a claim that replaces files; None for answers to plain requests and for copied instructions."""
+    """Read a claim that takes the place of files: the work is done, cannot be done, or needs an answer.
+
+    Return None for replies to plain requests, and for a claim that only copies the instructions.
+    """
     claim = endings.read_stated(reply) or (endings.read_implied(reply) if hint else None)
     if claim is None or prompt.is_plain:
         return None
@@ -234,7 +248,7 @@ def _own_summary(reply: Completion, prompt: Prompt) -> str:
 
 
 def _end_by_claim(context: AttemptContext, claim: endings.Said) -> _Left | None:
-    """Return how a reply without files ends the conversation; None if the owner has already answered its claim."""
+    """Return the end of the conversation that a claim causes; None if the owner has answered its question."""
     if isinstance(claim, Done):
         return _Left(summary=" ".join(claim.summary.split())[:200])
     question = as_question(claim)
@@ -242,7 +256,7 @@ def _end_by_claim(context: AttemptContext, claim: endings.Said) -> _Left | None:
 
 
 def _complain_about(context: AttemptContext, claim: endings.Said, why: str) -> Taken:
-    """Return the complaint about a claim that tests contradict, or about a question that the owner has answered."""
+    """Return the complaint about a rejected claim: tests contradict it, or the owner has answered it."""
     if isinstance(claim, Done):
         return Taken(faults=(f"It is not done already: {why}",))
     return Taken(faults=(f"{ASKED_BEFORE} {answer_to(context, as_question(claim))}",))
@@ -270,7 +284,7 @@ def _take(
 
 
 def _summary(reply: Completion) -> str:
-    """Return the summary of the change; only the text above the first block is searched, never a file."""
+    """Return the reply's summary of the change. Only the text above the first code block is searched."""
     text = reply.text
     block = _FIRST_BLOCK.search(text)
     match = _SUMMARY.search(text[: block.start()] if block else text)
@@ -278,25 +292,25 @@ def _summary(reply: Completion) -> str:
 
 
 def _repeat_reply(reply: Completion) -> str:
-    """Return the model's own reply as the next prompt shows it."""
+    """Return the reply as text for the next prompt, with tool calls reduced to their names."""
     calls = f"(calls of {', '.join(call.name[:60] for call in reply.tool_calls[:10])})" if reply.tool_calls else ""
     return "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip())
 
 
 def _judge_reply(context: AttemptContext, before: AttemptState, after: AttemptState, draft: Draft, left: _Left) -> Step:
-    """Return the step that follows from what the conversation produced."""
+    """Return the step that follows from the conversation's result."""
     if left.faults:
         head = "Part of the reply could not be used." if draft.taken else "The reply held no usable file."
         return _redo(after, "\n".join([head, *left.faults]), None, head)
     same = (after.change, after.test_changes) == (before.change, before.test_changes)
     if same and before.verdict is not None and not before.verdict.unmet:
-        earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # say it once, however often it happens
+        earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # avoids repeating the sentence
         return _redo(after, f"{_UNCHANGED}\n\n{earlier}".strip(), before.verdict, "the reply changed nothing")
     own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
     if verdict := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(verdict), verdict, feedback.headline(verdict))
     if not draft.taken and not draft.refused:
-        if set(after.change) <= set(LAID_OUT):  # no new project for an empty change
+        if set(after.change) <= set(LAID_OUT):  # standard project files alone are no change
             after = replace(after, change={})
         note = f"nothing to write: {left.summary}"[:300]
         return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
@@ -317,7 +331,7 @@ def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None
     services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)
 
 
-# --- the request
+# Building the first request of a try.
 
 
 _MOST_NAMED = 10
@@ -330,9 +344,9 @@ _START_AFRESH = (
 
 
 def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[AttemptState, Prompt]:
-    """Return the state to begin with, and the request: in plain words, with files, or for a model with tools.
+    """Return the state to begin with, and the try's first request.
 
-    The stable parts of the prompt come first.
+    The request is in plain words, asks for files, or is for a model with tools. Stable parts of the prompt come first.
     """
     if plain_requests.is_plain(context, state, services, Phase.CODING):
         state = plain_requests.start(context, state, services.tree)
@@ -353,13 +367,16 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
 
 
 def _name_files(about: sections.PromptContext) -> str:
-    """Ask for the files by name if they are few and known. The end of a prompt has the most influence."""
+    """Return the closing request; it names the files if they are few and known.
+
+    The names come last, because the end of a prompt has the most influence.
+    """
     paths = list_expected_files(about.context, about.state, about.view)
     return f"{_WRITE}: {', '.join(paths)}." if 0 < len(paths) <= _MOST_NAMED else f"{_WRITE}."
 
 
 def _formats(about: sections.PromptContext) -> tuple[str, ...]:
-    """Return the prompt parts that teach the form of a reply; edits only if the settings allow them."""
+    """Return the names of the prompt files that teach the form of a reply; edits only if the settings allow."""
     settings = about.services.settings
     if settings.edit_format is EditFormat.EDIT:
         return ("formats/whole", "formats/edit", "formats/edit_only", "formats/endings")
@@ -376,7 +393,7 @@ def _now(state: AttemptState, first: str, again: str) -> str:
 
 
 def complaint(taken: Taken, done: Sequence[str], hint: str = "") -> str:
-    """List the unusable parts, the accepted files and what to send again; `hint` is appended as a further sentence."""
+    """Format a complaint: the unusable parts, the accepted files and what to send again; `hint` comes last."""
     faults = [f"- {fault}" for fault in taken.faults]
     faults += [f"- {path} {why}." for path, why in taken.refused]
     parts = ["Your reply could not be used, or not all of it:", quote("complaints", "\n".join(faults))]

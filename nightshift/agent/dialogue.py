@@ -1,7 +1,7 @@
-"""One phase's conversation with the model: numbers the calls, adds up their cost and keeps prompts within the limit.
+"""One phase's conversation with the model: it numbers the calls, adds up their cost and keeps prompts within the limit.
 
-A repeated question shows the model only its last reply, shortened to the space that the prompt's limit leaves. Older
-replies are left out, because the complaint about the last one says everything that still matters of them.
+When a question is repeated, the model sees only its last reply, shortened to the space that the prompt's limit leaves.
+Older replies are left out: only the last reply and the complaint about it still matter.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolPlace, ToolSpec
 
 REPLY_TOKENS = 2200
-"""Most tokens of its own reply that a model is shown."""
+"""Most tokens of its own previous reply that a model is shown."""
 
 
 class Dialogue:
-    """The calls of one step.
+    """The model calls of one step.
 
-    Each request is stored under its step number and call number. Calls are therefore made one after the other, and in
-    the same order whenever the step runs again.
+    Each request is stored under its step number and call number. The calls must therefore be made one after the other,
+    and in the same order whenever the step runs again.
     """
 
     def __init__(self, phase: Phase, context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
@@ -54,13 +54,13 @@ class Dialogue:
         tools: Sequence[ToolSpec] = (),
         protocol: ToolProtocol | None = None,
     ) -> Completion:
-        """Ask the model, and record what the prompt held. Raises what `core.ports.Model.complete` raises.
+        """Ask the model, and record what the prompt contained. Raises what `core.ports.Model.complete` raises.
 
         Args:
-            prompt: what is sent.
-            json_reply: whether the reply must be one JSON object.
-            tools: what the model may call.
-            protocol: how tools are called; None chooses by what is known about the model.
+            prompt: the prompt to send.
+            json_reply: True if the reply must be one JSON object.
+            tools: the tools that the model may call.
+            protocol: how tools are called; None if the choice depends on what is known about the model.
         """
         again = self._asked is not None and self._asked.held == prompt.held
         self._asked = prompt
@@ -82,7 +82,7 @@ class Dialogue:
         return with_answer(reply)
 
     async def _with_later(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the owner's messages since the step began."""
+        """Return the prompt, extended by messages that the owner sent since the step began."""
         earlier_messages = self._context.messages
         later = [
             message
@@ -93,15 +93,15 @@ class Dialogue:
         return with_later(prompt, later)
 
     def again(self, first: Prompt, reply: str, complaint: str) -> Prompt:
-        """Repeat the question with the reply and the complaint about it below.
+        """Return the question again, followed by the model's reply and the complaint about it.
 
-        If the same messages were already sent, the model gave the same reply again. That reply is then left out,
-        because the model would copy it once more, and the temperature is raised.
+        If the same messages were already sent, the model has given the same reply twice. The reply is then left out,
+        because the model would copy it again, and the temperature is raised.
 
         Args:
-            first: the question as it was first asked; everything in between is left out.
-            reply: the last one.
-            complaint: what is wrong with the reply; it is cut, with a mark, if it alone is too long.
+            first: the question as it was first asked, without later replies and complaints.
+            reply: the model's last reply.
+            complaint: what is wrong with the reply. A complaint that is too long is cut, with a mark.
         """
         space = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
         wrong, _ = clip(complaint, space * 2 // 3, first.gauge)
@@ -115,7 +115,7 @@ class Dialogue:
         return replace(first, messages=messages, temperature=round(1 - 0.4 / self.calls, 2))
 
     def locate_call(self, seq: int) -> ToolPlace:
-        """Return the storage key of the tool call with this number in the last reply."""
+        """Return the storage key of a tool call; `seq` is the call's number within the last reply."""
         state = self._state
         return ToolPlace(
             task_id=self._context.task.id, attempt=state.attempt, step_no=state.step_no, call_no=self.calls - 1, seq=seq

@@ -1,4 +1,4 @@
-"""The change of one CODING step while replies or tools write it; forbidden files are refused."""
+"""The change of one CODING step, while a model's replies or tools write it; writes to forbidden files are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ from nightshift.core.text.file_form import write_like
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The files of one reply: accepted paths, complaints about parts to send again, and refused paths with reasons."""
+    """The outcome of one reply's files.
+
+    Attributes:
+        paths: paths of the accepted files.
+        faults: complaints about parts that must be sent again.
+        refused: paths that may not be written, each with the reason.
+    """
 
     paths: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
@@ -28,13 +34,13 @@ class Taken:
 
 
 class Draft:
-    """The change of one CODING step, reply by reply.
+    """The change of one CODING step, built reply by reply.
 
     Args:
         tree: the base.
-        change: the change so far; it is not modified.
-        spec: the task, which decides what may not be written.
-        tests: tests that the view shows beside the change.
+        change: the change before the step; it is not modified.
+        spec: the task, which decides which files may not be written.
+        tests: tests that the view shows in addition to the change.
     """
 
     def __init__(
@@ -58,38 +64,37 @@ class Draft:
 
     @property
     def sources(self) -> Change:
-        """The change without existing tests."""
+        """The change without changes of existing tests."""
         return {path: text for path, text in self.change.items() if not self._is_existing_test(path)}
 
     @property
     def test_changes(self) -> Change:
-        """The changes of existing tests: proposals, on which TESTING decides (`agent.changed_tests`)."""
+        """The changes of existing tests. They are proposals; TESTING decides on them (`agent.changed_tests`)."""
         return {path: text for path, text in self.change.items() if self._is_existing_test(path)}
 
     def _is_existing_test(self, path: str) -> bool:
         return is_test_path(path) and path in self._tree.entries() and path not in self._spec.files
 
     def before(self, path: str) -> str:
-        """Return a file's text before the agent began; empty if the file did not exist."""
+        """Return a file's text from before the agent began: the task's file or the base's; empty if there was none."""
         return self._spec.files.get(path, base_text(self._tree, path)) or ""
 
     def restore(self, change: Change) -> None:
-        """Continue with a stored change; the paths that differ from the current change count as taken."""
+        """Replace the change by a stored one. Paths whose text differs between the two count as taken."""
         before, self._change = self.change, dict(change)
         paths = sorted({path for path, _ in before.items() ^ change.items()})
         self.taken += [path for path in paths if path not in self.taken]
 
     def put(self, path: str, text: str | None, *, raw: bool = False) -> None:
-        """Write a file in its existing form (`core.text.file_form`), or remove it.
+        """Write a file, or remove it. The file keeps its encoding and line ends (`core.text.file_form`).
 
         Args:
-            path: of the file.
-            text: from a model; with `raw` it is the exact content, as from a program that wrote the file. None removes
-                the file.
-            raw: see `text`.
+            path: the file's path.
+            text: the text from a model, or None to remove the file.
+            raw: True if `text` is already the file's exact content, for example because a program wrote the file.
 
         Raises:
-            BadReply: the file may not be written; the refusal is remembered.
+            BadReply: the text leaves parts out, or the file may not be written. A refused path is remembered.
         """
         if text is not None and (fault := self._find_omission(path, text)):
             raise BadReply(fault)
@@ -101,7 +106,7 @@ class Draft:
         self.taken += [each for each in paths if each not in self.taken]
 
     def take(self, parsed: Parsed) -> Taken:
-        """Apply a reply's files, edits, moves and deletions to the change, as far as they are allowed and fit."""
+        """Apply a reply's files, edits, moves and deletions to the change, unless they are forbidden or do not fit."""
         paths, faults, refused = list[str](), list(parsed.complaints), dict[str, str]()
         for path, text in parsed.files.items():
             if left_out := self._find_omission(path, text):
@@ -137,7 +142,11 @@ class Draft:
             refused[path] = f"is in {error.encoding}, which has no {sign!r} (U+{ord(sign):04X}); write it otherwise"
 
     def _find_omission(self, path: str, text: str) -> str:
-        """Complain about a placeholder line for the rest of a file, or about definitions that a text drops unasked."""
+        """Return a complaint if a text lacks parts of its file; else an empty string.
+
+        Parts are missing if a placeholder line stands for them, or if definitions disappear that nobody asked to
+        remove.
+        """
         before = View(self._tree, self._change).text(path) or ""
         if lazy := lazy_line(before, text):
             return f"{path}: {lazy}, stands for the rest, which the file has: send it too, or an edit of what changes."
@@ -171,7 +180,10 @@ class Draft:
         return None
 
     def _move(self, old: str, new: str, paths: list[str], refused: dict[str, str]) -> str:
-        """Rename a file, whatever its form. Return a complaint if it does not exist or the new path does already."""
+        """Rename a file without changing its content. Return a complaint, or an empty string if it was renamed.
+
+        The old path must exist, and the new path must be free.
+        """
         view, before, moved = View(self._tree, self._change), dict(self._change), list[str]()
         text = view.raw(old := view.spell(old))
         if text is None:
@@ -196,7 +208,7 @@ class Draft:
         if text is None and edit.search.strip():
             return f"{edit.path}: there is no such text file to edit; send it whole."
         if is_applied(text or "", self.before(edit.path), edit):
-            paths.append(edit.path)  # an earlier reply or try made it; a second time would duplicate it
+            paths.append(edit.path)  # An earlier reply or try made this edit.
             return None
         try:
             new = apply_edit(text or "", edit)

@@ -1,11 +1,11 @@
-"""The tool loop: a model looks around, changes files and runs things step by step, until it ends the conversation.
+"""The tool loop: step by step, a model explores files, changes them and runs commands, until it ends the conversation.
 
-The conversation only grows, so a vendor's prompt cache serves everything but its end. Results older than the last ten
-are masked in batches. Masking loses nothing (Lindenbauer and others, “The Complexity Trap”, 2025), and batches seldom
-invalidate the cached part. When the conversation nears the size of the model's window, it restarts with a list of the
-calls so far. Each result is stored before the model is asked again: a resumed step replays replies and results, and
-runs only the call that had no result yet. Replay is sound because a call has no effects outside: it begins with base
-and change, and ends with a change.
+The conversation is only ever extended at its end, so a vendor's prompt cache serves everything before that. Results
+older than the last ten are masked in batches. Masking loses nothing (Lindenbauer and others, “The Complexity Trap”,
+2025), and batches seldom invalidate the cached part. When the conversation nears the size of the model's window, it
+restarts with a list of the calls so far. Each result is stored before the model is asked again. A resumed step replays
+the stored replies and results, and runs only the call that had no result yet. Replay is sound because a call has no
+outside effects: it reads only the base and the change, and its only effect is a new change.
 
 The loop produces a change like any other; the later phases do not know how it was made.
 """
@@ -38,9 +38,11 @@ from nightshift.core.tools import ToolCall, ToolRecord
 KEPT_RESULTS, BATCH = 10, 5
 """Number of latest results that are always shown in full, and size of the batches in which older ones are masked."""
 MASKED_CHARS = 400
-"""Results of up to this many characters are never masked."""
+"""Results of up to this many characters are never masked, because masking would save too little."""
 BAD_REPLIES = 3
-"""Consecutive replies without a readable call after which the other protocol is tried, once."""
+"""Consecutive replies without a readable call after which the other tool protocol is used instead. The protocol is
+switched only once.
+"""
 NUDGE, ENOUGH = 3, 4
 """Number of times that the same call may have the same result before the model is warned, and before the step ends."""
 NEAR_END = 5
@@ -63,7 +65,10 @@ _FULL = "The conversation was too long and begins afresh. Your change so far is 
 
 @dataclass(slots=True)
 class _Turn:
-    """A reply of the model and the results of its calls: each a message, with the call in one line."""
+    """A reply of the model, with the results of its calls.
+
+    Each result is a pair of the call in one line and the message to the model.
+    """
 
     message: Message
     results: list[tuple[str, Message]] = field(default_factory=list)
@@ -71,7 +76,7 @@ class _Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explored:
-    """The end of the conversation: by `ending`, by a `final` reply without a call, or by neither (`why`)."""
+    """The end of the conversation: an `ending` call, a `final` reply without a call, or `why` neither came."""
 
     ending: Ending | None = None
     final: Completion | None = None
@@ -82,14 +87,14 @@ class Explored:
 
 
 class Explorer:
-    """The loop of one step.
+    """The tool loop of one step.
 
     Args:
-        dialogue: asks the model, and numbers the requests of the step.
+        dialogue: asks the model, and numbers the step's requests.
         toolbox: runs the calls.
         services: stores results, and accepts events.
-        steps: the most replies with calls.
-        answers: whether a reply without a call is the wanted answer, as in phases that only read.
+        steps: limit of replies with calls.
+        answers: True if a reply without a call is the wanted answer, as in phases that only read.
     """
 
     def __init__(
@@ -103,10 +108,10 @@ class Explorer:
         self._last: Completion | None = None
         self._bad, self._switched, self._failed_tests = 0, False, ""
         self.forms = Counter[tuple[str, str, str, bool]]()
-        """Number of readable (True) and unreadable (False) replies by backend, model and protocol."""
+        """Counts of replies by backend, model, protocol, and whether the calls could be read (True) or not (False)."""
 
     async def explore(self, first: Prompt) -> Explored:
-        """Ask and call until the model ends it, the steps are used up, or the model repeats itself.
+        """Ask and run calls until the model ends the work, the steps are used up, or the model repeats itself.
 
         Raises what the model, the sandbox and the log of calls raise.
         """
@@ -159,11 +164,15 @@ class Explorer:
         if asked.fault:
             turn.results.append(("", Message(role="user", text=asked.fault)))
         if asked.is_only_files and not (failed or asked.fault):
-            return self._end_conversation(final=reply)  # the whole answer at once, from a model that ignores the tools
+            return self._end_conversation(final=reply)  # The model ignores the tools and sent complete files.
         return None
 
     async def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
-        """Handle a reply without a call: the end if it follows a change in the native protocol, else a form fault."""
+        """Handle a reply without a call, which ends the conversation or is a fault.
+
+        It ends the conversation if the model uses the native protocol and has changed something. Else it is a fault of
+        form.
+        """
         if reply.protocol is ToolProtocol.NATIVE and reply.finish is Finish.STOP and self._toolbox.draft.taken:
             self._note_form(reply, good=True)
             return self._end_conversation(final=reply)
@@ -181,7 +190,9 @@ class Explorer:
         return None
 
     async def _in_words(self, reply: Completion) -> tuple[Explored | None, str]:
-        """End the work if the reply says so in words: in the known form, or in free words after a bad reply.
+        """End the work if the reply says so in words.
+
+        The exact form always counts. Free words count only after an earlier reply without a call.
 
         Returns:
             The end and an empty string, or None and the reason why the work may not end.
@@ -211,7 +222,11 @@ class Explorer:
             self.forms[reply.backend, reply.model, str(reply.protocol), good] += 1
 
     async def _record_call(self, call: ToolCall, seq: int) -> tuple[ToolRecord, Ending | None, int]:
-        """Make or replay a call; return its record, the ending that it causes, and how often this result came."""
+        """Run a call, or replay its stored record.
+
+        Returns:
+            The record, the ending that the call causes (or None), and the number of times that this result has come.
+        """
         log, position, draft = self._services.tool_log, self._dialogue.locate_call(seq), self._toolbox.draft
         ending: Ending | None = None
         record, before = log.stored(position) if log else None, draft.change
@@ -250,10 +265,10 @@ class Explorer:
         message = Message(role="tool", text=shown, call_id=call.id) if reply.tool_calls else in_text
         turn.results.append((line, message))
 
-    # --- the prompt
+    # Building the next prompt.
 
     def _prompt(self, first: Prompt, left: int) -> Prompt:
-        """Return the question with the conversation below it; a conversation that is too long restarts."""
+        """Return the first prompt, followed by the conversation; a conversation that is too long restarts."""
         messages = self._messages(first, left)
         window = first.gauge.window or UNKNOWN_WINDOW
         limit = int(min(self._services.settings.conversation_tokens, window * FULL_SHARE))
@@ -263,7 +278,7 @@ class Explorer:
         return first.with_messages(messages)
 
     def _begin_afresh(self) -> None:
-        """Replace all turns but the last with a list of the calls."""
+        """Replace all turns except the last with one list of the calls so far."""
         lines = self._briefs[-BRIEFS:]
         more = len(self._briefs) - len(lines)
         text = "\n".join([*([f"(left out: the {more} oldest)"] if more else []), *lines])
@@ -288,13 +303,16 @@ class Explorer:
         return messages
 
     def _count_masked(self) -> int:
-        """Return how many of the oldest results are masked."""
+        """Return the number of results to mask, counted from the oldest."""
         count = sum(1 for turn in self._turns for line, _ in turn.results if line)
         return max(0, (count - KEPT_RESULTS) // BATCH * BATCH)
 
 
 def _append(messages: list[Message], message: Message) -> None:
-    """Add a message. A user message after a user turn or a tool result is appended to it: every vendor accepts that."""
+    """Add a message; a user message after a user message or a tool result is joined to that one.
+
+    Every vendor accepts the joined form.
+    """
     if message.role == "user" and messages and messages[-1].role in {"user", "tool"}:
         messages[-1] = replace(messages[-1], text=f"{messages[-1].text.rstrip()}\n\n{message.text}")
     else:
@@ -302,7 +320,7 @@ def _append(messages: list[Message], message: Message) -> None:
 
 
 def _as_message(reply: Completion, asked: Calls) -> Message:
-    """Return a reply as the model sees it again."""
+    """Convert a reply into the message that later prompts show."""
     message = Message(role="assistant", text=reply.text, thoughts=reply.thoughts, author=reply.author)
     if reply.tool_calls:
         return replace(message, tool_calls=asked.calls)
@@ -310,12 +328,15 @@ def _as_message(reply: Completion, asked: Calls) -> Message:
 
 
 def count_forms(forms: Counter[tuple[str, str, str, bool]]) -> list[list[object]]:
-    """List the forms of replies for the step's data: backend, model, protocol, number read, number not read."""
+    """List how many replies were readable and unreadable, as rows for the step's data.
+
+    A row contains backend, model, protocol, number of readable replies and number of unreadable replies.
+    """
     keys = sorted({key[:3] for key in forms})
     return [[*key, forms[(*key, True)], forms[(*key, False)]] for key in keys]
 
 
 def closing_words(reply: Completion) -> str:
-    """Return the first line of a reply in words, as a summary."""
+    """Return the first line of a prose reply, as a summary of the change."""
     lines: Sequence[str] = [line.strip(" *#_`") for line in reply.text.strip().split("\n") if line.strip(" *#_`")]
     return lines[0][:200] if lines else ""

@@ -1,8 +1,8 @@
 """Decides whether a model works with tools or answers at once, and which tools it gets.
 
-Models solve less from one long prompt with everything that matters than in short steps in which they look around (arXiv
-2602.16069). For a small repository one prompt is enough, and cheaper. A model with a small window has no room for a
-conversation.
+Models solve fewer tasks from one long prompt with all relevant files than in short steps in which they explore the
+repository (arXiv 2602.16069). For a small repository one prompt is enough, and cheaper. A model with a small window has
+no room for a conversation.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from nightshift.core.tasks.task import Change, Explore
 from nightshift.core.tools import ToolSpec
 
 LEAST_WINDOW = 16_000
-"""Context window in tokens below which a model gets no tools unless the owner wants it."""
+"""Context window in tokens below which a model gets no tools, unless the owner switches them on."""
 EASY_FILES, EASY_BYTES = 60, 24_000
-"""Size up to which a repository is shown in one prompt."""
+"""Number of files, and of bytes of text, up to which a repository is shown in one prompt."""
 EXPLORING = frozenset({Phase.CLARIFYING, Phase.PLANNING, Phase.CODING, Phase.TESTING, Phase.REFLECTING})
-"""Phases that see only part of a large repository.
+"""Phases that see only a part of a large repository.
 
-Every phase except CLARIFYING may explore; only CODING may change files.
+All of them except CLARIFYING may explore the rest with tools. Only CODING may change files.
 """
 READ_STEPS = 8
 """Most replies with calls in a phase that only reads."""
@@ -46,14 +46,14 @@ def is_wanted(
 ) -> bool:
     """Check whether a phase of `EXPLORING` works with tools.
 
-    Reads a small repository, so do not call it on the event loop.
+    May read all files of a small repository, so do not call it on the event loop.
 
     Args:
-        context: the task.
-        state: the attempt.
-        services: of the phase.
-        gauge: of the model that will be asked.
-        near: the files of the repository that are near to the task.
+        context: the attempt's context with the task.
+        state: the attempt's state.
+        services: the phase's services.
+        gauge: the token gauge of the model that will be asked.
+        near: the repository's files that are most related to the task.
     """
     if gauge.own_tools:
         return False
@@ -68,7 +68,7 @@ def is_wanted(
 
 
 def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServices, near: Surroundings) -> bool:
-    """Check whether everything that could matter easily fits into one prompt, and the attempt is not yet stuck."""
+    """Check whether all relevant files fit easily into one prompt; False if the attempt was stuck before."""
     if state.escalation:
         return False
     if len(services.tree.entries()) <= EASY_FILES:
@@ -80,14 +80,17 @@ def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def tools_for(services: AgentServices) -> tuple[ToolSpec, ...]:
-    """Return the tools of a step that writes; tools that execute only if there is a sandbox to run them in."""
+    """Return the tools of a step that changes files; those that run commands only if there is a sandbox."""
     runs = services.shell is not None
     return tuple(spec for spec in specs.WORKING if runs or spec not in (specs.RUN, specs.RUN_TESTS))
 
 
 @asynccontextmanager
 async def server_tools(context: AttemptContext, services: AgentServices) -> AsyncIterator[OpenTools | None]:
-    """Open the server tools that the task may use, for a step that writes; phases that judge never get them."""
+    """Open the configured servers' tools that the task may use, for a step that changes files.
+
+    Phases that judge never get these tools.
+    """
     allowed = context.task.spec.mcp
     if not allowed or services.server_tools is None:
         yield None
@@ -109,18 +112,18 @@ async def answer(
     json_reply: bool = False,
     change: Change | None = None,
 ) -> Completion:
-    """Return the answer to a phase's prompt; the model may first look around if that is wanted.
+    """Return the answer to a phase's prompt; if the prompt asks for exploring, the model may first use reading tools.
 
     Raises what `Dialogue.ask` raises.
 
     Args:
-        context: the task.
-        state: the attempt.
-        services: of the phase.
-        dialogue: the phase's.
-        prompt: its question.
-        json_reply: whether the answer must be one JSON object.
-        change: the part of the change that the model may see; None for all of it.
+        context: the attempt's context with the task.
+        state: the attempt's state.
+        services: the phase's services.
+        dialogue: the phase's conversation.
+        prompt: the phase's question.
+        json_reply: True if the answer must be one JSON object.
+        change: the part of the change that the model may see; None for the whole change.
     """
     if not prompt.explores:
         return await dialogue.ask(prompt, json_reply=json_reply)

@@ -1,8 +1,9 @@
-"""Formats a failing verdict as text for a model: shaped, not dumped.
+"""Formats a failing verdict as a short, selective text for a model.
 
 The text has at most five distinct failures and about 1,500 tokens. Errors of collection and import come first, because
-no other failure means anything until they are fixed. New failures come before those of the last try. The other failing
-tests are only named. One line each says what changed since the last run, and what already failed before the change.
+no other failure means anything until they are fixed. New failures come before failures that the last try also had. All
+further failing tests are only named. One sentence says what changed since the last run, and one says how many tests
+failed before the change.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ _FIRST = ("collect", "import", "modulenotfound", "syntax", "indentation", "timeo
 
 
 def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int = MAX_TOKENS) -> str:
-    """Describe failures: the tests, why they failed, and where.
+    """Describe the failures: which tests failed, why, and where.
 
     Args:
-        verdict: a verdict that did not pass, or a trial.
+        verdict: a failing verdict, or a trial.
         before: the previous try's verdict, for the comparison.
-        max_tokens: the estimated length from which details are left out.
+        max_tokens: the estimated length above which details are left out.
     """
     lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _list_dropped(verdict))
     head = [line for line in lines if line]
@@ -74,7 +75,7 @@ def _reason(verdict: SuiteReport) -> str:
 
 
 def _baseline(verdict: SuiteReport) -> str:
-    """Count the failures that the change did not cause, and those that it fixed."""
+    """Describe how many tests already failed before the change, and how many of these pass now."""
     count, mended = len(verdict.before), len(verdict.mended)
     left = f"{count} more failed before the change already and are not counted." if count else ""
     return " ".join(part for part in (left, f"{mended} that failed before pass now." if mended else "") if part)
@@ -88,7 +89,10 @@ def _list_dropped(verdict: SuiteReport) -> str:
 
 
 def _distinct(failures: Sequence[Failure], failing_before: Collection[str] = ()) -> list[Failure]:
-    """Return one failure per kind and frame (or message): first those that hide others, then new ones."""
+    """Return one failure for each kind and location; failures that hide others come first, then new ones.
+
+    A failure without a location is identified by its message.
+    """
     seen: dict[tuple[str, str], Failure] = {}
     for failure in failures:
         seen.setdefault((failure.kind, failure.frame or failure.message), failure)

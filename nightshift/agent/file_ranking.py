@@ -1,14 +1,15 @@
-"""Ranks files of a repository by a task: files that share words with it, and files that those refer to.
+"""Ranks a repository's files by their relevance to a task: shared words, and references from files that share words.
 
 Two scores are combined. The first is by words: a file is near to the task if they share words. Rare words count most
 (inverse document frequency: Spärck Jones, 1972), and a word counts more in the file's path or in a name that the file
-defines. A file counts most if it defines a name that the task quotes, or holds a message or option that the task
-quotes. The second score is by references: a file points to every file whose names it uses, and rank flows along these
-references from the files that the words lead to (personalised PageRank: Page, Brin, Motwani and Winograd, “The PageRank
-Citation Ranking”, 1999; the weights of the edges are those proved in Aider's map of a repository).
+defines. A file counts most if it defines a name that the task quotes, or contains a message or option that the task
+quotes. The second score is by references: a file points to every file whose names it uses. Rank flows along these
+references from the files with the best word scores (personalised PageRank: Page, Brin, Motwani and Winograd, “The
+PageRank Citation Ranking”, 1999). The weights of the references are those that proved themselves in Aider's map of a
+repository.
 
-Reading a file costs milliseconds, so its tags are cached by its content: a repository that was read once only costs as
-much as its changes.
+Reading a file costs milliseconds, so its tags (names and words) are cached by its content. Once a repository was read,
+only its changed files cost time.
 """
 
 from __future__ import annotations
@@ -29,23 +30,25 @@ from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 
 _SPREAD = 20
-"""Most files that may define a name. A reference to a more common name is ignored."""
+"""Most files that may define a name. A reference to a name with more definitions is ignored."""
 _FOCUS, _SPOKEN, _LONG, _FAINT = 50.0, 10.0, 10.0, 0.1
 _LONG_NAME = 8
 _LEAST = 1e-9
 _ALPHA = 0.5
-"""Share of its rank that a file passes on. In a large repository a higher share would collect in the files that
+"""Share of its rank that a file passes on. In a large repository, a higher share would collect rank in the files that
 everything refers to.
 """
 _BY_REFERENCE = 0.35
-"""Weight of the highest rank by references, relative to the nearest file by words."""
+"""Weight of the highest reference score, relative to the highest word score."""
 _IN_PATH, _IN_NAME, _QUOTED, _DEFINED, _CALLED = 2.5, 1.0, 3.0, 6.0, 2.0
-"""Weights relative to 1 for a word in a file's text: for a word in its path, for a word in a name that it defines, for
-a quotation in its text, for a defined name that the task marks as a name, and for a defined name that the task
+"""Weights relative to 1 for a word in a file's text. They are, in order, for a word in its path, a word in a name that
+it defines, a quotation in its text, a defined name that the task marks as code, and a defined name that the task
 writes like an ordinary word.
 """
 _ASIDE = 0.35
-"""Weight of tests, examples and documents relative to sources: they mention everything that the sources do."""
+"""Weight of tests, examples and documents relative to sources. It is low because they mention everything that the
+sources do.
+"""
 _LOOKED_INTO = 30
 _MAX_CHARS = 20_000
 _QUOTE = re.compile(
@@ -54,7 +57,9 @@ _QUOTE = re.compile(
 NAME = re.compile(r"[^\W\d]\w{2,}")
 _LIKE_CODE = re.compile(r"\w*[a-z0-9][A-Z]\w*|\w*[^\W_]_+[^\W_]\w*|_\w+")
 _CODE = re.compile(r"(?<!\w)\d*([^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\())")
-"""Matches only at the start of a word: a match that could start at any letter would take quadratic time."""
+"""The repeated part begins only at the start of a word. A match that could begin at any letter would take quadratic
+time.
+"""
 _FOLDERS_ASIDE = re.compile(r"(^|/)(tests?|testing|docs?|examples?|bench(marks?)?|samples?|vendor|_vendor)/")
 _CODE_ENDINGS = (".py", ".go", *javascript.SOURCES)
 _COMMON = words_of(
@@ -73,7 +78,15 @@ _COMMON = words_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
-    """The targets of a task: files by path, its words, names marked as code or written plainly, and its quotations."""
+    """What a task mentions, as the target of the ranking.
+
+    Attributes:
+        files: paths of files that the task names.
+        words: its words, without common ones.
+        names: names that are marked as code or look like code.
+        plain_names: possible names that are written like ordinary words.
+        quotes: its quotations.
+    """
 
     files: Collection[str] = ()
     words: frozenset[str] = frozenset()
@@ -83,7 +96,7 @@ class Interest:
 
 
 def interest_in(text: str, files: Collection[str] = ()) -> Interest:
-    """Extract the targets from a text, in time linear in its length."""
+    """Extract what a text mentions, in time linear in its length."""
     text = text[:_MAX_CHARS]
     quotes = list(dict.fromkeys(next(filter(None, groups)) for groups in _QUOTE.findall(text)))
     coded = " ".join([*_CODE.findall(text), *(quote for quote in quotes if " " not in quote.strip())])
@@ -123,7 +136,10 @@ def _read_tags(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -
 
 
 def list_spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
-    """Return the files of the daemon's own workspace that a task mentions by their name, or by a name in them."""
+    """Return the workspace's files whose file name, or a name that they define, occurs in the task.
+
+    The index of the daemon's own workspace, which this uses, is kept between calls.
+    """
     entries = view.tree.entries()
 
     def tags_of(path: str) -> Tags | None:
@@ -143,15 +159,15 @@ def _speaks_of(path: str, file_tags: Tags, interest: Interest) -> bool:
 def rank(
     tags_by_path: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> list[tuple[str, float]]:
-    """Return the files by rank, the highest first, without files that nothing leads to.
+    """Return the files by rank, highest first, without files that have no relevant rank.
 
     Args:
         tags_by_path: the tags of each file.
-        interest: the targets of the task.
-        text_of: returns a file's text, to search it for quotations of the task; called for a few files only.
+        interest: what the task mentions.
+        text_of: returns a file's text, to search it for the task's quotations; called for a few files only.
 
     Returns:
-        Paths and ranks; the nearest file by words has about 1.
+        Paths and ranks; the file with the best word score has about 1.
     """
     if not tags_by_path:
         return []
@@ -171,7 +187,7 @@ def rank(
 def by_words(
     tags_by_path: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> dict[str, float]:
-    """Return each file's nearness to the task by its words, 1 for the nearest; without shared words it is left out."""
+    """Return each file's word score, scaled to 1 for the nearest file; files with no shared words are left out."""
     count = len(tags_by_path)
     placed = {path: interest.words.intersection(chain(*map(parts_of, path.split("/")))) for path in tags_by_path}
     inside = {
@@ -202,7 +218,7 @@ def by_words(
 def _look_for_quotes(
     scores: dict[str, float], quotes: Collection[str], count: int, text_of: Callable[[str], str | None]
 ) -> None:
-    """Raise the scores of files that hold the task's quotations, among the nearest files by the other scores."""
+    """Raise the scores of files that contain the task's quotations; only the files that rank highest are searched."""
     nearest = sorted(scores, key=lambda path: (-scores[path], path))[:_LOOKED_INTO] if quotes else []
     texts = {path: text for path in nearest if (text := text_of(path))}
     for quote in quotes:
@@ -213,7 +229,7 @@ def _look_for_quotes(
 
 @lru_cache(maxsize=50_000)
 def weight_of(path: str) -> float:
-    """Return a file's weight relative to a source: less for a test, an example or a document."""
+    """Return a file's weight: 1 for a source, less for a test, an example or a document."""
     is_source = path.endswith(_CODE_ENDINGS) and not is_test_path(path) and not _FOLDERS_ASIDE.search(path)
     return 1.0 if is_source else _ASIDE
 

@@ -27,7 +27,7 @@ def signatures(text: str) -> list[str]:
 
 
 def names(text: str) -> Iterator[tuple[str, bool]]:
-    """List the names in a file, each with whether the file declares it at the top level."""
+    """Yield each name in a file, and True if the file declares the name at the top level."""
     root = parse(text)
     declared = {node_text(name) for node in root.named_children for name in _names(node)}
     yield from ((name, True) for name in sorted(declared))
@@ -40,7 +40,7 @@ def names(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def parts(text: str) -> Iterator[tuple[int, int, str]]:
-    """List the declarations of a file: first and last line, counted from 1, and name."""
+    """Yield the first line, the last line (both counted from 1) and the name of each declaration in a file."""
     for node in parse(text).named_children:
         if node.type != "comment":
             name = next((node_text(name_node) for name_node in _names(node)), "")
@@ -57,7 +57,7 @@ def _names(node: Node) -> Iterator[Node]:
 
 
 def describe(node: Node) -> str:
-    """Return a declaration's head; empty for a node that declares nothing usable from outside."""
+    """Return a declaration without function bodies; empty for a node that declares nothing visible from outside."""
     if node.type in _FUNCTIONS:
         body = node.child_by_field_name("body")
         raw = node.text or b""

@@ -1,12 +1,12 @@
-"""The history of an attempt in few words: tries as lines, the last failure, and the hand-over to a fresh start.
+"""The history of an attempt in a few words: one line per try, the last failure, and the summary for a fresh start.
 
-The output of a run is shown once, by the phase that follows the run. Of earlier runs only the failures and the
-diagnoses remain (masked outputs lose nothing against summaries written by a model: Lindenbauer and others, “The
+A run's output is shown once, by the phase that follows the run. Of earlier runs, only the failures and the diagnoses
+remain. Masking outputs this way loses nothing compared with summaries written by a model (Lindenbauer and others, “The
 Complexity Trap”, 2025). If even these lines take too much of a prompt, or if the attempt goes in circles, a fresh
-context begins: its prompt holds a hand-over in place of the history.
+context begins. Its prompts show a summary (the hand-over) instead of the history.
 
-Circles are detected from the tries alone. Only work counts, not wording: the digest of each change, and which tests
-failed. A model that says the same in other words is as stuck as one that repeats itself.
+Circles are detected from the tries alone, by what was done and not by wording: the digest of each change, and which
+tests failed. A model that says the same in other words is as stuck as one that repeats itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHOWN_FAILING = 3
 
 
 def lines_of(state: AttemptState) -> list[str]:
-    """List the tries of this context, oldest first, one line each; tries that the hand-over covers are left out."""
+    """List the tries, oldest first, one line each; tries that the hand-over already summarises are left out."""
     handed_through = state.handed.through if state.handed else 0
     return [line_of(past_try) for past_try in state.tries if past_try.iteration > handed_through]
 
@@ -44,7 +44,7 @@ def line_of(past_try: Try) -> str:
 
 
 def _cut(text: str) -> str:
-    """Shorten a thought to one sentence."""
+    """Shorten a diagnosis to `_THOUGHT_CHARS` characters, and end it with a full stop."""
     return (text if len(text) <= _THOUGHT_CHARS else text[: _THOUGHT_CHARS - 1] + "…").rstrip(".") + "."
 
 
@@ -92,7 +92,7 @@ def hand_over(summary: HandOver) -> str:
 
 
 def fit(state: AttemptState, space: int, gauge: Gauge) -> tuple[str, bool]:
-    """Return the hand-over without the oldest tries that do not fit, and whether any were left out."""
+    """Return the hand-over, without its oldest tries if it is too long, and True if any were left out."""
     summary = state.handed
     if summary is None:
         return "", False
@@ -109,7 +109,7 @@ def _names(names: tuple[str, ...], count: int, what: str, none: str) -> list[str
 
 
 def last_failure(state: AttemptState, result: str) -> str:
-    """Format the given part of the last run's output, with the reflection on it if there is one."""
+    """Format the given part of the last run's output for a prompt, followed by the diagnosis of it if there is one."""
     if not state.feedback:
         return ""
     text = quote("result", result)
@@ -126,13 +126,13 @@ def last_failure(state: AttemptState, result: str) -> str:
 
 
 def _is_said(reflection: Reflection, result: str) -> bool:
-    """Check whether a diagnosis only repeats the result, as the diagnosis of a review's findings does."""
+    """Check whether a diagnosis only repeats the failure's text, as the diagnosis of a reviewer's findings does."""
     result_text, cause = " ".join(result.split()), reflection.root_cause
     reason = cause.partition(": ")[2] or cause
     return reason in result_text and reflection.suggested_fix in result_text
 
 
-# --- circles
+# Detecting attempts that go in circles.
 
 
 SAME_FAILURES = 3
@@ -140,11 +140,12 @@ NO_PROGRESS = 5
 
 
 def why_stuck(tries: Sequence[Try], seen: Sequence[str]) -> str | None:
-    """Return why the attempt is stuck, as part of a sentence, or None.
+    """Return why the attempt is stuck, as a clause without a full stop, or None if it is not.
 
     Args:
         tries: the recent tries, oldest first; the last one is the try that just failed.
-        seen: digests of all changes of the attempt before the last one, also of changes that `tries` no longer holds.
+        seen: digests of all changes of the attempt before the last one, including changes that `tries` no longer
+            contains.
     """
     if not tries:
         return None

@@ -1,4 +1,4 @@
-"""The signatures of a JavaScript or TypeScript file, for a model, and the local files that it imports."""
+"""The signatures of a JavaScript or TypeScript file, shown to a model, and the local files that the file imports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def signatures(path: str, text: str) -> list[str]:
 
 
 def describe(node: Node) -> Iterator[str]:
-    """Yield the heads of a top-level statement, one line each; nothing for a statement that defines nothing."""
+    """Yield the outline lines of a top-level statement; nothing for a statement that defines nothing."""
     word = ""
     if node.type == "export_statement":
         inner = node.child_by_field_name("declaration")

@@ -1,4 +1,8 @@
-"""Reads a task's intent from its description: its kind, only documentation, only behaviour to keep, only a removal."""
+"""Reads a task's intent from its description.
+
+The intent is the task's kind, and whether the task asks only for documentation, only for a change that keeps behaviour,
+or only for a removal.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ _PATTERNS = {kind: re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
 
 
 def kind_of(spec: TaskSpec) -> Kind:
-    """Return the owner's kind if there is one, else the kind whose words occur most often, or `library` without any."""
+    """Return the task's kind: the owner's choice, else the kind whose words occur most often, else `library`."""
     if spec.kind is not None:
         return spec.kind
     counts = {kind: len(pattern.findall(spec.description[:20_000])) for kind, pattern in _PATTERNS.items()}
@@ -57,7 +61,7 @@ _WORKS = (
 )
 _MAKES = rf"(?:{_WORKS}|add|write|create|make|fix|change|update|correct|improve)"
 _FIRST = r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*"
-"""The start of a clause that asks for something: an optional number, and words before the verb."""
+"""Start of a clause that asks for something: an optional number, and filler words such as “please” before the verb."""
 _OPENING = re.compile(rf"{_FIRST}(?P<verb>{_MAKES})\b", re.IGNORECASE)
 _CLAUSES = re.compile(rf"[.;:!?]\s+|\n|,?\s+(?:and|then)\s+(?:also\s+)?(?={_MAKES}\b)", re.IGNORECASE)
 
@@ -88,8 +92,8 @@ _IS_SO = re.compile(
 def asks_for_documents(spec: TaskSpec) -> bool:
     """Check whether a description clearly asks for documentation and nothing else.
 
-    Words that are not understood count as a request for code, because a task that may change no code could otherwise
-    not be done at all.
+    A clause that is not understood counts as a request for code, because a task that is wrongly taken for documentation
+    could not be done at all.
     """
     clauses = _CLAUSES.split(spec.description[:20_000])
     return any(map(_asks_for_pages, clauses)) and not any(map(_asks_for_code, clauses))

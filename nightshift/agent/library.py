@@ -1,8 +1,8 @@
-"""The loop as a library: pass your own generate and fix functions and a task with tests, get files and a verdict.
+"""The agent loop as a library: pass a generate function, a fix function and a task with tests; get files and a verdict.
 
-The functions replace the daemon's language model: they answer CODING requests. Everything else is the same machine: the
-checks of a change and of its syntax, the detection of circles, and the limits. Their answers go through the same parser
-and the same refusal of protected files.
+The two functions replace the daemon's language model: they answer CODING requests. Everything else is the same machine:
+the checks of a change and of its syntax, the detection of circles, and the limits. The functions' answers go through
+the same parser, and protected files are refused in the same way.
 """
 
 from __future__ import annotations
@@ -29,22 +29,26 @@ from nightshift.core.tasks.verdicts import Verdict
 from nightshift.core.text.encoding import encode
 
 Answer = Files | str
-"""Path to text, or a model's reply: text with one fenced block per file."""
+"""The answer of a function: a mapping of paths to texts, or a model's raw reply with one fenced block per file."""
 
 Generate = Callable[[TaskSpec], Answer | Awaitable[Answer]]
-"""The first try: from the task to files. May be a coroutine function."""
+"""Function for the first try: gets the task and returns files. May be a coroutine function."""
 
 Fix = Callable[[TaskSpec, Files, str], Answer | Awaitable[Answer]]
-"""A later try: from the task, the current files, and the failure, to the files that change."""
+"""Function for a later try: gets the task, the current files and the failure, and returns the files that change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
     """The result of `solve`.
 
-    `files` are the created or changed files, `verdict` is the suite's last verdict, and `trace` has every step in
-    order. `ending` and `reason` say why the attempt stopped if the tests did not pass, or if the files do not do what
-    the description says.
+    Attributes:
+        passed: True if the tests passed and the files do what the description says.
+        files: the created or changed files.
+        verdict: the suite's last verdict.
+        trace: every step in order.
+        reason: why the attempt stopped.
+        ending: the kind of the ending if `passed` is False, else None.
     """
 
     passed: bool
@@ -66,14 +70,14 @@ async def solve(
     limits: Limits | None = None,
     emit: Sink | None = None,
 ) -> Solved:
-    """Generate, test and fix until the tests pass or further tries are hopeless.
+    """Generate files, test them and fix them until the tests pass or further tries are hopeless.
 
     Args:
         description: what is to be done.
-        tests: path to text of the tests that decide; at least one.
+        tests: path to text of the tests that judge the files; at least one.
         generate: called once, for the first try.
         fix: called after each failure.
-        suite: judges the files.
+        suite: runs the tests and judges the files.
         files: files that exist before the first try.
         limits: only `iterations` (15) and the limits of a run apply here: `suite_s` (60), `memory_mb` (512), `cpus`
             (2), `pids` (128) and `work_mb` (64).
@@ -125,14 +129,14 @@ def _build_result(state: AttemptState, steps: Sequence[Step]) -> Solved:
 
 
 class _Functions:
-    """The caller's two functions as a model."""
+    """An implementation of the model port that calls the caller's two functions."""
 
     def __init__(self, spec: TaskSpec, generate: Generate, fix: Fix) -> None:
         self._spec, self._generate, self._fix = spec, generate, fix
         self.state: AttemptState | None = None
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """Answer CODING requests with the functions; a plan and a reflection are not needed, so both are stubs."""
+        """Answer a CODING request with a function of the caller; any other phase gets a fixed, empty reply."""
         if request.phase is not Phase.CODING:
             text = "{}" if request.phase is Phase.REFLECTING else "1. Generate, test, fix."
             return Completion(text=text, backend="library", model="library")
@@ -155,7 +159,7 @@ class _Functions:
 
 
 def _as_json(files: Files) -> str:
-    """Encode the files in the form that the reply parser reads character for character."""
+    """Encode the files as JSON, from which the reply parser reads every character unchanged."""
     if not isinstance(files, Mapping):
         raise TypeError(f"generate and fix return a mapping of paths to texts, or a text, not {type(files).__name__}")
     return json.dumps({"files": [{"path": path, "content": text} for path, text in files.items()]})
@@ -182,7 +186,7 @@ class FileTree:
 
 
 class NoMemory:
-    """A memory that holds nothing, for callers without one."""
+    """A memory without lessons, for callers that have no memory."""
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
         """Return nothing: no lessons are stored."""

@@ -1,16 +1,17 @@
-"""The phase table and the loop that walks it: no model can talk its way past the checks.
+"""The table of phases and the loop that walks it. No model can talk its way past the checks.
 
-COMMIT has one entrance, from TESTING. TESTING is reached from CODING alone, through REVIEW and AUDIT if they are
-switched on. Only CODING may change a file, with one exception: before a change is read and judged, the checks declare
-the packages that the owner allowed in the dependency file. So whatever the phases answer, a walk that commits ends with
-CODING, the checks and TESTING all passed on one and the same change; a property test walks the table and proves it.
+COMMIT can be reached only from TESTING. TESTING can be reached only from CODING, through REVIEW and AUDIT if they are
+switched on. Only CODING may change a file, with one exception: before a change is read and judged, the checks add the
+packages that the owner allowed to the dependency file. Therefore, whatever the phases answer, a walk that commits ends
+with CODING, the checks and TESTING all passed on the same change. A property test walks the table and proves it.
+
 Every cycle of the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model
 come before everything else that examines a change, and always before the suite (`agent.change_check`). A walk that
-waited for its owner continues in the phase that asked, from that phase's beginning. A walk that was split continues at
-CODING, or at PLANNING again, when the subtasks have ended: in front of every check.
+waited for its owner continues at the beginning of the phase that asked. A walk that was split continues at CODING, or
+again at PLANNING, when the subtasks have ended; both come before every check.
 
-Each step is handed out before the next phase runs: the caller stores it first, and a stored `AttemptState` continues at
-its `phase`.
+Each step is yielded before the next phase runs. The caller stores it first, so that a stored `AttemptState` can
+continue at its `phase`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.REFLECTING, _O.GIVE_UP): _P.ABANDON,
 }
 
-# Phases that are skipped if they are switched off, as if they had answered OK.
+# Phases that can be switched off. A skipped phase counts as if it had answered OK.
 OPTIONAL = (_P.CLARIFYING, _P.REVIEW, _P.AUDIT)
 
 PHASES: Mapping[Phase, Runner] = {
@@ -89,7 +90,7 @@ class Machine:
     async def steps(self, context: AttemptContext, state: AttemptState) -> AsyncIterator[Step]:
         """Walk from `state.phase` to a terminal phase, and yield each step; the last step holds the final state.
 
-        The caller must store a step before it asks for the next one: no phase begins before that.
+        The caller must store each step before it requests the next one. The next phase does not begin before that.
 
         Raises:
             Interruption: a budget, the time, a person or a shutdown ends the attempt from outside.
@@ -111,7 +112,7 @@ class Machine:
         services, run = replace(self._services, prompts=[], events=events), self._phases[state.phase]
         try:
             ran = await run(context, state, services)
-        except PromptTooLong:  # now the context size is known: compose the prompt again, once
+        except PromptTooLong:  # the model's context size is known now
             ran = await run(context, state, replace(services, prompts=[]))
         step = await return_to_owner(context, ran, services)
         _hold_to_rules(state, step)
@@ -139,20 +140,20 @@ class Machine:
         return after.with_best() if holds_work(after.change, given, tree, in_project=in_project) else after
 
     async def _with_environment(self, before: AttemptState, step: Step) -> Step:
-        """Return the step with the environment of the part of the workspace that it chose."""
+        """Return the step with the environment of the project that it chose, if it chose one."""
         if step.state.scope == before.scope or self._services.environment is None:
             return step
         tree = step.state.scope.of(whole_of(self._services.tree))
         return replace(step, state=step.state.within(await self._services.environment(tree)))
 
     def _enter(self, scope: Scope) -> None:
-        """Switch to the part of the workspace that the plan chose."""
+        """Use the tree of a part of the workspace, after a plan has chosen this part."""
         if scope != self._scope:
             tree = scope.of(whole_of(self._services.tree))
             self._services, self._scope = replace(self._services, tree=tree), scope
 
     def _on(self, context: AttemptContext, phase: Phase) -> Phase:
-        """Return the phase itself, or the next one that is switched on."""
+        """Return the phase, or the next phase in the table that is not switched off."""
         while phase in OPTIONAL and not self._is_on(context, phase):
             phase = _next(phase, Outcome.OK)
         return phase
@@ -189,7 +190,7 @@ def _next(phase: Phase, outcome: Outcome) -> Phase:
 
 
 def _hold_to_rules(before: AttemptState, step: Step) -> None:
-    """Refuse a step that changed what its phase may not change, or that passes TESTING without a verdict of its own."""
+    """Refuse a step that changed what only another phase may change, or that passed TESTING without a new verdict."""
     after = step.state
     if before.phase is not Phase.CODING and after.change != before.change and not _declares(before, after):
         raise NightshiftError(f"{before.phase} changed files; only CODING may")
@@ -204,7 +205,7 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
 
 
 def _declares(before: AttemptState, after: AttemptState) -> bool:
-    """Check whether the checks only changed dependency files that declare the change's allowed packages."""
+    """Check whether a step changed only dependency files, in which the checks declare the change's allowed packages."""
     paths = {path for path, _ in before.change.items() ^ after.change.items()}
     return before.phase in _CHECKED_IN and all(
         path in DEPENDENCY_FILES and (after.change.get(path) is not None or path in before.declared) for path in paths
@@ -212,7 +213,7 @@ def _declares(before: AttemptState, after: AttemptState) -> bool:
 
 
 def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step) -> None:
-    """Refuse a split that the task does not allow, that is not the first plan's, or that has no parts."""
+    """Refuse a split that the task does not allow, that comes after the first plan, or that has no parts."""
     splits = step.outcome is Outcome.SPLIT
     if splits and not (context.split and step.state.parts and not (before.parts or before.iteration)):
         raise NightshiftError(f"{before.phase} split a task that may not be split now")
@@ -221,7 +222,7 @@ def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step
 
 
 def _hold_to_one_project(before: AttemptState, step: Step) -> None:
-    """Refuse a step that leaves its part of the workspace: only a plan may choose the part, and only once."""
+    """Refuse a step that changes the task's project. Only a plan may choose the project, and only once."""
     may = before.phase is Phase.PLANNING and before.project is None
     if step.state.project != before.project and not may:
         raise NightshiftError(f"{before.phase} changed the project of a task")

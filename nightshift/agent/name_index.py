@@ -1,7 +1,7 @@
-"""Indexes files by the names that a task can mention, updated from tree to tree: only changed files are read again.
+"""An index of files by the names that a task can mention. When the tree changes, only changed files are read again.
 
-Every prompt about the daemon's own workspace asks which of its files a task mentions, and the workspace grows by about
-two files with each task.
+Every prompt about the daemon's own workspace needs the files that a task mentions, and each task adds about two files
+to the workspace.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from nightshift.core.code.listing import Listing, listing_of
 
 MOST_DEFINING = 50
-"""Most files that may define a name. A more common name does not say which of its files is meant."""
+"""Most files that may define a name. A name with more definitions does not identify a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tags:
-    """The names that a file defines, how often it refers to other names, and all its words, words of names included."""
+    """The names that a file defines, its count of references by name, and all its words, including parts of names."""
 
     defines: tuple[str, ...] = ()
     refers: Mapping[str, int] = field(default_factory=dict)
@@ -27,11 +27,11 @@ class Tags:
 
 
 class NameIndex:
-    """Paths by the names that their files define, and by the words in the file's own name; thread-safe.
+    """An index of paths by the names that their files define, and by the words in the file's own name; thread-safe.
 
     Args:
         words_of: returns the words of a file's name, given its path.
-        most: limit of files with tags; beyond it, the files that were added first are forgotten.
+        most: limit of indexed files; beyond it, the files that were added first are removed.
     """
 
     def __init__(self, words_of: Callable[[str], frozenset[str]], most: int) -> None:
@@ -48,13 +48,13 @@ class NameIndex:
         words: frozenset[str],
         names: Collection[str],
     ) -> dict[str, Tags]:
-        """Return the files that define one of the names, or whose own name consists of these words only; in path order.
+        """Return the files that define one of the names, or whose own name consists only of given words; in path order.
 
         Args:
             contents: path to the id of its content.
             tags_of: reads a file; returns None for a file that is not indexed.
-            words: in lower case and the singular.
-            names: as they are written in code.
+            words: words in lower case and the singular.
+            names: names as they are written in code.
         """
         with self._lock:
             self._follow(listing_of(contents), tags_of)
@@ -97,5 +97,5 @@ class NameIndex:
 
 
 def _key(words: frozenset[str]) -> str:
-    """Return the index key of a file: its longest word, which other files seldom share; empty without words."""
+    """Return the key of a file in the index: its name's longest word, which few files share; empty without words."""
     return max(sorted(words), key=len, default="")

@@ -1,9 +1,9 @@
-"""The owner's messages to a running task, in prompts; no commit ignores them.
+"""Shows the owner's messages to a running task in prompts, and lets no commit ignore them.
 
-Messages from before a step have their own part in each of the step's prompts. A message that arrives during a step is
-appended to the step's next request and to all later ones. At the end a model heeds it, and the part of the conversation
-in the provider's cache stays valid. A message counts as the owner's word, like the task itself, and not as data about
-it.
+Messages from before a step have their own section in each of the step's prompts. A message that arrives during a step
+is appended to the step's next request and to all later ones. At the end of a prompt the model heeds the message, and
+the earlier part of the conversation stays valid in the provider's cache. A message counts as an instruction of the
+owner, like the task itself, and not as data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FRAME = 60
 
 
 def the_messages(messages: Sequence[OwnerMessage], gauge: Gauge) -> Section:
-    """Return the part with the messages from before the step; if they do not fit, only the newest."""
+    """Return the prompt section with the owner's messages from before the step; only the newest ones if not all fit."""
     return Section(title=TITLE, fill=lambda space: _show_messages(messages, space, gauge), share=0.25, rank=1)
 
 
@@ -52,7 +52,7 @@ def _quote_lines(head: str, lines: Sequence[str]) -> str:
 
 
 def with_later(prompt: Prompt, later_messages: Sequence[OwnerMessage]) -> Prompt:
-    """Return the prompt with the messages since its step began, at its end."""
+    """Append the owner's messages that arrived since the step began to a prompt."""
     if not later_messages:
         return prompt
     text = f"## {LATER}\n\n{_quote_lines(_JUST, [f'- {message.text}' for message in later_messages])}"
@@ -66,7 +66,7 @@ def with_later(prompt: Prompt, later_messages: Sequence[OwnerMessage]) -> Prompt
 
 
 async def return_to_owner(context: AttemptContext, step: Step, services: AgentServices) -> Step:
-    """Send the step back to CODING if its change passed but was written without the owner's latest messages."""
+    """Send a passed change back to CODING if it was written without the owner's latest messages."""
     if (step.phase, step.outcome) != (Phase.TESTING, Outcome.OK) or step.state.iteration >= context.iterations:
         return step
     unheard = [message for message in await services.read_messages() if message.id > step.state.heard]

@@ -1,4 +1,4 @@
-"""A change as its readers see it: numbered lines, in pieces that each fit into a prompt; no piece is left out."""
+"""Formats a change for reviewers: numbered lines, in pieces that each fit into a prompt. No piece is left out."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PLAIN = Gauge()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A part of a change: the files in it, and its text."""
+    """A part of a change: the paths of its files, and its text."""
 
     paths: tuple[str, ...]
     text: str
 
 
 def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int, gauge: Gauge = _PLAIN) -> list[Piece]:
-    """Split the whole change into as few pieces as the budget allows; a longer file is cut between lines.
+    """Split the whole change into as few pieces as the budget allows; a file longer than a piece is cut between lines.
 
-    Lines are compared with the state before the agent began: the base and the files given with the task.
+    Lines are compared with the state before the agent began: the base, and the files that came with the task.
     """
     limit, groups = max(400, int(budget_tokens * gauge.bytes_per_token)), list[list[tuple[str, str]]]()
     space = 0
@@ -57,7 +57,7 @@ def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) ->
 
 
 def _lines(before: list[str], after: list[str]) -> Iterator[str]:
-    """Yield the lines of a diff with their numbers in the new file, and a few lines around each change."""
+    """Yield the lines of a diff, numbered as in the new file, with `_AROUND` unchanged lines around each change."""
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for group in matcher.get_grouped_opcodes(_AROUND):
         yield "…"

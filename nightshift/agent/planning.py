@@ -1,13 +1,13 @@
-"""PLANNING: recall lessons, ask for a short numbered plan, or split a large task into subtasks.
+"""PLANNING: recalls lessons, and asks for a short numbered plan or for a split of a large task into subtasks.
 
-If a model asks back or refuses twice instead of planning, the owner is asked once. If no plan comes after the owner's
-answer either, the fallback plan is used.
+If a model twice asks a question or declines instead of planning, the owner is asked once. If no plan comes after the
+owner's answer either, the fallback plan is used.
 
-A task is split only if it allows that, and only by the first plan of an attempt: a later plan does the rest in one
-piece. A split that would not work is sent back with its fault; after a few such splits the fallback plan is used.
-Subtasks come back in an order in which each follows the subtasks that it needs. Whatever the model says, a subtask only
-gets given tests, by name. Its other requirements are acceptance criteria, for which tests are written and doubted as
-for any task without tests.
+A task is split only if it allows that, and only by the first plan of an attempt; a later plan covers the rest of the
+work without a split. A split that would not work is sent back with its fault; after a few such splits the fallback plan
+is used. Subtasks are ordered so that each comes after the subtasks that it needs. A subtask can use only tests that the
+owner supplied with the task, and only by name, whatever the model says. Its other requirements are acceptance criteria.
+Tests for them are written and checked as for any task without tests.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def _without_asking(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step | None:
-    """Return the step if no plan of the model is needed: all is decided, or the code is asked for in plain words."""
+    """Return the step if the model need not be asked for a plan; else None.
+
+    No plan is needed if the owner has decided everything, or if the code is requested with a plain prompt.
+    """
     if agreed := read_agreed_refusal(context, state):
         return _finish_plan(
             replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}"
@@ -130,7 +133,7 @@ def _was_held(context: AttemptContext, state: AttemptState) -> bool:
 
 
 def _needs_packages(state: AttemptState, asks: tuple[Ask, ...]) -> Step:
-    """Wait for the owner before anything is written with packages that the owner may deny."""
+    """Wait for the owner's decision on packages before any code is written that uses them."""
     state = replace(state, asks=asks, reason=f"waits for your decision on {_names(asks)}")
     note = f"asks its owner for {_names(asks)}"[:300]
     return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note)
@@ -146,9 +149,9 @@ def _finish_plan(state: AttemptState, note: str, data: Mapping[str, Any] | None 
 
 
 def _open_question(context: AttemptContext, declined: str) -> Question | None:
-    """Return the question to the owner if no plan came: the model's question, or whether the task can be done at all.
+    """Return the question to the owner after a model sent no plan; None if the owner has already answered it.
 
-    None if the owner has already answered it: then the fallback plan is used.
+    The question is the model's own, or else whether the task can be done at all. With None, the fallback plan is used.
     """
     question = as_question(
         arguments.Ask(question=declined, default=DECIDE) if asks_back(declined) else arguments.Cannot(reason=declined)
@@ -167,9 +170,9 @@ def _wait_for_owner(state: AttemptState, question: Question, data: Mapping[str, 
 async def _ask(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> str | tuple[Subtask, ...]:
-    """Return a plan in words, empty if none came, or the parts that the task is split into.
+    """Return a plan as text, empty if none came, or the subtasks that the model splits the task into.
 
-    A reply without steps or headings is asked for once more; the second reply is accepted in any form.
+    If a reply has no steps or headings, the model is asked once more. The second reply is accepted in any form.
     """
     first = prompt = await asyncio.to_thread(_request, context, state, services)
     splits, text = _may_split(context, state), ""
@@ -192,12 +195,12 @@ def is_plan(text: str) -> bool:
 
 
 def declines(text: str) -> bool:
-    """Check whether a reply without the form of a plan asks back or says that the task cannot be done."""
+    """Check whether a reply is not a plan, and asks a question or says that the task cannot be done."""
     return bool(text) and not is_plan(text) and _DECLINES.search(text) is not None
 
 
 def asks_back(text: str) -> bool:
-    """Check whether a declining reply asks something, rather than says that the task cannot be done."""
+    """Check whether a reply that declines to plan asks something, rather than says that the task cannot be done."""
     return _QUESTION.search(text) is not None
 
 
@@ -236,7 +239,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     return sections.join_parts(about, head, parts)
 
 
-# --- plans that split a task
+# Plans that split a task into subtasks.
 
 
 MOST_FILES = 20
@@ -256,7 +259,7 @@ def _texts(value: Any) -> list[str]:
 
 
 class SubtaskIn(BaseModel):
-    """A part as a model writes it; `depends_on` numbers parts from 1, as the list shows them."""
+    """A subtask as the model's JSON contains it. `depends_on` has positions in the list of subtasks, from 1."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -270,12 +273,12 @@ class SubtaskIn(BaseModel):
 
 
 def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple[Subtask, ...] | str | None:
-    """Return the parts in a reply, a sentence why they are unusable, or None if the reply splits nothing.
+    """Return the subtasks in a reply, a sentence why they are unusable, or None if the reply does not split the task.
 
     Args:
         text: the reply.
-        context: the task that is planned.
-        clear_enough: a part with a lower clarity (0 to 1, `agent.clarifying`) is refused.
+        context: the attempt's context with the task that is planned.
+        clear_enough: a subtask with a lower clarity (0 to 1, `agent.clarifying`) is refused.
     """
     raw = _read_list(text)
     if raw is None:
@@ -295,7 +298,7 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
 
 
 def _read_list(text: str) -> list[Any] | None:
-    """Return the raw list: a bare or fenced one, or the `subtasks` field of an object."""
+    """Return the list of subtasks as raw JSON: a bare list, a list in a code block, or an object's `subtasks` field."""
     for candidate in (text, *(block.text for block in blocks(text))):
         if candidate.strip().startswith("["):
             try:
@@ -321,7 +324,7 @@ def _part(number: int, raw: Any) -> SubtaskIn | str:
 
 
 def _fault(number: int, subtask: SubtaskIn, count: int, context: AttemptContext, clear_enough: float) -> str:
-    """Describe the fault of a single part; empty if there is none."""
+    """Describe the fault of a single subtask; empty if it has none."""
     given = context.task.spec.tests
     for path in subtask.files:
         if why := path_fault(path) or ("a given test is never changed" if path in given else ""):
@@ -349,7 +352,7 @@ def _fault(number: int, subtask: SubtaskIn, count: int, context: AttemptContext,
 
 
 def _together(subtasks: Sequence[SubtaskIn]) -> str:
-    """Describe a fault of the parts together; empty if there is none."""
+    """Describe a fault of the subtasks in combination; empty if there is none."""
     needs = _needs(subtasks)
     try:
         TopologicalSorter(needs).prepare()
@@ -375,7 +378,7 @@ def _needs(subtasks: Sequence[SubtaskIn]) -> dict[int, set[int]]:
 
 
 def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
-    """Return all parts that must be done before a part; `needs` has no cycles."""
+    """Return all subtasks that must be done before subtask `at`, directly or indirectly; `needs` has no cycles."""
     prerequisites, waiting = set[int](), list(needs[at])
     while waiting:
         prerequisite = waiting.pop()

@@ -1,8 +1,8 @@
-"""Chooses the project of a task in the workspace: the plan chooses one, begins a new one, or stays at the root.
+"""Chooses a task's project in the workspace: the plan chooses a project, begins a new one, or stays at the root.
 
-The plan's choice is treated as data: an invalid name, or one whose path is taken, chooses nothing. If the plan says
-nothing, the task goes to the project of the work that it depends on, else to that of the files that it names, else to
-the root.
+The plan's choice is not trusted: a name that is invalid, or whose path is in use, chooses nothing. If the plan chooses
+nothing, the task goes to the project of the tasks that it depends on, else to the project of the files that its
+description names, else to the root.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def is_open(context: AttemptContext, state: AttemptState) -> bool:
 
 
 def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
-    """Return the state in the project that its plan names; the plan's paths then become relative to that project."""
+    """Return the state with the project that its plan names, and the plan's paths made relative to that project."""
     project_names = projects.projects_of(tree)
     match = _LINE.search(state.plan)
     name = _find_project(match["name"], tree, project_names) if match else None
@@ -57,17 +57,17 @@ def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptS
 
 
 def about(plan: str) -> str:
-    """Return the project's description from a plan; empty if the plan has none."""
+    """Return the description of the project that a plan gives; empty if it gives none."""
     match = _LINE.search(plan)
     return " ".join(printable(match["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if match else ""
 
 
 def begin_project(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
-    """Return the state with the standard files of every project that its own project lacks."""
+    """Add the standard files of a project to the change, as far as the task's project does not have them."""
     if not state.project:
         return state
     spec, present = context.task.spec, View(services.tree, state.change).paths()
-    # Parts of a task may begin the same project concurrently: their files must be equal.
+    # Subtasks may begin the same project concurrently, so the files that they add must be equal.
     is_part = bool(spec.key and spec.key.startswith(RESERVED))
     description = about(state.plan) or (
         "" if is_part else printable(spec.description.partition("\n")[0])[:_MAX_ABOUT_CHARS]
@@ -77,7 +77,10 @@ def begin_project(context: AttemptContext, state: AttemptState, services: AgentS
 
 
 def _find_project(word: str, tree: Tree, project_names: Collection[str]) -> str | None:
-    """Return the project that a word names, the root for a word like "none", or None for an unusable name."""
+    """Return the project that a word names, or None if the word is unusable as a name.
+
+    A word such as "none", and the name of a folder that is not a project, name the root.
+    """
     name = word.strip("./").lower()
     if name in project_names:
         return name
@@ -86,7 +89,7 @@ def _find_project(word: str, tree: Tree, project_names: Collection[str]) -> str 
         return name if name in project_names else ROOT
     if projects.place_fault(name, tree):
         return None
-    # A folder of that name that is not a project holds code that is changed from the root.
+    # Code in a folder that is not a project is changed from the root.
     return ROOT if any(path.startswith(f"{name}/") for path in tree.entries()) else name
 
 
@@ -99,7 +102,7 @@ def _places(context: AttemptContext, tree: Tree, project_names: Collection[str])
 
 
 def _projects(paths: Iterable[str], project_names: Collection[str]) -> set[str]:
-    """Return the projects that hold these files; the root counts as one."""
+    """Return the projects that contain these files; files outside all projects belong to the root."""
     return {first if (first := path.partition("/")[0]) in project_names else ROOT for path in paths}
 
 
@@ -108,7 +111,7 @@ def _only(names: set[str]) -> str:
 
 
 def the_projects(about: PromptContext) -> Section:
-    """Return the part with the workspace's projects and the beginnings of their READMEs, as many as fit."""
+    """Return the prompt section with the workspace's projects and the first words of their READMEs, as many as fit."""
     return Section(
         title="The projects of the workspace", fill=lambda space: _list_projects(about, space), share=0.15, rank=3
     )

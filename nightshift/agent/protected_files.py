@@ -1,11 +1,11 @@
 """Decides which files a model may not write, and why; the reason goes back to the model.
 
-This is courtesy, not the security boundary: the suite stages tests from the task and the base whatever a change holds.
-But a model that learns it at once does not build on a file that will not be used.
+These refusals are a courtesy and not the security boundary: the suite takes the tests from the task and the base,
+whatever a change contains. But a model that learns of a refusal at once does not build on a file that will not be used.
 
 Tool files run something for anyone who opens, builds, tests or pushes the repository, or steer other agents in it. A
-model may write one only if the task names the file or its tool, or brought the file itself. In pyproject.toml and
-package.json this applies to the parts that run or configure tools; their other parts count as source.
+model may write a tool file only if the task names the file or its tool, or brought the file itself. In pyproject.toml
+and package.json this applies to the parts that run or configure tools; their other parts count as source.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def refusal(
 
     Args:
         path: a valid path.
-        text: its new text, None to remove it.
-        before: the text in the base, None if the file is new.
-        given: the paths of the task's tests.
+        text: the file's new text, or None to remove it.
+        before: the file's text in the base, or None if the file is new.
+        given: the paths of the tests that came with the task.
         asked: the task's description; tool files that it names may be written.
-        own: the paths of the files that the task brought; tool files among them may also be written.
-        takes_away: whether the task asks to remove something; tests may be removed with the code that they test.
+        own: the paths of the files that came with the task; tool files among them may also be written.
+        takes_away: True if the task asks to remove something; then tests may be removed with the code that they test.
     """
     name = PurePosixPath(path).name
     if path in given:
@@ -67,13 +67,13 @@ def refusal(
 
 
 def _sections(text: str | None) -> list[str]:
-    """Return the sections of a settings file that steer tests, each with its body."""
+    """Return the sections of a settings file that steer tests, as texts with heading and body."""
     parts = re.split(r"(?m)^(?=[ \t]*\[)", text or "")
     return [part.strip() for part in parts if _SECTIONS.match(part)]
 
 
 def _hides(path: str) -> str | None:
-    """Return the standard or framework module that a new file at the root would shadow."""
+    """Return the name of a standard-library or test-framework module that a new root file would shadow, or None."""
     parts = path.split("/")
     is_module = len(parts) == 1 and path.endswith(".py")
     is_package = len(parts) == 2 and parts[1] == "__init__.py"
@@ -81,7 +81,7 @@ def _hides(path: str) -> str | None:
     return name if (is_module or is_package) and name in sys.stdlib_module_names | _FRAMEWORK else None
 
 
-# --- files that steer tools
+# Files that steer tools.
 
 
 _PACKAGING = (
@@ -92,8 +92,8 @@ _CI = (
     r"ci|continuous integration|workflow files?"
     r"|(?:github|gitlab|gitea|forgejo) (?:actions?|workflows?|ci|pipelines?)"
 )
-_ITS_NAME = "{}"  # replaced by the pattern's first group
-# Patterns of file names, and words with which a task asks for such a file without naming it.
+_ITS_NAME = "{}"  # stands for the pattern's first group
+# Patterns of file names, each with a pattern of words by which a task asks for such a file without naming it.
 _FILES = (
     (r"(gnu)?makefile(\..+)?|.*\.(mk|mak)",
      r"make ?files?|make targets?|`make\b|run `?make\b|make (?:test|lint|build)\b"),
@@ -142,19 +142,19 @@ _TABLES: tuple[tuple[tuple[re.Pattern[str], str], ...], ...] = (
 )
 _BACKENDS = re.compile(r"(setuptools|wheel|hatchling|flit[-_]core|poetry[-_]core|pdm[-_]backend|uv[-_]build)\b[^@;/]*")
 _PLAIN_SCRIPT = re.compile(r"node( --(test|watch))*( [\w][\w./-]*)*")
-# Scripts that npm runs without being asked.
+# Scripts that npm runs automatically, in addition to the requested one.
 _UNASKED = re.compile(r"(pre|post)\w+|install|prepare|prepack|dependencies")
 _RUN_BY_NPM = ("scripts", "husky", "lint-staged", "simple-git-hooks", "pre-commit", "gypfile", "packageManager",
                "overrides", "resolutions", "pnpm", "workspaces", "config")  # fmt: skip
 
 
 def find_unasked(path: str, text: str | None, *, before: str | None, asked: str) -> str | None:
-    """Name the steering part of a file that the task does not ask for; None if there is no such part.
+    """Name the part of a file that steers tools and that the task does not ask for; None if there is no such part.
 
     Args:
         path: a valid path.
-        text: its new text, None to remove it.
-        before: its current text, None if the file is new.
+        text: the file's new text, or None to remove it.
+        before: the file's current text, or None if the file is new.
         asked: the task's description.
     """
     parts = path.casefold().split("/")
@@ -168,9 +168,10 @@ def find_unasked(path: str, text: str | None, *, before: str | None, asked: str)
 
 
 def more_asked(asked: str, part: str) -> str | None:
-    """Return a steering file or tool that the text of a part asks for but the whole task, `asked`, does not; else None.
+    """Return a file or tool that a subtask's text, `part`, asks for but the whole task, `asked`, does not; else None.
 
-    A model writes the plan, so the parts of a task may not ask for more than the owner did.
+    Only files and tools that steer other tools are compared. A model writes the subtasks, so they may not ask for more
+    of these than the owner did.
     """
     for path in re.findall(r"[\w.@/-]*[\w@/-]", part.casefold()):
         parts = [name for name in path.split("/") if name]
@@ -185,7 +186,7 @@ def more_asked(asked: str, part: str) -> str | None:
 
 
 def _words_of(parts: list[str]) -> str | None:
-    """Return the pattern of words that ask for a path that steers tools; None if it steers none."""
+    """Return the pattern of words that ask for a tool file at this path; None if the path is not of a tool file."""
     for name, table in ((parts[-1], _TABLES[0]), *((part, _TABLES[1]) for part in parts[:-1])):
         for pattern, words in table:
             if match := pattern.fullmatch(name):
@@ -194,7 +195,7 @@ def _words_of(parts: list[str]) -> str | None:
 
 
 def _is_named(asked: str, words: str, parts: list[str]) -> bool:
-    """Check whether a description names a file, a hidden folder around it, or its purpose."""
+    """Check whether a description names a file, a hidden folder around it, or the tool that it belongs to."""
     names = [re.escape(part) for at, part in enumerate(parts, 1) if at == len(parts) or part.startswith(".")]
     wanted = "|".join(filter(None, [*names, words]))
     return bool(wanted) and re.search(_alone(wanted), asked.casefold()) is not None
@@ -224,7 +225,7 @@ def _of_pyproject(text: str) -> dict[str, Any]:
 
 
 def _is_usual(build: Any) -> bool:
-    """Check whether a build system is a common one that runs no program of the repository."""
+    """Check whether a `build-system` table is a common one, which runs no program from the repository."""
     if not isinstance(build, dict) or build.keys() - {"requires", "build-backend"}:
         return False
     listed = [*(needs if isinstance(needs := build.get("requires", []), list) else [None])]
@@ -234,7 +235,7 @@ def _is_usual(build: Any) -> bool:
 
 
 def _of_package(text: str) -> dict[str, Any]:
-    """Return the parts of a package.json that run something, except calls of node on files of the repository."""
+    """Return the parts of a package.json that run code, except scripts that just run node on repository files."""
     try:
         data = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The signatures of a Python file, for a model, and the files that it imports, read from its syntax tree."""
+"""The signatures of a Python file, shown to a model, and the files that it imports; read from the syntax tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "moc
 _MAX_CHARS = 400_000
 _REMEMBERED = 128
 _DECORATOR_CHARS = 120
-"""Limit of a decorator's text; it is generous because routes, options and defaults appear in decorators."""
+"""Limit of a decorator's text. It is generous because decorators contain routes, options and defaults."""
 
 
 def parse_python(text: str) -> ast.Module | None:
@@ -24,13 +24,13 @@ def parse_python(text: str) -> ast.Module | None:
 
 
 def first_line(node: ast.stmt) -> int:
-    """Return the first line of a statement, its decorators included."""
+    """Return the number of a statement's first line; its decorators belong to the statement."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def signatures(text: str) -> list[str]:
-    """Return a module's outline: classes, functions with annotations and first docstring line, and public constants."""
+    """Return a module's outline: classes, annotated functions, first lines of docstrings, and public constants."""
     tree = parse_python(text)
     return [] if tree is None else list(_face(tree.body, ""))
 
@@ -59,7 +59,7 @@ def _summary(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str
 
 @lru_cache(maxsize=_REMEMBERED)
 def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the modules that a Python text imports absolutely, each with the imported names.
+    """Return the modules that a Python text imports by absolute name, each with the names imported from it.
 
     Cached, because each prompt of a task looks for related files, mostly in the same texts.
     """
@@ -90,10 +90,10 @@ def _parents(module: str) -> Iterator[str]:
 
 
 def list_wanted_files(test: str, files: Container[str]) -> list[str]:
-    """List the files that a test imports, even if they are missing: `from pkg.mod import f` wants `pkg/mod.py`.
+    """List the files that a test imports, including missing ones: `from pkg.mod import f` wants `pkg/mod.py`.
 
     Imports of the standard library and of test libraries want no file. For a module that exists under any source root,
-    the result is that file.
+    the result is the existing file.
     """
     return list(filter(None, dict.fromkeys(_want(module, files) for module, _ in _imports(test))))
 
@@ -105,7 +105,7 @@ def _want(module: str, files: Container[str]) -> str:
 
 
 def places(module: str) -> Iterator[str]:
-    """Yield the paths at which the file of a module may be."""
+    """Yield the paths at which a module's file can be."""
     stem = module.replace(".", "/")
     for root in _ROOTS:
         yield f"{root}{stem}.py"

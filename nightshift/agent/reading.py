@@ -1,8 +1,8 @@
-"""Shows a whole change to its readers, in as few questions as its length allows.
+"""Shows a whole change to the readers, review and audit, in as few model calls as its length allows.
 
-Each reader sees the task and the change, but not the author's summary of it. If review and audit are both on and the
-change fits into one question, one model call serves both, and each finding names its reader. Findings are stored with
-the digest of the change, so an unchanged change is not read again, even if a test fails later.
+Each reader sees the task and the change, but not the author's summary of the change. If review and audit are both on
+and the change fits into one prompt, one model call serves both, and each finding names its reader. Findings are stored
+with the change's digest, so an unchanged change is not read again, even if a test fails later.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from nightshift.core.tasks.task import digest
 
 PHASES = {Reader.REVIEW: Phase.REVIEW, Reader.AUDIT: Phase.AUDIT}
 _SHARE = 0.5
-"""Share of a prompt for the change; it gets less if the instructions are long."""
+"""Most of a prompt that the change may take, as a share; it gets less if the instructions are long."""
 _REST = 0.12
-"""Share of a prompt for all but change and instructions: headings, markers, and remarks on what is left out."""
+"""Share of a prompt that is reserved for everything except change and instructions, such as headings and markers."""
 _MOST_KNOWN = 30
 _KEPT = 8
 """Limit of the readings in an attempt's state."""
@@ -38,7 +38,7 @@ _BOTH = (Reader.REVIEW, Reader.AUDIT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Questions:
-    """The questions about a change: the readers, and the pieces to read; the phase is the first reader's."""
+    """The prompts about a change: the readers they serve, and the pieces of the change, one for each prompt."""
 
     readers: tuple[Reader, ...]
     parts: Sequence[Piece]
@@ -51,9 +51,9 @@ class _Questions:
 async def with_reading(
     context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reader
 ) -> AttemptState:
-    """Return the state with the reader's findings on its change, and with the other reader's if both are asked at once.
+    """Return the state with the reader's findings about its change.
 
-    Raises what the model raises.
+    If one prompt serves both readers, both readers' findings are added. Raises what the model raises.
     """
     questions = await asyncio.to_thread(_questions, context, state, services, reader)
     dialogue = Dialogue(questions.phase, context, state, services)
@@ -81,7 +81,7 @@ def _reading(
 
 
 def _questions(context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reader) -> _Questions:
-    """Return one question to both readers if the change fits into one, else the questions to this reader only."""
+    """Address both readers if the change fits into one prompt and both are wanted, else only this reader."""
     both = reader is Reader.REVIEW and context.audit and services.settings.read_together
     if both and state.reading(Reader.AUDIT) is None:
         parts = _pieces(context, state, services, _BOTH)
@@ -110,7 +110,7 @@ async def _read(
     piece: Piece,
     part: str,
 ) -> ReadRemarks:
-    """Return the findings in one piece; after a few repeats, whatever could be read of the last reply."""
+    """Return the findings about one piece. If every reply is unusable, return what was readable in the last one."""
     prompt = first = await asyncio.to_thread(_request, context, state, services, questions, piece, part)
     answer = ReadRemarks()
     for _ in range(services.settings.reasks + 1):

@@ -1,4 +1,4 @@
-"""Adds lessons from earlier work to the state: few, each only once, never more than the settings allow."""
+"""Adds lessons from earlier work to an attempt's state; each lesson only once, and no more than the settings allow."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ _QUERY_CHARS = 4000
 async def with_lessons(
     context: AttemptContext, state: AttemptState, services: AgentServices, query: str, *, most: int
 ) -> AttemptState:
-    """Return the state with up to `most` more lessons that are near to the query. Raises what memory raises.
+    """Return the state with up to `most` further lessons that are relevant to the query. Raises what memory raises.
 
-    Lessons stay in the state: a resumed step sees the same ones, and at the end each is scored by whether it helped.
+    Lessons stay in the state, so that a resumed step sees the same ones. At the end, each lesson is scored by whether
+    it helped.
     """
     space = min(most, services.settings.recall_limit - len(state.lessons))
     if space <= 0:
         return state
-    lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}  # ids are unique per source only
+    lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}  # ids are only unique within a source
     asked = space + len(lesson_ids)
     lessons = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
     new = tuple(lesson for lesson in lessons if (lesson.source, lesson.id) not in lesson_ids)[:space]

@@ -1,15 +1,16 @@
-"""REFLECTING: why a try failed, whether the attempt goes in circles, and whether it continues at all.
+"""REFLECTING: finds out why a try failed and whether the attempt goes in circles, and decides whether it continues.
 
-Every cycle of the phase table leads through this phase, so this is where an attempt ends: at the limit of tries, or
-when it is stuck for the third time. The first time, the history is replaced by a short hand-over: a fresh context with
-the lesson. The second time, another plan is also requested. `ModelRequest.escalation` tells the model gateway how often
-the attempt was stuck; the gateway first raises the temperature and then uses another model. A fresh context also
-begins, without counting as stuck, when the history of the tries grows too long for good prompts.
+Every cycle of the phase table leads through this phase, so an attempt ends here: at the limit of tries, or when it is
+stuck for the third time. The first time that it is stuck, a fresh context begins: a short summary with the lesson
+replaces the history. The second time, another plan is also requested. `ModelRequest.escalation` tells the model gateway
+how often the attempt was stuck; the gateway first raises the temperature and then uses another model. A fresh context
+also begins, without counting as stuck, when the history of the tries grows too long for good prompts.
 
 The model's opinion of a failure is validated, shortened and shown to the next phase as an opinion. Only three parts of
-it have consequences: a new plan, the blame of tests that the agent wrote itself, and failing tests of the repository
-that contradict the task. For contradicting tests a change may be proposed (`agent.changed_tests`), or CODING asks the
-owner, once, if the settings keep tests unchanged. The model's opinion alone never changes a test.
+it have consequences: the request for a new plan, the claim that tests of the agent are wrong, and the claim that
+failing tests of the repository contradict the task. For contradicting tests a change may be proposed
+(`agent.changed_tests`). If the settings keep tests unchanged, CODING asks the owner once instead. The model's opinion
+alone never changes a test.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ from nightshift.core.text.masking import printable
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
 MAX_UNCONVINCING = 2
-"""Number of times that tests are written for one change that passes all other tests. Then the attempt ends, and the
-owner decides.
+"""Number of times that own tests are written for the same change, if it passes all other tests. Then the attempt ends,
+and the owner decides.
 """
 _CONTRADICTS = (
     "These existing tests seem to demand the opposite of the task: {tests}. If they do, send their files with just the "
@@ -57,7 +58,7 @@ _MOST_NAMED = 20
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Record the try, then continue, start afresh, plan again, or end. Raises what model and memory raise."""
-    seen = state.seen  # without this try; the same work as in the previous try teaches nothing new
+    seen = state.seen  # the changes before this try; a repeated change stores no lesson
     state = state.with_try(_try(state))
     why = history.why_stuck(state.tries, seen)
     if seen[-1:] != state.seen[-1:]:
@@ -95,7 +96,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def _try(state: AttemptState) -> Try:
-    """Return the try that just failed. If no test failed, a description of the failure is listed instead of a test."""
+    """Describe the try that just failed. If no test failed, `failing` has a description of the failure instead."""
     failing = sorted(state.verdict.failing) if state.verdict else []
     return Try(
         iteration=state.iteration,
@@ -107,7 +108,7 @@ def _try(state: AttemptState) -> Try:
 
 
 def _blames_only_own_tests(state: AttemptState) -> bool:
-    """Check whether only the agent's own tests are at fault: all other tests passed, and there are some."""
+    """Check whether only the agent's own tests are at fault: at least one other test ran, and all others passed."""
     verdict = state.verdict
     if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
         return False
@@ -122,7 +123,7 @@ def _others_passing(state: AttemptState) -> int:
 
 
 def _unshown(state: AttemptState) -> str:
-    """Return why the self-written tests are not requested again, as a sentence; empty if they may be."""
+    """Return why own tests are not requested again, as a clause; empty if they may be requested."""
     change = state.tries[-1].unconvincing
     if not change or sum(past_try.unconvincing == change for past_try in state.tries) < MAX_UNCONVINCING:
         return ""
@@ -144,7 +145,7 @@ def _tries(state: AttemptState) -> str:
 async def _reflect(
     context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[AttemptState, Reflection]:
-    """Return the state with a reflection in its last try, and that reflection."""
+    """Return the state, with a reflection added to its last try, and the reflection."""
     dialogue = Dialogue(Phase.REFLECTING, context, state, services)
     reflection = needs_no_thought(state)
     if reflection is None and await asyncio.to_thread(plain_requests.is_plain, context, state, services, Phase.CODING):
@@ -163,13 +164,16 @@ async def _reflect(
 
 
 def _may_blame(state: AttemptState) -> bool:
-    """Check whether a model may blame tests: the agent wrote them, a suite ran them, and the limit is not reached."""
+    """Check whether a model may blame the agent's own tests for a failure.
+
+    It may if such tests exist, a suite run had failures, and the limit of such claims is not reached.
+    """
     blamed = sum(1 for past_try in state.tries if past_try.reflection.tests_at_fault)
     return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
 
 
 def _existing(context: AttemptContext, state: AttemptState, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the named ids of failing tests that belong to the repository; given and own tests are excluded."""
+    """Return the ids among `names` of failing tests that the repository brought, not the task or the agent."""
     failing = state.verdict.failing if state.verdict else frozenset()
     others = {*context.task.spec.tests, *state.own_tests}
     test_ids = (test_id for name in names for test_id in (name, name.partition("[")[0]) if test_id in failing)
@@ -187,13 +191,16 @@ def _is_long(state: AttemptState, services: AgentServices) -> bool:
 
 
 def _escalate_state(state: AttemptState) -> AttemptState:
-    """Start a new count of tries with the last one. Its digest is removed, because its work may be repeated."""
+    """Raise the escalation, and start counting tries again with the last try only.
+
+    The last try's digest is removed, because its change may be made again.
+    """
     last = replace(state.tries[-1], digest="")
     return replace(state, tries=(last,), escalation=state.escalation + 1)
 
 
 async def _remember(context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
-    """Store what a check found; an unreadable reply teaches nothing about the task."""
+    """Store a failing verdict as a lesson. An unusable reply has no verdict, and teaches nothing about the task."""
     if state.verdict is None or state.verdict.passed:
         return
     await services.memory.remember(state, context.task.id, context.task.spec.description)
@@ -212,7 +219,7 @@ def _report_stuck(state: AttemptState, services: AgentServices, why: str, then: 
     services.events.emit(Kind.STUCK, f"stuck: {why}; next: {then}", level=Level.WARNING, **data)
 
 
-# --- the reflection on a failure
+# The reflection on a failure.
 
 
 _MAX_CHARS = 800
@@ -247,7 +254,7 @@ _Texts = Annotated[tuple[_Text, ...], BeforeValidator(_texts)]
 
 
 class ReflectionIn(BaseModel):
-    """A model's reflection; unknown fields are ignored."""
+    """A reflection as the model's JSON reply contains it; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -289,7 +296,11 @@ def by_rule(state: AttemptState) -> Reflection:
 
 
 def needs_no_thought(state: AttemptState) -> Reflection | None:
-    """Return the reflection if it needs no model: findings, owner's words, forbidden files, or useless own tests."""
+    """Return the reflection for a failure that explains itself; None if a model must be asked.
+
+    Such failures are findings of a reader, unheard words of the owner, faulty documentation, a passing run that was
+    sent back, and own tests that prove nothing.
+    """
     verdict = state.verdict
     if state.remarks:
         first = state.remarks[0]
@@ -318,7 +329,7 @@ def needs_no_thought(state: AttemptState) -> Reflection | None:
 async def ask_model(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Reflection:
-    """Ask for a reflection; an unusable reply, such as a copy of the form, is replaced by the rule's reflection."""
+    """Ask the model for a reflection. An unusable reply, such as a copy of the form, is replaced by a fixed one."""
     prompt = await asyncio.to_thread(_request, context, state, services)
     reply = await exploring.answer(context, state, services, dialogue, prompt, json_reply=True)
     reflection = read_reflection(reply.text)

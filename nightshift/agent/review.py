@@ -1,13 +1,12 @@
-"""REVIEW and AUDIT: the consequences of readers' findings in a change (`agent.reading`).
+"""REVIEW and AUDIT: act on the findings of a change's readers (`agent.reading`).
 
 The checks that need no model come first. A finding of a blocking severity sends the change back, up to `review_rounds`
-times for each reader. A finding about a file outside the change is kept, and blocks only if it is critical. Remaining
-findings never vanish: they are kept with the change (`AttemptState.open_remarks`) and shown wherever the change is
-shown.
+times for each reader. A finding about a file outside the change blocks only if it is critical. Findings that remain
+never vanish: they are kept with the change (`AttemptState.open_remarks`) and shown wherever the change is shown.
 
-A review is an opinion, so after its rounds the tests decide, except for a critical finding: the owner decides about it,
-as `critical_left` says. An unreadable review does not stop the task. An audit is a check: if it still blocks after its
-rounds, or cannot be read, the task waits for the owner, who may let exactly this change pass.
+A review is an opinion, so after its rounds the tests decide, except about a critical finding: the owner decides about
+it, as the setting `critical_left` says. An unreadable review does not stop the task. An audit is a check: if it still
+blocks after its rounds, or cannot be read, the task waits for the owner, who may let exactly this change pass.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from nightshift.core.tasks.task import digest
 
 _SHOWN = 20
 _ASKED = 3
-"""Most findings in a question."""
+"""Most findings that a question to the owner names."""
 _NAMES = {Reader.REVIEW: "review", Reader.AUDIT: "security audit"}
 UNANSWERED = "it is tested and committed, and the finding is named wherever the commit is"
-"""The assumed answer to a question about a critical finding that nobody answers in time."""
+"""The default answer to a question about a critical finding, assumed if nobody answers in time."""
 
 
 async def review(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
@@ -78,7 +77,7 @@ def blocks(remark: Remark, state: AttemptState, services: AgentServices) -> bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """The decision that follows from one reading."""
+    """The data that a reader's step is decided from: one reading of the change, and the attempt around it."""
 
     reader: Reader
     reading: Reading
@@ -100,7 +99,7 @@ class _Decision:
         return tuple(remark for remark in self.reading.found if blocks(remark, self.state, self.services))
 
     def step(self) -> Step:
-        """Return the step of the phase."""
+        """Return the phase's step: pass the change on, send it back, or wait for the owner."""
         unread = bool(self.reading.unread) and self.reader is Reader.AUDIT
         if self.subject in self.context.granted:
             return self._pass_on("its owner did not object to this change")

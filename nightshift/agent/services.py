@@ -1,4 +1,4 @@
-"""The services of a phase: its ports to the outside, and the settings of the agent."""
+"""The services that a phase works with: ports to everything outside the agent, and the agent's settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
         Phase.REFLECTING: 0.7,
     }
 )
-"""Share of the prompt limit that each phase may use: only the phase that writes files must see all of them whole."""
+"""Share of the prompt limit that each phase may use. Only CODING, which writes files, must see all of them whole."""
 WINDOW_SHARE = 0.75
 """Share of the model's context that a prompt may use; the rest is for the reply."""
 LEAST_TOKENS = 3000
@@ -45,7 +45,10 @@ ChangeTests = Literal["ask", "allow", "keep"]
 
 
 class EditFormat(StrEnum):
-    """The form in which a model is asked to change files. `AUTO` asks for whole files, and for edits of long ones."""
+    """The form in which a model is asked to change files.
+
+    `AUTO` asks for short files as a whole, and for edits of long ones.
+    """
 
     WHOLE = "whole"
     EDIT = "edit"
@@ -54,14 +57,14 @@ class EditFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """Settings of the agent: prompts, limits and consent."""
+    """Settings of the agent: the form of prompts, limits, and when the owner must consent."""
 
     prompt_tokens: int = 24_000
-    """Estimated tokens that a prompt may have at most."""
+    """Limit of a prompt, in estimated tokens."""
     phase_shares: Mapping[Phase, float] = field(default_factory=lambda: PHASE_SHARES)
     """Share of `prompt_tokens` that each phase may use."""
     fresh_share: float = 0.25
-    """Share of the prompt that the history of earlier tries may take before a fresh context begins."""
+    """Largest share of the prompt for the history of earlier tries. Above it, a fresh context begins."""
     reply_tokens: int | None = None
     """Most tokens of a reply; None leaves the limit to the model."""
     edit_format: EditFormat = EditFormat.AUTO
@@ -70,7 +73,7 @@ class AgentSettings:
     recall_limit: int = 3
     """Most lessons that an attempt recalls."""
     reasks: int = 2
-    """Number of times that an unusable reply is asked for again within a step."""
+    """Number of times that the model is asked again within a step after an unusable reply."""
     review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
     """Severities of review findings that send a change back."""
     audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
@@ -78,31 +81,34 @@ class AgentSettings:
     review_rounds: int = 2
     """Number of times that each reader may send a change back within an attempt."""
     critical_left: CriticalLeft = "ask"
-    """The rule for a critical review finding after the last round.
+    """What happens to a critical review finding after the last round.
 
     `wait`: the owner is asked, and nothing is done before the answer. `ask`: the owner is asked, and the change is
     committed if no answer comes in time. `commit`: the change is committed at once.
     """
     read_together: bool = True
-    """True if one question may serve review and audit; False if they are to be asked of different models."""
+    """True if one prompt may serve review and audit; False if each needs a prompt of its own, for example to ask
+    different models.
+    """
     explore: Explore = Explore.AUTO
-    """The choice whether models use tools (`agent.exploring.is_wanted`)."""
+    """Whether models use tools: always, never, or when it seems useful (`agent.exploring.is_wanted`)."""
     conversation_tokens: int = 96_000
     """Estimated tokens at which a conversation with tools restarts."""
     explore_steps: int = 40
     """Most replies with tool calls in a CODING step."""
     change_tests: ChangeTests = "ask"
-    """Consent to changes of existing tests that the task contradicts: the owner's (`ask`), not needed (`allow`), or
-    refused (`keep`).
+    """Whether existing tests that contradict the task may be changed: after the owner's consent (`ask`), without it
+    (`allow`), or never (`keep`).
     """
     clear_enough: float = 0.5
-    """A task with a lower clarity (0 to 1, `agent.clarifying`) is first read into a specification."""
+    """Clarity (0 to 1, `agent.clarifying`) below which a task is first read into a specification."""
 
     def limit(self, phase: Phase, gauge: Gauge) -> int:
-        """Return the most tokens of a prompt of this phase, for the model that will be asked.
+        """Return the most tokens that a prompt of this phase may have, for the model that will be asked.
 
-        With less than `LEAST_TOKENS` the instructions would leave no space for the task. A model with such a small
-        context then refuses the prompt with a clear error, which is better than a prompt without the task.
+        The result is at least `LEAST_TOKENS`, because a smaller limit would leave no space for the task beside the
+        instructions. A model with a smaller context refuses such a prompt with a clear error, which is better than a
+        prompt without the task.
         """
         window = self.prompt_tokens if gauge.window is None else int(gauge.window * WINDOW_SHARE)
         return max(LEAST_TOKENS, int(min(self.prompt_tokens, window) * self.phase_shares.get(phase, 1.0)))
@@ -120,7 +126,7 @@ class AgentServices:
     suite: Suite
     memory: Memory
     tree: Tree
-    """The base commit of the change."""
+    """The tree of the base commit."""
     events: Emitter
     """Emits events; bound to task, attempt, try and phase while a phase runs."""
     clock: Clock = utc_now
@@ -128,30 +134,34 @@ class AgentServices:
     change_checks: Sequence[ChangeCheck] = ()
     """The checks of a change; all of them run before anything of the change executes."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
-    """Cached tags of files, for ranking the files of a repository."""
+    """Cached tags (names and words) of files, by which a repository's files are ranked."""
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
-    """Returns the token gauge of the model that a phase will ask, given how often the attempt was stuck."""
+    """Returns the token gauge of the model that a phase will ask; the number says how often the attempt was stuck."""
     count_form: Callable[[Completion, bool], object] = lambda _reply, _is_usable: None
-    """Receives each answer of CODING, and whether it had the requested form."""
+    """Receives each CODING reply, and True if it had the requested form."""
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
     """Collects a record of each prompt that is sent."""
     corpora: CorpusCache = field(default_factory=CorpusCache)
-    """The texts of commits, for searches."""
+    """The texts of commits' files, cached for searches."""
     wrote: Callable[[str], bool] = lambda _path: False
     """Checks whether the agent made all commits that touched a file of the base, given its full path; reads git."""
     environment: Callable[[Tree], Awaitable[Environment]] | None = None
-    """Finds or makes the environment of a part of the workspace that a plan chose."""
+    """Returns the environment of a tree, which it makes if necessary; called when a plan has chosen a part of the
+    workspace.
+    """
     languages: Languages | None = None
-    """Reads code and tests; without it no tests are written, and existing ones stay unchanged."""
+    """Reads code and tests. If None, no tests are written, and existing ones stay unchanged."""
     shell: Shell | None = None
-    """Runs a model's commands; without it no tool runs any."""
+    """Runs commands for a model. If None, no tool can run a command."""
     read_messages: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing
     """Returns the owner's messages to the task so far, oldest first."""
     server_tools: ServerTools | None = None
     """Tools of servers that the owner configured; None if there are none."""
     tool_log: ToolLog | None = None
-    """The store of tool calls; without it a resumed step repeats its calls."""
+    """The store of tool calls. If None, a resumed step repeats its calls."""
 
 
 Runner = Callable[[AttemptContext, AttemptState, AgentServices], Awaitable[Step]]
-"""A phase: from the state to a step. The machine sets `phase` and `step_no` of the state."""
+"""The function that runs a phase: it gets the state and returns a step. The machine sets the state's `phase` and
+`step_no`.
+"""

@@ -1,4 +1,4 @@
-"""Builds the job of a suite: the tree of an attempt, and everything by which it is judged or tried."""
+"""Builds a suite's job: the tree of an attempt, and everything that the suite needs to judge or try it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_SOURCES = 5000
 
 
 def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:
-    """Return the tree to judge, with everything that judges it."""
+    """Return the job that judges the state's change: the tree, the tests, the limits and the owner's decisions."""
     spec = context.task.spec
     return SuiteJob(
         base=services.tree,
@@ -49,9 +49,10 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
 
 
 def writes_documents(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Check whether a task asks only for documentation and its change is only that: such a change has its own judge.
+    """Check whether the task asks only for documentation and its change is only that.
 
-    The standard files of a new project do not count, because the model did not write them.
+    The suite judges such a change as documentation. The standard files of a new project do not count as code, because
+    the model did not write them.
     """
     given = context.task.spec.files
 

@@ -1,4 +1,4 @@
-"""Extracts the names that a file defines, the names that it refers to, and its words; with a cache of all three."""
+"""Extracts a file's tags, and caches them: the names that it defines, the names that it refers to, and its words."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from nightshift.agent.python_outline import parse_python
 from nightshift.core.code import golang, javascript
 
 MOST_FILES = 20_000
-"""Most files of a tree that are read."""
+"""Most files of a tree from which tags are read."""
 MOST_NAMES = 400
-"""Most references of a file, the most frequent ones first. A data table refers to more names than are meaningful."""
+"""Most references of a file; the most frequent ones are kept. A file with more, such as a data table, refers to names
+that say nothing about it.
+"""
 MOST_WORDS = 2000
 _MAX_CHARS = 400_000
 _PLAIN = (".html", ".css", ".sql")
-"""Sources that are found by their words alone."""
+"""Extensions of source files that are found only by their words, not by names."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _JS_NAMES = frozenset({"identifier", "property_identifier", "type_identifier"})
 _JS_DEFINE = frozenset({"method_definition"}) | {
@@ -32,12 +34,12 @@ _JS_DEFINE = frozenset({"method_definition"}) | {
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case and the singular, including the words inside identifiers."""
+    """Return the words of a text in lower case and the singular; an identifier counts as the words inside it."""
     return frozenset(_singular(word.lower()) for word in set(_WORDS.findall(text)) if len(word) > 2)
 
 
 def _singular(word: str) -> str:
-    """Remove the s of a plural; good enough to compare words, even if other words are cut wrongly."""
+    """Remove the plural s of a word. Wrongly cut words do no harm, because all compared words are cut the same way."""
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "suia" else word
 
 
@@ -120,8 +122,8 @@ def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
 class SymbolCache:
     """A cache of tags by content id; beyond `most` entries, the oldest ones are dropped. Thread-safe.
 
-    `tags_by_content` are the entries of an earlier cache; `shared` indexes the daemon's own workspace. The default
-    limit takes some tens of megabytes, enough for several large repositories.
+    `tags_by_content` holds the entries of an earlier cache. `shared` is the index of the daemon's own workspace. With
+    the default limit, a full cache needs some tens of megabytes and covers several large repositories.
     """
 
     def __init__(self, most: int = 50_000, tags_by_content: Mapping[str, Tags] | None = None) -> None:
@@ -144,11 +146,11 @@ class SymbolCache:
             return list(self._tags_by_content.items())[-most:]
 
     def get(self, content: str) -> Tags | None:
-        """Return the tags of a content; None if they are not cached."""
+        """Return the tags of the file content with this id; None if they are not cached."""
         return self._tags_by_content.get(content)
 
     def put(self, content: str, file_tags: Tags) -> Tags:
-        """Store the tags of a content, and return them."""
+        """Store the tags of the file content with this id, and return them."""
         with self._lock:
             self._tags_by_content[content] = file_tags
             self._is_new = True

@@ -1,4 +1,4 @@
-"""The cheapest check: files with a syntax error are never run. Nothing is executed here."""
+"""The cheapest check: finds syntax errors, so that files with such errors are never run. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _CHECKS: dict[str, Callable[[str, str], object]] = {
     "toml": lambda _path, text: tomllib.loads(text),
     **dict.fromkeys(("go", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), _parse),
 }
-# Folders and names of files that may be invalid, or in a dialect, on purpose.
+# Folders and files whose content may be invalid on purpose, or in a dialect such as JSON with comments.
 _EXEMPT_FOLDERS = frozenset({"data", "fixtures", "testdata", "templates", "snapshots"})
 _EXEMPT_NAMES = frozenset({"tsconfig.json", "jsconfig.json"})
 
 
 def fault(path: str, text: str) -> Failure | None:
-    """Return why this text is not a valid file of its kind, or None. Kinds without a check always pass."""
+    """Return why this text is not valid for its file type, or None if it is. File types without a check always pass."""
     *folders, name = path.split("/")
     check = _CHECKS.get(name.rsplit(".", 1)[-1].lower())
     if check is None or len(text) > _MAX_CHARS or name in _EXEMPT_NAMES or _EXEMPT_FOLDERS.intersection(folders):
@@ -63,7 +63,7 @@ def _locate_fault(path: str, text: str, kind: str, message: str, line: int | Non
 
 
 def excerpt(text: str, at: int) -> str:
-    """Return the numbered lines around line `at`, which counts from 1 and is marked."""
+    """Return the lines around line `at` (1-based), numbered and with that line marked."""
     lines = text.split("\n")
     shown = range(max(1, at - 3), min(len(lines), at + 2) + 1)
     return "\n".join(f"{'>' if n == at else ' '}{n:5}  {lines[n - 1][:300]}" for n in shown)

@@ -1,7 +1,7 @@
-"""Recognises changes that only remove: files are removed or renamed, and nothing new is written.
+"""Recognises changes that only remove: files are removed, shortened or renamed, and nothing new is written.
 
-For such a change no new test could fail without it and say more than the existing tests. All existing tests judge it;
-if there are none, tests are requested as for any other change.
+No new test for such a change could fail without it and say more than the existing tests. All existing tests judge the
+change; if there are none, tests are requested as for any other change.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _MOST_FILES = 60
 
 
 def only_takes_away(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Check whether the task asks for a removal, the change does nothing else, and there are tests to judge it.
+    """Check whether the task asks for a removal, the change does nothing else, and existing tests can judge it.
 
-    If nothing at all is left, as when a project is removed, no tests are needed, as none could exist.
+    If no file is left, as when a project is removed, the answer is also True, because no test could exist.
     """
     spec, change = context.task.spec, {p: t for p, t in state.change.items() if p not in state.declared}
     change |= dict.fromkeys(state.removed_tests)
@@ -40,13 +40,14 @@ def only_takes_away(context: AttemptContext, state: AttemptState, services: Agen
 
 
 def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:
-    """Check whether each changed file consists of lines of one earlier file, in their order.
+    """Check whether each changed file consists only of lines of one earlier file, in the same order.
 
-    A renamed file is compared with the file that it was. A line that named a renamed file may have the new name.
+    A renamed file is compared with its former version. In a line that named a renamed file, the new name counts as the
+    old one.
 
     Args:
-        before: the text of each path of the change; None if there was no file.
-        change: path to new text, None for a removed file.
+        before: the text of each changed path; None if there was no file.
+        change: path to new text; None for a removed file.
     """
     gone = {path: text for path in change if change[path] is None and (text := before[path]) is not None}
     new = {path: text for path, text in change.items() if text is not None and before[path] is None}
@@ -60,20 +61,23 @@ def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:
 
 
 def _former(path: str, text: str, gone: Mapping[str, str]) -> str | None:
-    """Return the removed file that a new one most likely was; None if no removed file has its extension."""
+    """Return the removed file with the most lines in common with a new one; None if none has the same extension."""
     lines, kind = set(text.splitlines()), PurePosixPath(path).suffix
     alike = {old: len(lines & set(was.splitlines())) for old, was in gone.items() if PurePosixPath(old).suffix == kind}
     return max(alike, key=lambda old: (alike[old], old), default=None)
 
 
 def _is_part(before: str, after: str, renamed: Mapping[str, str]) -> bool:
-    """Check whether the lines of `after` are among the lines of `before`, in their order."""
+    """Check whether all lines of `after` are also in `before`, in the same order; blank lines do not count."""
     lines = (_with_names(line, renamed) for line in before.splitlines())
     return all(line in lines for line in (_with_names(line, renamed) for line in after.splitlines()) if line)
 
 
 def _with_names(line: str, renamed: Mapping[str, str]) -> str:
-    """Replace the names of renamed files in a line: as paths, as modules, and by their last word."""
+    """Replace the former names of renamed files in a line by the new ones, and normalise its white space.
+
+    A file's names are its path, its path without extension, its module name, and the last part of that name.
+    """
     for old, new in renamed.items():
         for was, now in zip(_names(old), _names(new), strict=True):
             line = now.join(re.split(rf"(?<!\w){re.escape(was)}(?!\w)", line))

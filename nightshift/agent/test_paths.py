@@ -1,7 +1,7 @@
-"""Chooses the paths of the agent's own tests: a file named after the module, near the existing tests.
+"""Chooses the paths of the agent's own tests: a file named after the tested module, near the existing tests.
 
-A name of an existing test file counts as taken, whatever its folder: pytest refuses two files of the same name if their
-folders are not packages.
+A file name that an existing test file has is not used again, even in another folder: pytest refuses two test files of
+the same name if their folders are not packages.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def suggest(context: AttemptContext, services: AgentServices, change: Change) ->
 
 
 def move_tests(tests: Files, tree: Tree) -> dict[str, str]:
-    """Rename tests whose path is taken, for example by a file that newer work added since."""
+    """Rename tests whose path now exists in the tree, for example because newer work added a file there."""
     moved_tests, taken = dict[str, str](), set(tree.entries())
     for path, text in tests.items():
         free = path
@@ -67,7 +67,7 @@ def _names(stem: str, more: Collection[str]) -> Iterator[str]:
 
 
 def _main_module(tree: Tree, change: Change, language: Language) -> str:
-    """Return the source with the most new lines; empty if there is none."""
+    """Return the changed source file with the most new lines; empty if there is none."""
     sources = [path for path, text in change.items() if text is not None and not is_test_path(path)]
     of = {Language.PYTHON: lambda path: path.endswith(".py"), Language.GO: golang.is_source}
     mine = [path for path in sources if of.get(language, is_source)(path)]
@@ -86,7 +86,10 @@ def _stem(module: str) -> str:
 
 
 def _form_of_script(module: str, tree: Tree) -> str:
-    """Return the name pattern for a module's tests: like existing tests, in the module's language if that can run."""
+    """Return the pattern for test file names of a JavaScript or TypeScript module, such as `{}.test.ts`.
+
+    The pattern follows the existing tests. It has the module's extension if the test framework can run that.
+    """
     form = _FORMS[Language.JAVASCRIPT]
     if choose_framework(module, lambda path: base_text(tree, path)) is Framework.NODE:
         typed = [path for path in tree.entries() if is_test_path(path) and path.endswith(TYPED)]
@@ -98,7 +101,7 @@ def _form_of_script(module: str, tree: Tree) -> str:
 
 
 def _folder(module: str, tree: Tree, language: Language) -> str:
-    """Return the test folder nearest to a module; `tests/` if there is none."""
+    """Return the nearest folder, upwards from a module, that contains tests; `tests/` if there is none."""
     tests = [path for path in tree.entries() if is_test_path(path)]
     beside = module[: module.rfind("/") + 1]
     if language is Language.JAVASCRIPT and any(

@@ -1,6 +1,6 @@
-"""TESTING: the one entrance to a commit. The suite judges; a model is asked only if tests must be written.
+"""TESTING: the only phase from which a commit is reached. The suite judges; a model is asked only to write tests.
 
-For a task without tests the agent's own tests are requested and checked, but not for a change that only removes.
+For a task without tests, the model writes tests, which are then checked. A change that only removes needs none.
 Rewritten tests must still notice everything that the earlier ones noticed. The model sees the task, the plan and the
 interface of the code (`core.ports.Languages.describe_offer`), but no function bodies, so that a wrong result is not
 copied into the test that should notice it.
@@ -46,15 +46,17 @@ _ADD = "Where a fault is named that no test notices, add a test whose expected r
 UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
 DOUBTFUL = "The tests pass, but they would pass whatever the code does. Do what the task says:"
 SENT_BACK = frozenset({FindingKind.COPY, FindingKind.IDLE})
-"""Findings that the model is told once before the change counts as doubtful; it is never told about forging."""
+"""Kinds of findings that are sent back to the model once, before the change counts as doubtful. Forged results are
+never sent back.
+"""
 _REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
 _UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
 _MOST_LINES = 200
-"""Most lines of a file's interface."""
+"""Most lines that a prompt shows of a file's interface."""
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """Judge the change; OK only with a passing verdict. Raises what model and suite raise."""
+    """Judge the change; the step's outcome is OK only with a passing verdict. Raises what model and suite raise."""
     written, changed = state.written_tests, state.changed_tests
     own = {**test_paths.move_tests(written, services.tree), **changed}
     before, state = state.verdict, replace(state, own_tests=own, removed_tests=())
@@ -82,7 +84,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 async def _judge_with_new_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None
 ) -> Step:
-    """Judge with newly written tests, or with the base's tests alone if they say enough."""
+    """Judge the change with newly written tests, or with the base's tests alone if those say enough."""
     without = replace(state, own_tests=state.changed_tests)
     if only_takes_away(context, state, services):
         return await _judge(context, without, services, before)
@@ -100,7 +102,7 @@ async def _judge_with_new_tests(
 
 
 async def _judge(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
-    """Run the checks, then the suite if they let the change run; the checks' notes are added to the step."""
+    """Run the checks, and the suite if they allow it; the step's data also has the checks' findings."""
     checked = await change_check.check(context, state, services)
     if stopped := _stop_by_checks(checked, before):
         return stopped
@@ -119,7 +121,7 @@ def _is_weak(step: Step) -> bool:
 
 
 def _proves_nothing(context: AttemptContext, step: Step) -> bool:
-    """Check whether a passed change's own tests add nothing to the base's tests, and are better left out."""
+    """Check whether a change passed, but its own tests add nothing to the base's tests and can be left out."""
     verdict = step.state.verdict
     if step.outcome is not Outcome.OK or verdict is None or asks_to_keep_behaviour(context.task.spec):
         return False
@@ -129,7 +131,7 @@ def _proves_nothing(context: AttemptContext, step: Step) -> bool:
 async def _with_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[AttemptState, Written]:
-    """Return the state with newly written tests, and the result of asking; changed existing tests stay unchanged."""
+    """Return the state with newly written tests, and the result of asking for them; changed existing tests are kept."""
     changed, state = state.changed_tests, replace(state, own_tests=state.written_tests)
     dialogue = Dialogue(Phase.TESTING, context, state, services)
     written = await write_tests(context, state, services, dialogue)
@@ -139,7 +141,7 @@ async def _with_tests(
 
 
 def _stop_by_checks(checked: Checked, before: Verdict | None) -> Step | None:
-    """Return the step that the checks' findings cause; None if they let the change run."""
+    """Return the step that stops the change, if the checks' findings require one; else None."""
     if checked.verdict:
         step = _fail_iteration(replace(checked.state, verdict=checked.verdict), before)
         return replace(step, data={**step.data, **checked.data})
@@ -181,7 +183,7 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
 
 
 def _wait_for_owner(checked: Checked) -> Step:
-    """Wait for the owner's decision. Tests that were just rewritten are not rewritten once more afterwards."""
+    """Wait for the owner's decision. Own tests that were just rewritten are not rewritten once more afterwards."""
     reason = checked.question[:1000]
     state = replace(
         checked.state, held_in=Phase.TESTING, asks=checked.asks, reason=reason, tries=_without_blame(checked.state)
@@ -193,7 +195,7 @@ def _wait_for_owner(checked: Checked) -> Step:
 
 
 def list_unjudged(state: AttemptState) -> dict[str, str]:
-    """Return the change's files that the suite left out, with reasons: a file that did not run is not committed."""
+    """Return the change's files that the suite left out, with reasons. They did not run, so they are not committed."""
     dropped = state.verdict.evidence.dropped if state.verdict else {}
     return {path: why for path, why in dropped.items() if path in state.change}
 
@@ -206,7 +208,7 @@ def _send_unjudged_back(state: AttemptState) -> Step:
 
 
 def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -> Step:
-    """Send back, once, a change that passed but does not do what the task says; the second time, give it up.
+    """Send back a change that passed but does not do what the task says; the second time, give the task up.
 
     The tests that were written for the change share its misunderstanding, so they are written again.
     """
@@ -229,7 +231,7 @@ def _without_blame(state: AttemptState) -> tuple[Try, ...]:
 
 
 def _needs_tests(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Check whether tests must be written: nothing was given to judge by, or the earlier ones were found at fault."""
+    """Check whether own tests must be written: nothing else judges the change, or existing own tests are at fault."""
     spec = context.task.spec
     if spec.tests or spec.test_command or spec.cases or services.languages is None:
         return False
@@ -275,7 +277,7 @@ async def _run_without_own(context: AttemptContext, state: AttemptState, service
 
 
 def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
-    """Add a run of all other tests to a verdict that blames the agent's own; if one fails, the code is to blame."""
+    """Add a run of the other tests to a verdict that blames the agent's own; if one of them fails, blame the code."""
     if not trial.results:
         return verdict
     evidence = replace(verdict.evidence, notes=("only tests that the agent did not write were run",))
@@ -287,7 +289,7 @@ def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
 
 
 def _give_up_tests(step: Step) -> Step:
-    """Give up if only tests are wrong that cannot be requested again; any other step is returned unchanged."""
+    """Give up if only own tests are at fault and asking again would repeat a prompt; else return the step unchanged."""
     verdict = step.state.verdict
     if step.outcome is not Outcome.REDO or verdict is None or not verdict.weak:
         return step
@@ -297,7 +299,7 @@ def _give_up_tests(step: Step) -> Step:
 
 
 def _refuse_breaking(state: AttemptState, trial: Trial) -> Verdict:
-    """Return a verdict on a change that breaks existing tests and whose changes of these tests were rejected."""
+    """Return a failing verdict on a change that breaks existing tests and whose edits of these tests were rejected."""
     note = "only the existing tests that it would change were run"
     tree = digest(state.change, state.own_tests)
     evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=(note,))
@@ -337,15 +339,18 @@ def _report(services: AgentServices, verdict: Verdict) -> None:
         services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **DroppedData(dropped=shown))
 
 
-# --- tests of the agent's own
+# Tests that the agent writes.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The current tests; `faults` says why the model's last answer was rejected.
+    """The result of asking a model for tests.
 
-    `asked` are the digests of the sent prompts. `is_repeated` means that nothing was asked, because the same prompt had
-    been sent before.
+    Attributes:
+        tests: the tests to use from now on.
+        faults: why the model's last answer was rejected; empty if it was accepted.
+        asked: the digests of the sent prompts.
+        is_repeated: True if nothing was sent, because the same prompt had been sent before.
     """
 
     tests: Files
@@ -357,7 +362,7 @@ class Written:
 async def write_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Written:
-    """Ask for tests a few times until they are usable; the earlier ones stay if nothing usable came.
+    """Ask for tests, a few times if the answer is unusable; the earlier tests stay if nothing usable comes.
 
     No prompt is sent twice in an attempt.
     """
@@ -449,7 +454,7 @@ def _again(faults: tuple[str, ...]) -> str:
 def _read(
     reply: Completion, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the tests updated with a reply's files, and the faults in them."""
+    """Return the own tests updated with a reply's files, and the faults of the reply."""
     free = test_paths.suggest(context, services, state.change)
     try:
         parsed = parse(reply, expected=list(state.own_tests) or [free])

@@ -1,4 +1,4 @@
-"""The current files of a task: a commit's tree with a change on top."""
+"""The current files of a task: a commit's tree with a change applied on top."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MAX_READ_BYTES = 2_000_000
 
 
 class View:
-    """Reads the files of base and change together.
+    """Reads files from the base and the change together; the change takes precedence.
 
     Args:
-        tree: the base commit.
+        tree: the tree of the base commit.
         change: path to new text; None for a removed file.
     """
 
@@ -50,9 +50,10 @@ class View:
         return path in self.tree.entries()
 
     def spell(self, path: str) -> str:
-        """Return a path as its file spells it: names that were made on macOS use another Unicode form (NFD).
+        """Return the path in the spelling of the existing file.
 
-        A word such as “File” and a space before the path is a label, unless there is such a folder.
+        Names that were created on macOS use another Unicode form (NFD). A leading word such as “File” is removed as a
+        label, unless there is a folder of that name.
         """
         if path in self.change or path in self.tree.entries():
             return path
@@ -72,7 +73,7 @@ class View:
         return base_text(self.tree, path)
 
     def raw(self, path: str) -> str | None:
-        """Return a file's text with all its bytes, as a change holds it; None if it is missing."""
+        """Return a file's text with all its bytes, in the form that a change stores; None if it is missing."""
         return self.change[path] if path in self.change else text_of(self.tree, path)
 
 
@@ -96,7 +97,7 @@ def find_misplacement(path: str, view: View, *, new: bool = True) -> str | None:
 
 
 def base_text(tree: Tree, path: str) -> str | None:
-    """Return the text of a path in the base, or None as in `View.text`."""
+    """Return the text of a file in the base; None if it is missing, binary or too large, as in `View.text`."""
     if path not in tree.entries():
         return None
     raw = tree.read(path)

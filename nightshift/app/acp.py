@@ -1,4 +1,4 @@
-"""Wires an agent that works as an author: its settings, and its sandbox."""
+"""Creates the external agent that works as an author: its settings and its sandbox."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from nightshift.verdict.environments.registries import Registries
 
 AgentPlaces = Callable[[], "AgentPlace | str"]
-"""Functions that return where an agent works, or why none can work yet. A function, because the chain is made before
-the sandbox.
+"""Functions that return the place where an agent works, or a text that says why no agent can work yet. A function and
+not a value, because the chain of models is created before the sandbox.
 """
 _ANSWER_S = 30.0
 """Seconds of the model timeout that are reserved for ending the agent and reading its change."""
 
 
 def nowhere() -> str:
-    """The `AgentPlaces` of a chain that is only inspected and never run."""
+    """Stand in as the `AgentPlaces` of a chain of models that is only inspected and never run."""
     return "no sandbox is made here"
 
 
 def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], BaseModelHandler] | None:
-    """Return a function that makes the agent of the owner's settings; None if the settings name no agent.
+    """Return a function that creates the configured agent; None if the settings name no agent.
 
     Raises:
         ConfigError: `acp_command` cannot be parsed.
@@ -68,12 +68,12 @@ def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], Bas
 
 
 def prepare_agents(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | str:
-    """Prepare the folder and the sandbox for agents, or return why agents cannot work.
+    """Prepare the folder and the sandbox for agents, or return a text that says why agents cannot work.
 
     Leftovers of an earlier daemon are removed.
 
     Args:
-        settings: those in force; agents work below `state_dir`.
+        settings: the settings in force; agents work below `state_dir`.
         runtime: the interpreter and the programs inside the sandbox.
         sandbox: the short name of the sandbox in use.
     """

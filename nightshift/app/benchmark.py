@@ -1,4 +1,4 @@
-"""The benchmark in a process of its own, with or without a running daemon."""
+"""Opens the benchmark of a repository in a separate process, with or without a running daemon."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nightshift.sandbox import orphans
 from nightshift.verdict.runner import SuiteRunner
 
 NEWEST = 2000
-"""Default number of commits of a history that are examined, the newest first."""
+"""Default number of commits of a history that are examined, starting with the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +46,8 @@ def open_results(settings: Settings, repo: str) -> Iterator[Opened]:
     """Open a repository and the benchmark's database.
 
     Args:
-        settings: of the home that keeps the results.
-        repo: a checkout, or a folder in one.
+        settings: settings of the home that stores the results.
+        repo: a checkout, or a folder in a checkout.
 
     Raises:
         GitError: `repo` is not a usable repository.
@@ -78,5 +78,5 @@ async def validate_candidates(
 
 
 def mine_commits(here: Opened, most: int = NEWEST) -> int:
-    """Examine the newest commits that were not examined before, and return their number."""
+    """Examine the newest commits that were not examined before, and return how many were examined."""
     return mine(here.repo, here.git.changing_commits(here.repo, most), here.store)

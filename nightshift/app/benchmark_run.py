@@ -1,4 +1,7 @@
-"""Runs the arms of the benchmark on items: each arm in a home of its own, with the same services as the daemon."""
+"""Runs the benchmark's arms (model configurations that are compared) on its items.
+
+Each arm has a home of its own and the same services as the daemon.
+"""
 
 from __future__ import annotations
 
@@ -44,21 +47,21 @@ from nightshift.verdict.runner import SuiteRunner
 NICE = 10
 LOOK_AGAIN_S = 20.0
 PATIENCE_S = 900.0
-"""Seconds that an attempt waits in total for a model that does not answer; then the run stops."""
+"""Total seconds that an attempt waits for a model that does not answer; after that the run stops."""
 BY_HAND = "stopped by hand"
 MOST_EVENTS = 100_000
 
 
 class Attempts:
-    """Attempts of one run (`report.benchmark.running.Attempting`).
+    """Makes the attempts of one run (implements `report.benchmark.running.Attempting`).
 
     Args:
-        settings: the owner's; an arm changes some of them.
+        settings: the owner's settings; an arm changes some of them.
         here: the repository and its benchmark data.
         run: the run that the attempts belong to.
-        clock: dates results.
-        tell: gets messages about the progress.
-        put_down: when an attempt is interrupted, to be continued later.
+        clock: gives the times of results.
+        tell: receives messages about the progress.
+        put_down: signals that an attempt is to be interrupted and continued later.
     """
 
     def __init__(
@@ -76,10 +79,13 @@ class Attempts:
         self._home = settings.benchmark_dir / run.key
 
     async def __call__(self, turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
-        """Make one attempt, see `Attempting`; a home that a killed process left is continued."""
+        """Make one attempt, as `Attempting` requires.
+
+        An attempt that a killed process left in its home is continued.
+        """
         arm, item, _ = turn
         home = self._home / arm.name
-        copy = home / "repository"  # shared by all items: lessons are about a repository
+        copy = home / "repository"  # one copy for all items, because lessons are stored for each repository
         parts = await asyncio.to_thread(self._prepare, turn, copy)
         try:
             spec = _spec(turn, parts, copy, shown=self._run.mode is Mode.SHOWN)
@@ -95,20 +101,23 @@ class Attempts:
         solved = task.ending is Ending.COMMITTED and (
             self._run.mode is Mode.SHOWN or await self._passes(item, parts, copy, task.commit or "")
         )
-        if self._put_down.asked.is_set():  # the same Ctrl-C may have ended the run of the held-out tests
+        if self._put_down.asked.is_set():  # the same Ctrl-C may also have ended the run of the held-out tests
             return BrokenOff(reason=BY_HAND)
         events = await asyncio.to_thread(_events_of, _db_of(home), task.id)
         return self._result(arm, item, outcome=task.ending or task.status, task=task, solved=solved, events=events)
 
     def note_spent(self, arm: str) -> None:
-        """Store what an arm has spent by its own ledger, because results lack the attempts that were broken off."""
+        """Store an arm's spending from its own ledger, because the results omit interrupted attempts."""
         if (path := _db_of(self._home / arm)).exists():
             with Database(path, readonly=True) as database:
                 days = spending.by_day(database.reader())
             self._here.store.note_spent(self._run.key, arm, days)
 
     def _break_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
-        """Return why an attempt says nothing about its arm: it was interrupted, or the run's budget cut it off."""
+        """Return why an attempt gives no result for its arm, or None if it gives one.
+
+        It gives none if it was interrupted, or if the run's budget cut it off.
+        """
         if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
             return BrokenOff(reason=f"the model does not come back: {task.reason}")
         if task.status not in {*ENDED, Status.WAITING} or task.ending is Ending.USER:
@@ -118,13 +127,14 @@ class Attempts:
         return None
 
     def clear(self) -> None:
-        """Remove the homes: results are stored elsewhere."""
+        """Remove the homes of the arms; the results are stored elsewhere."""
         shutil.rmtree(self._home, ignore_errors=True)
 
     def _prepare(self, turn: Turn, copy: Path) -> CommitParts:
-        """Return the item's commit split into a task's parts, and make a copy of its parent without history.
+        """Split the item's commit into the parts of a task, and copy its parent commit without history.
 
-        The copy stays until the next attempt begins: after a kill it has the attempt's commit.
+        Returns the parts. The copy stays until the next attempt begins, because after a kill it contains the attempt's
+        commit.
         """
         item, git, noted = turn.item, self._here.git, copy.with_name("repository.txt")
         wanted = f"{item.commit}, round {turn.round}\n"
@@ -141,7 +151,7 @@ class Attempts:
         return read.model_copy(update={**own.unset, "home": home, "folders": None})
 
     async def _try_item(self, spec: TaskSpec, settings: Settings) -> Task:
-        """Run the task and return its state; a task that ended for lack of budget is tried again as a new task."""
+        """Run the task and return its state; a task that ended for lack of budget runs again as a new task."""
         for number in count(1):
             events = list[Event]()
             numbered = replace(spec, key=f"{spec.key}:{number}")
@@ -151,7 +161,7 @@ class Attempts:
         raise AssertionError("numbers do not end")
 
     async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
-        """Check whether the held-out tests pass on the commit of an arm."""
+        """Check whether the held-out tests pass on the commit that an arm made."""
         opened_suite = await suites(self._settings, self._here.folder)()
         if not isinstance(opened_suite.suite, SuiteRunner):
             raise SandboxError(f"nothing can be judged, because nothing can be run: {opened_suite.why_not}")
@@ -192,9 +202,9 @@ def _db_of(home: Path) -> Path:
 
 
 def _is_cut_off(path: Path, task: Task) -> bool:
-    """Check whether an attempt stopped at the USD limit that it was given.
+    """Check whether an attempt stopped at its own USD limit.
 
-    The owner's other limits count as a failure.
+    An attempt that stops at another limit of the owner counts as a failure.
     """
     if task.status is not Status.WAITING:
         return False
@@ -203,7 +213,7 @@ def _is_cut_off(path: Path, task: Task) -> bool:
 
 
 def seconds_of_work(events: Sequence[Event]) -> float:
-    """Return the seconds that a task was RUNNING, without waiting times and times without a daemon."""
+    """Return the seconds that a task was RUNNING, excluding waiting times and times without a daemon."""
     seconds, began, last = 0.0, None, None
     for event in events:
         if began and event.data.get("from") == Status.RUNNING:
@@ -240,19 +250,19 @@ async def run_arms(
     tell: Callable[[str], None],
     clock: Clock = utc_now,
 ) -> Run:
-    """Run arms on a repository's items, or continue such a run; return the run in its last state.
+    """Run arms on a repository's items, or continue an equal earlier run; return the final state of the run.
 
     Args:
-        settings: the owner's: budgets and quiet hours hold, and the owner's own tasks go first.
-        here: the repository.
+        settings: the owner's settings. Budgets and quiet hours apply, and the owner's own tasks have priority.
+        here: the repository and its benchmark data.
         arms: the arms that are compared.
-        asked: which items, and how many rounds.
-        tell: gets messages about the progress.
-        clock: the time.
+        asked: the requested items and number of rounds.
+        tell: receives messages about the progress.
+        clock: gives the current time.
 
     Raises:
-        AlreadyRunning: another run is under way.
-        BenchmarkError: there are no items, or an arm of the same name was a different one.
+        AlreadyRunning: another run is in progress.
+        BenchmarkError: there are no items, or an earlier arm of the same name had different settings.
         NightshiftError: nothing can be run here.
     """
     items = here.store.items(here.repo)
@@ -275,10 +285,10 @@ async def go_on(
     tell: Callable[[str], None],
     clock: Clock = utc_now,
 ) -> Run:
-    """Continue a run of the repository by its key; the arguments are those of `run_arms`.
+    """Continue the run with this key; the other arguments are those of `run_arms`.
 
     Raises:
-        AlreadyRunning: another run is under way.
+        AlreadyRunning: another run is in progress.
         BenchmarkError: there is no such run.
         NightshiftError: nothing can be run here.
     """
@@ -298,8 +308,8 @@ async def _work_on(
         put_down = PutDown(asked=asked, patience_s=PATIENCE_S)
         attempts = Attempts(settings, here, run, clock=clock, tell=tell, put_down=put_down)
         for arm in run.arms:
-            attempts.note_spent(arm)  # a kill may have prevented it
-        os.nice(NICE)  # the owner's own work and its sandboxes go first
+            attempts.note_spent(arm)  # a kill may have prevented this at the time
+        os.nice(NICE)  # the owner's own work and its sandboxes have priority
         ended = await work(
             here.store, run, attempts,
             budget=_budget(settings, here.store, run, budget_usd, clock),
@@ -314,7 +324,7 @@ async def _work_on(
 
 @contextmanager
 def _stop_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
-    """Give an event that SIGINT and SIGTERM set; a second signal ends the process at once."""
+    """Yield an event that SIGINT and SIGTERM set; a second signal ends the process at once."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
     def stop() -> None:
@@ -348,7 +358,7 @@ def _describe_end(result: Result, store: BenchmarkStore) -> str:
 
 
 def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:
-    """Return the rest of the run's own budget and of the owner's budgets, which tasks and benchmark share."""
+    """Return what remains of the run's own budget and of the owner's budgets, which tasks and benchmark share."""
 
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
@@ -376,7 +386,7 @@ def _usd_left(settings: Settings, store: BenchmarkStore, limit_usd: float | None
 def _after_others(
     settings: Settings, clock: Clock, tell: Callable[[str], None], asked: asyncio.Event
 ) -> Callable[[], Awaitable[str]]:
-    """Return a function that waits during quiet hours, and while the daemon of this home has work."""
+    """Return a function that waits during quiet hours and while this home has tasks to work on."""
 
     async def wait() -> str:
         last_reason = ""
@@ -400,7 +410,7 @@ def _why_wait(settings: Settings, now: datetime) -> str:
         counts, paused = tasks.counts(database.reader()), pauses.read(database.reader()).reasons
     if paused:
         return f"paused ({paused[0].reason})"
-    # Without a daemon, queued tasks wait for a daemon and not for a free worker, so they do not count as work.
+    # Queued tasks count only if a daemon runs. Without a daemon they wait for its start, and not for a free worker.
     is_daemon_up = is_held(settings.lock_file, settings.db_lock_file)
     working = counts[Status.RUNNING] + (counts[Status.QUEUED] if is_daemon_up else 0)
     return f"{working} of your own tasks go first" if working else ""

@@ -1,4 +1,4 @@
-"""The loop of a task for use in other programs, with the names of its first sketch: a coder, an executor, a result.
+"""Offers the loop of a task to other programs, as an `AutonomousCoder`, a `CodeExecutor` and a `TestResult`.
 
 Each call blocks until it is done. For coroutines, events and other judges see `agent.library` and `sandbox.snippet`.
 """
@@ -25,10 +25,10 @@ from nightshift.verdict.runner import SuiteRunner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestResult:
-    """The result of a test run: whether all tests passed, why not, and how many passed and failed."""
+    """The result of a test run: whether all tests passed, the reason if not, and how many tests passed and failed."""
 
     __test__: ClassVar[bool] = False
-    """False, so that Pytest does not collect this class in spite of its name."""
+    """False, so that pytest does not collect this class although its name begins with "Test"."""
 
     passed: bool
     output: str
@@ -37,7 +37,7 @@ class TestResult:
 
     @classmethod
     def of(cls, verdict: Verdict) -> TestResult:
-        """Return the result that a verdict contains."""
+        """Make the result from a verdict."""
         failed = [printable(f"{each.id}: {each.kind}: {each.message}") for each in verdict.failures]
         return cls(
             passed=verdict.passed,
@@ -51,7 +51,7 @@ class CodeExecutor:
     """Runs tests and pieces of code in the sandbox, each in a temporary folder of its own.
 
     Args:
-        limits: of a run; `suite_s` limits its processor time.
+        limits: limits of a run; `suite_s` limits its processor time.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
@@ -59,10 +59,10 @@ class CodeExecutor:
 
     @contextlib.asynccontextmanager
     async def open_suite(self) -> AsyncIterator[SuiteRunner]:
-        """Give the suite runner that judges changes.
+        """Yield the suite runner that judges changes.
 
         Raises:
-            SandboxError: no isolation works here.
+            SandboxError: no kind of isolation works here.
         """
         runtime = open_runtime(ROOT / ".runner")
         with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ class CodeExecutor:
             yield SuiteRunner(choice.sandbox, runtime, emit=lambda _event: None, staging_dir=Path(folder, "staging"))
 
     def run_tests(self, files: Files, tests: Files) -> TestResult:
-        """Run tests on files; both map paths to texts."""
+        """Run tests on files; both arguments map paths to contents."""
         coder = AutonomousCoder(lambda _task: files, lambda _task, _files, _feedback: {}, self, max_iterations=1)
         verdict = coder.solve("Make the tests pass", tests).verdict
         if verdict is None:
@@ -80,7 +80,7 @@ class CodeExecutor:
         return TestResult.of(verdict)
 
     def run(self, code: str) -> Snippet:
-        """Run a piece of Python."""
+        """Run a piece of Python code."""
         return asyncio.run(run_python(code))
 
 
@@ -88,8 +88,8 @@ class AutonomousCoder:
     """Generates, tests and fixes files until the tests pass or the limit is reached.
 
     Args:
-        generate_fn: makes the first files of a task.
-        fix_fn: changes the files, given what failed.
+        generate_fn: writes the first files of a task.
+        fix_fn: changes the files, given the failures.
         executor: runs the tests.
         max_iterations: the maximum number of test runs.
     """
@@ -101,7 +101,7 @@ class AutonomousCoder:
         self._most = max_iterations
 
     def solve(self, description: str, tests: Files, files: Files | None = None) -> Solved:
-        """Do a task; `trace` of the returned object has every step. See `agent.library.solve`."""
+        """Do a task; `trace` of the returned object contains every step. See `agent.library.solve`."""
 
         async def run() -> Solved:
             limits = Limits(iterations=self._most).over(self._executor.limits)

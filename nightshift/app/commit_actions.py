@@ -1,4 +1,4 @@
-"""The owner's actions on commits (revert, integrate, discard), in a daemon or on a home whose daemon is down."""
+"""The owner's actions on commits (revert, integrate, discard), within a daemon or while no daemon runs on the home."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ T = TypeVar("T")
 
 
 def make_commit_services(settings: Settings, store: StoreServices, services: Services) -> CommitServices:
-    """Make the daemon's services: they share its integration locks, and judge in its sandbox once there is one."""
+    """Make the services for commits in the daemon.
+
+    They share the daemon's integration locks, and judge commits in the daemon's sandbox as soon as it exists.
+    """
     return _commit_services(settings, store, services.git, services.open_suite, services.merge_locks)
 
 
 class CommitActions:
-    """Actions on commits for other threads; each future fails with the errors of the service's method.
+    """Lets other threads start actions on commits. Each returned future fails with the errors of the service's method.
 
     Args:
         reverter: reverts integrated commits.
         integrator: integrates or discards commits that wait on a branch.
-        loop: the workers' loop, on which the actions run.
+        loop: the event loop of the workers, on which the actions run.
     """
 
     def __init__(self, reverter: Reverter, integrator: BranchIntegrator, loop: asyncio.AbstractEventLoop) -> None:
@@ -51,7 +54,7 @@ class CommitActions:
         self._asked: set[Future[Any]] = set()
 
     def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-        """Revert what a task integrated, or reapply it."""
+        """Revert the commit that a task integrated, or reapply it."""
         return self._ask(self._reverter.revert(task_id, force=force, reapply=reapply))
 
     def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
@@ -71,19 +74,19 @@ class CommitActions:
     def stop(self) -> None:
         """Cancel the pending futures, so that no waiting thread delays the daemon's end.
 
-        Actions under way are finished or forgotten at the next start (`Reverter.recover`, `BranchIntegrator.recover`).
+        `Reverter.recover` or `BranchIntegrator.recover` finishes or forgets interrupted actions at the next start.
         """
         for asked in tuple(self._asked):
             asked.cancel()
 
 
 async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply: bool) -> Reverted:
-    """Revert what a task integrated, or reapply it, on a home whose daemon does not run.
+    """Revert the commit that a task integrated, or reapply it, on a home whose daemon does not run.
 
     Raises:
-        AlreadyRunning: a daemon works on this home and has to be asked instead.
+        AlreadyRunning: a daemon works on this home; the caller must send the request to that daemon.
         UnknownTask: there is no such task.
-        NotReverted: the commit cannot, need not or should not be reverted; the message says why.
+        NotReverted: the commit cannot be reverted, or should not or need not be; the message says why.
         GitError: the repository cannot be used.
     """
     async with _alone(task_id, settings) as services:
@@ -94,7 +97,7 @@ async def integrate_alone(task_id: int, settings: Settings, *, force: bool) -> I
     """Integrate the commit that waits on the branch of a task, on a home whose daemon does not run.
 
     Raises:
-        AlreadyRunning: a daemon works on this home and has to be asked instead.
+        AlreadyRunning: a daemon works on this home; the caller must send the request to that daemon.
         UnknownTask: there is no such task.
         BranchRefused: the commit stays on its branch; the message says why.
     """
@@ -106,7 +109,7 @@ async def discard_alone(task_id: int, settings: Settings) -> Discarded:
     """Remove the branch on which a commit of a task waits, on a home whose daemon does not run.
 
     Raises:
-        AlreadyRunning: a daemon works on this home and has to be asked instead.
+        AlreadyRunning: a daemon works on this home; the caller must send the request to that daemon.
         UnknownTask: there is no such task.
         BranchRefused: the branch stays; the message says why.
     """

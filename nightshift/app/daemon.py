@@ -1,8 +1,8 @@
-"""The life cycle of the daemon, from the lock to the last log line.
+"""The life cycle of the daemon, from taking the lock to writing the last log line.
 
-The start follows the dependencies: lock, database, recovery, server, sandbox, workers. The stop is the reverse, with
-running tasks drained or returned to the queue in between. The workers use the loop of the main thread. The web server
-has a thread and a loop of its own, the watcher of `tasks.yaml` a thread.
+The start follows the dependencies: lock, database, recovery, server, sandbox and workers. The stop uses the reverse
+order, and drains running tasks or returns them to the queue in between. The workers use the event loop of the main
+thread. The web server has its own thread and event loop, and the watcher of `tasks.yaml` has its own thread.
 """
 
 from __future__ import annotations
@@ -66,19 +66,21 @@ from nightshift.remote.forges.poller import Poller
 from nightshift.server.serving.host import Host
 
 log = logging.getLogger("nightshift")
-# Maximum number of threads for blocking calls, made when needed. Some calls wait for a lock or a remote and must not
-# keep others from beginning; asyncio's default depends on the processors and is six on two of them.
+# Maximum number of threads for blocking calls; threads are created when needed. Some calls wait for a lock or a remote,
+# and must not delay other calls. The default of asyncio depends on the number of processors, and is only six threads on
+# two processors.
 THREADS = 64
-# Seconds that landings have to end after the time for draining is over; then git is stopped.
+# Seconds that landings have to finish after the time for draining is over; then git is stopped.
 LANDING_S = 2.0
-# Seconds until the sandboxes are tried again: after none has passed, and after only time ran out.
+# Seconds until the sandboxes are checked again: the first after no sandbox worked, the second after the check only ran
+# out of time.
 SANDBOX_AGAIN_S, SANDBOX_LATE_S = 60.0, 15.0
 # Seconds between two checks whether the daemon can be restarted with its new files.
 RESTART_LOOK_S = 30.0
 
 
 class Daemon:
-    """One daemon on one home. `serve` runs it until its end; `stop` may be called from a signal handler of its loop."""
+    """A daemon on one home. `serve` runs until the end; a signal handler of its event loop may call `stop`."""
 
     def __init__(
         self,
@@ -117,11 +119,11 @@ class Daemon:
         self._hub: HubMember | None = None
 
     def stop(self) -> None:
-        """Drain and end; a second call ends at once."""
+        """Drain running tasks and end; a second call ends the daemon at once."""
         (self._at_once if self._asked.is_set() else self._asked).set()
 
     async def _restart_when_idle(self) -> None:
-        """Stop for a restart if the program's files were replaced, can be loaded, and nothing runs."""
+        """Stop for a restart if the program's files were replaced, the new files can be loaded, and nothing runs."""
         before, self._change = self._change, self._services.files.find_change()
         is_complete = bool(before) and before == self._change
         if is_complete and not self._busy() and await asyncio.to_thread(can_start):
@@ -129,7 +131,7 @@ class Daemon:
             self._asked.set()
 
     def _give_up(self) -> None:
-        """End at once, because nothing can be written any more."""
+        """End at once, because the database can no longer be written."""
         self._asked.set()
         self._at_once.set()
 
@@ -142,7 +144,7 @@ class Daemon:
         return self._live.now
 
     async def serve(self) -> None:
-        """Start, serve until `stop`, and end cleanly.
+        """Start, serve until `stop` is called, and end cleanly.
 
         Raises:
             AlreadyRunning: another daemon works on this home.
@@ -216,7 +218,10 @@ class Daemon:
         return host
 
     def _open_hub(self, host: Host, stack: ExitStack) -> HubMember | None:
-        """Join the hub of the settings, and return None without one; its packages are installed if that is allowed."""
+        """Join the hub that the settings name; return None if they name none.
+
+        The hub's packages are installed if that is allowed.
+        """
         if self._settings.hub_url is None:
             return None
         self._services.extras.ensure("hub")
@@ -228,25 +233,31 @@ class Daemon:
         return member
 
     def _hub_notice(self) -> str:
-        """Return why this node works without its hub; empty if the hub works or is not configured."""
+        """Return why this node works without its hub; empty if the hub works or no hub is configured."""
         if self._hub is None or not (trouble := self._hub.dispatcher.trouble):
             return ""
         return f"This node works without its hub: {trouble}. Shared tasks wait; local tasks continue."
 
     def _node_state(self) -> NodeState:
-        """Describe this node for the hub; on any thread."""
+        """Describe this node for the hub; may be called on any thread."""
         paused = self._store.queue.pause_state().paused
         takes = self._life is DaemonState.RUNNING and self._executor is not None and not paused
         slots = self._settings.worker_count if self._executor else 0
         return NodeState(takes=takes, slots=slots, says=lambda: self.status().overall.text)
 
     def _verification(self, repo: str) -> Verification:
-        """Return the verification of a repository's commits, which uses the daemon's sandbox once there is one."""
+        """Return an object that verifies a repository's commits.
+
+        It uses the daemon's sandbox as soon as the sandbox exists.
+        """
         key = evidence.read_key(self._settings.seal_file)
         return Verification(self._services.git, repo, self._services.open_suite, key)
 
     def _restarts(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], Future[Restart]]:
-        """Return the server's function that restarts a worker by name; its future fails like `TaskExecutor.restart`."""
+        """Return the function with which the server restarts a worker by name.
+
+        Its future fails with the same errors as `TaskExecutor.restart`.
+        """
 
         async def restart(name: str) -> Restart:
             if self._executor is None:
@@ -256,12 +267,12 @@ class Daemon:
         return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
 
     def _checks(self, loop: asyncio.AbstractEventLoop) -> Callable[[], Future[Sequence[ModelStatus]]]:
-        """Return the server's function that probes the models now."""
+        """Return the function with which the server probes the models at once."""
         models = self._services.models
 
         async def check() -> Sequence[ModelStatus]:
             statuses = await models.probe(sandboxed=False)
-            models.look_soon()  # `watch` releases the tasks that wait for a model that is available again
+            models.look_soon()  # `watch` then releases the tasks that wait for a model that is available again
             return statuses
 
         return lambda: asyncio.run_coroutine_threadsafe(check(), loop)
@@ -273,10 +284,10 @@ class Daemon:
         self._life = DaemonState.RUNNING
         self._live.serve(self._reload_hooks(), self._events)
         self._up.set()
-        with contextlib.suppress(ConfigError):  # the file was changed since the start; the next read reports it
+        with contextlib.suppress(ConfigError):  # the file has changed since the start; the next read reports the error
             await asyncio.to_thread(load_access, self._settings.access.places)
         gc.collect()
-        gc.freeze()  # the libraries' objects stay anyway; the collector need not scan them again
+        gc.freeze()  # the libraries' objects stay until the end, so the garbage collector need not scan them again
         before = self._maintenance.last_run
         self._events.emit(
             Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". ")
@@ -314,7 +325,10 @@ class Daemon:
         self._sweep = Sweep(services, self._settings.workspace, lambda: not self._busy())
 
     async def _serve_tasks(self, stack: ExitStack, beside: Callable[[Coroutine[Any, Any, None]], None]) -> None:
-        """Run the pool, and the sweep `beside` it; without a sandbox, tasks wait and the sandboxes are tried again."""
+        """Run the worker pool, and the sweep in the background (`beside`).
+
+        While no sandbox works, tasks wait and the sandboxes are checked again and again.
+        """
         while self._executor is None:
             await wait(self._asked, SANDBOX_LATE_S if self._services.is_late else SANDBOX_AGAIN_S)
             if self._asked.is_set():
@@ -359,7 +373,7 @@ class Daemon:
             done = await self._live.reload()
         finally:
             self._link.ready()
-        if set(done.changed) & PromptSettings.model_fields.keys():  # parked tasks may now have their model or budget
+        if set(done.changed) & PromptSettings.model_fields.keys():  # parked tasks may have a model or budget now
             await asyncio.wrap_future(self._store.queue.unpark())
         return done
 
@@ -375,7 +389,7 @@ class Daemon:
 
     @staticmethod
     def _prepare_forges(settings: Settings) -> Callable[[], None]:
-        """Check that the connections are valid; the poller reads them in its next round."""
+        """Check that the connections to forges are valid; the poller reads them in its next round."""
         connections_of(settings)
         return lambda: None
 
@@ -389,7 +403,7 @@ class Daemon:
         return apply
 
     async def _until_asked(self, pool: asyncio.Task[None]) -> None:
-        """Wait for the signal to stop, or for the pool to die."""
+        """Wait for the signal to stop, or for the worker pool to fail."""
         asked = asyncio.ensure_future(self._asked.wait())
         await asyncio.wait({asked, pool}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
@@ -409,7 +423,7 @@ class Daemon:
             await executor.stop(0)
             await context
         await asyncio.wait({pool}, timeout=LANDING_S)
-        self._services.git.close()  # a push or a lock may block a thread, and the process with it, for a minute
+        self._services.git.close()  # a push or a lock may block a thread, and so the process's end, for a minute
         await pool
 
     def status(self) -> DaemonStatus:
@@ -443,7 +457,7 @@ class Daemon:
             pid=os.getpid(),
             extras=optional,
         )
-        # Without a model, no task begins or ends, so there is no forecast.
+        # There is no forecast without a model, because no task begins or ends then.
         return (
             daemon_status
             if lacks_model(daemon_status)

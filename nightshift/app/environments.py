@@ -1,4 +1,4 @@
-"""Makes the environments of repositories: their folder, and the makers of each kind of part."""
+"""Makes the environments of repositories: the folder that stores them, and a maker for each kind of part."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SetupConsent:
 
     Attributes:
         settings: returns the current settings.
-        decision: returns the owner's latest decision on the subject of an ask.
+        decision: returns the owner's latest decision on a subject that the owner was asked about.
         sandbox: the short name of the sandbox in use.
     """
 
@@ -62,11 +62,11 @@ def make_environments(
 ) -> Environments:
     """Make the environments of one home; without `consent` no setup script runs.
 
-    They may be in the `folder` of another home: each environment is made once, complete, and identified by the digest
-    of its inputs.
+    The `folder` of another home can be shared, because an environment is identified by the digest of its inputs and
+    only appears there when it is complete.
 
     Raises:
-        SandboxError: their folder cannot be made.
+        SandboxError: the folder cannot be created.
     """
     store = FolderStore(folder or settings.environments_dir, keep_mb=KEEP_MB, clock=clock)
     environment_makers = makers(settings, runtime, store, consent)
@@ -74,9 +74,9 @@ def make_environments(
 
 
 def decisions_of(path: Path) -> Callable[[str], bool | None]:
-    """Return a function that reads the owner's latest decision on the subject of an ask.
+    """Return a function that reads the owner's latest decision on a subject that the owner was asked about.
 
-    None if there is no database.
+    The function returns None if there is no database.
     """
 
     def decision(subject: str) -> bool | None:
@@ -89,7 +89,7 @@ def decisions_of(path: Path) -> Callable[[str], bool | None]:
 
 
 def list_environments(settings: Settings) -> list[MadeEnvironment]:
-    """List the stored environments, the last used first; nothing is made or removed."""
+    """List the stored environments, the most recently used first; nothing is created or removed."""
     folder = settings.environments_dir
     return list_made(job_folders.where(folder)) if folder.parent.exists() else []
 
@@ -97,7 +97,7 @@ def list_environments(settings: Settings) -> list[MadeEnvironment]:
 def makers(
     settings: Settings, runtime: Runtime, store: FolderStore, consent: SetupConsent | None = None
 ) -> tuple[Maker, ...]:
-    """Return a maker for each kind of part; the first maker may choose another interpreter."""
+    """Return the makers of all kinds of parts; the first maker may choose another interpreter."""
     python = Path(sys.executable)
 
     def prepare() -> Mapping[str, str]:
@@ -109,14 +109,14 @@ def makers(
     opening = threading.Lock()
 
     def open_other(name: str) -> Runtime:
-        with opening:  # two runs may ask for the same series first
+        with opening:  # two runs may need the same Python version for the first time at once
             return open_series(settings.runner_dir, others[name], list_installed_programs())
 
     series = Series(usual=runtime, others=tuple(others), open=open_other)
     wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)
     modules = GoModules(runtime.go, settings.process_environment)
     environ = settings.process_environment
-    has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has node without npm
+    has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian can have node without npm
     # Setup scripts run only under bubblewrap, and only if the daemon's jobs use bubblewrap too.
     sandbox = strong_sandbox(settings) if consent and consent.sandbox == bubblewrap.NAME else None
     setup = SetupMaker(sandbox, packages.uv_program(python), series, wheels, environ)
@@ -124,7 +124,7 @@ def makers(
 
 
 def strong_sandbox(settings: Settings) -> BubblewrapSandbox:
-    """Return a sandbox for jobs that write to the disk and reach hosts.
+    """Return a sandbox for jobs that write to the disk and connect to hosts.
 
     Raises:
         SandboxError: a needed program is missing.

@@ -1,13 +1,13 @@
 """Extras: optional packages that the daemon installs when they are first needed.
 
-Code that needs an extra calls `ensure`, on a thread that may wait. With `EXTRAS=auto` the packages are installed then,
+Code that needs an extra calls `ensure`, on a thread that may wait. With `EXTRAS=auto` the packages are then installed
 into the daemon's own environment, as wheels in the versions of `requirements/constraints.txt`. With `ask` they are
-installed when the owner asks for it (`install-extra`), with `off` never. One extra is installed at a time. The progress
-is read from uv's output.
+installed when the owner requests it (`install-extra`), and with `off` never. One extra is installed at a time. The
+progress is read from uv's output.
 
 No CUDA build is installed on a machine without a GPU. A dry run of uv shows whether NVIDIA's packages would be
-installed; if so, PyTorch comes from its own index of builds for the processor (`--torch-backend cpu`). If that index
-cannot be reached, the installation fails and the extra's status says so.
+installed. If so, PyTorch is installed from PyTorch's index of CPU builds (`--torch-backend cpu`). If that index cannot
+be reached, the installation fails and the extra's status says so.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Extra:
     """Optional packages, listed in `requirements/<name>.txt`.
 
     Attributes:
-        modules: the modules that can be imported once they are installed.
-        purpose: their purpose, as a part of a sentence.
-        megabytes: their approximate size on disk.
+        modules: modules that can be imported once the packages are installed.
+        purpose: purpose of the packages, worded as a part of a sentence.
+        megabytes: approximate size on disk.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Extra:
 
     @property
     def is_installed(self) -> bool:
-        """True if its modules can be found; nothing is imported."""
+        """True if the extra's modules can be found; nothing is imported."""
         return all(find_spec(module) for module in self.modules)
 
 
@@ -88,7 +88,7 @@ _KEPT_LINES = 40
 
 
 class Progress:
-    """Progress of uv, as one line for the owner."""
+    """Summarises uv's progress as one line for the owner."""
 
     def __init__(self) -> None:
         self._sizes: dict[str, float] = {}
@@ -123,9 +123,9 @@ class ExtrasInstaller:
     """Installs extras, one at a time. Thread-safe; `ensure` blocks its thread.
 
     Args:
-        policy: whether to install what is needed (`auto`), only what the owner asks for (`ask`), or nothing (`off`).
-        emit: gets the events.
-        environ: the variables for uv, with its indexes and proxies.
+        policy: `auto` installs whatever is needed, `ask` only what the owner requests, and `off` nothing.
+        emit: receives the events.
+        environ: environment variables for uv, including indexes and proxies.
         root: the folder that contains `requirements/`.
         python: the interpreter into whose environment the extras are installed.
         extras: the available extras, by name.
@@ -154,10 +154,10 @@ class ExtrasInstaller:
         return tuple(self._status(extra) for extra in self._extras.values())
 
     def ensure(self, name: str) -> None:
-        """Return when the extra is installed; with the policy `auto` a missing extra is installed first.
+        """Return once the extra is installed; with the policy `auto` a missing extra is installed first.
 
         Raises:
-            ExtraMissing: it is not installed, and cannot be installed now.
+            ExtraMissing: the extra is not installed, and cannot be installed now.
         """
         extra = self._extras[name]
         if self._has(extra):
@@ -171,7 +171,7 @@ class ExtrasInstaller:
 
         Raises:
             UnknownExtra: there is no extra of that name.
-            ExtraMissing: the settings forbid it.
+            ExtraMissing: the settings forbid installing it.
         """
         if name not in self._extras:
             raise UnknownExtra(name, self._extras)
@@ -181,7 +181,7 @@ class ExtrasInstaller:
         threading.Thread(target=self._install_quietly, args=(extra,), name=f"install-{name}", daemon=True).start()
 
     def close(self) -> None:
-        """End a running installation; it starts again when the extra is next needed."""
+        """Stop a running installation; it starts again when the extra is next needed."""
         with self._lock:
             self._closed = True
             if self._process is not None:

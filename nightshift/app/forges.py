@@ -1,4 +1,4 @@
-"""The connections to forges, made from the settings, and the periodic job that synchronises them with the queue."""
+"""Makes the connections to forges from the settings, and the periodic job that synchronises forges with the queue."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ WORTH: Mapping[Label, str] = {
     Label.REMOVED: "files were removed, and the remaining tests passed",
     Label.DOUBTFUL: "the tests passed, but other evidence speaks against them; it is integrated only on request",
 }
-"""Explanations of the labels, for a reader without the manual."""
+"""Explanations of the labels, for readers who do not know the manual."""
 
 
 def connections_of(settings: Settings) -> tuple[Connection, ...]:
     """Return the connections that the settings define.
 
     Raises:
-        ConfigError: lists the faults.
+        ConfigError: the settings have faults; the message lists them.
     """
     return connections(settings.forges, settings.forge_kinds, settings.forge_token)
 
 
 def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
-    """Read the evidence on a commit; there are no rows if the commit has no readable note."""
+    """Read the evidence about a commit; the evidence has no rows if the commit has no readable note."""
     summary = ""
     try:
         summary = without_trailers(git.describe(repo, commit).message)
@@ -80,7 +80,7 @@ def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
 def open_poller(
     settings: Callable[[], Settings], store: StoreServices, services: Services, stack: ExitStack, clock: Clock
 ) -> Poller:
-    """Open the poller of all connections; `stack` ends its subscription to the events.
+    """Open the poller of all connections; `stack` ends the poller's subscription to the events.
 
     Raises:
         ConfigError: the settings define invalid connections.
@@ -109,7 +109,7 @@ def open_poller(
 
 
 def forge_hook(settings: Callable[[], Settings], poller: Poller) -> Callable[[Mapping[str, str], bytes], Sequence[str]]:
-    """Return the function that accepts a webhook, on any thread: see `AppContext`."""
+    """Return the function that accepts a webhook; the function may be called on any thread. See `AppContext`."""
 
     def take(headers: Mapping[str, str], body: bytes) -> Sequence[str]:
         secret = settings().forge_webhook_secret

@@ -1,4 +1,4 @@
-"""Git for a process that reads repositories beside a daemon, and for a shell that reads the daemon's own repository."""
+"""Git for processes that run beside a daemon: to read any repository, or the daemon's own repository."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nightshift.git.manager import GitManager
 
 @contextmanager
 def git_beside(settings: Settings, folder: Path) -> Iterator[GitManager]:
-    """Give a git manager whose workspace is a temporary folder, so the daemon's own workspace is not touched.
+    """Yield a git manager whose workspace is a temporary folder, so that the daemon's own workspace is not touched.
 
     Args:
-        settings: contain the variables that git is run with.
+        settings: contain the environment variables for git.
         folder: a folder that nothing else uses.
     """
     git = GitManager(
@@ -35,7 +35,7 @@ def git_beside(settings: Settings, folder: Path) -> Iterator[GitManager]:
 
 
 class OwnRepository:
-    """The daemon's own repository; the settings are read again for each call."""
+    """Reads the daemon's own repository; the settings are read again for each call."""
 
     def get_repository_stats(self) -> RepositoryStatus:
         """Read the status of the repository.

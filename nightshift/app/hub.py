@@ -41,7 +41,10 @@ BUDGET_KEY = "hub_budget"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubMember:
-    """A daemon as a node: the dispatcher that talks to the hub, the landing of attempts, and the shared budget."""
+    """The parts of a daemon that is a node of a hub.
+
+    `dispatcher` talks to the hub, `landing` lands attempts, and `budget` is the shared budget.
+    """
 
     dispatcher: Dispatcher
     landing: LandingPort
@@ -56,14 +59,14 @@ def open_hub(
     url: Callable[[], str],
     stack: ExitStack,
 ) -> HubMember | None:
-    """Make the node, whose thread is not started yet; None if the settings name no hub.
+    """Make the node of the hub without starting its thread; return None if the settings name no hub.
 
     Args:
-        settings: those of this daemon.
-        store: the database and the services on it.
-        services: repositories and memory.
+        settings: settings of this daemon.
+        store: the database and the services that use it.
+        services: give access to the repositories and the memory.
         state: returns the state of this node; called on any thread.
-        url: returns the address of its dashboard.
+        url: returns the address of this node's dashboard.
         stack: closes everything that is opened.
 
     Raises:
@@ -75,7 +78,8 @@ def open_hub(
 
     connection = HubConnection(settings.hub_url)
     stack.callback(connection.close)
-    # An extra: these modules import Temporal's SDK. If it is missing, the connection has already raised the error.
+    # These modules import Temporal's SDK, an optional package. If the SDK is missing, `HubConnection` has already
+    # raised the error.
     from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices  # noqa: PLC0415
     from nightshift.remote.hub.landing import Landing  # noqa: PLC0415
     from nightshift.remote.hub.signing import NodeKey  # noqa: PLC0415
@@ -107,7 +111,7 @@ def open_hub(
         connection, node.id, key, lambda workspace: _line(repositories, workspace), settings.hub_lease_s, report
     )
     store.queue.shares = repositories.shares
-    store.queue.apply(share_waiting).result()  # before a worker can begin one
+    store.queue.apply(share_waiting).result()  # before a worker can begin one of the waiting tasks
     stack.callback(store.events.subscribe(dispatcher.on_events))
     return HubMember(dispatcher=dispatcher, landing=landing, budget=budget)
 
@@ -131,9 +135,9 @@ def _sharing(
     repositories: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
-    """Return a function that shares lessons and budget.
+    """Return a function that shares lessons and budget with the hub.
 
-    An unreachable database is reported once, and nothing is raised.
+    The function reports an unreachable database once and raises nothing.
     """
     share, trouble = _lessons_shared(database, node, store, memory, repositories, report), ""
 
@@ -160,7 +164,10 @@ def _lessons_shared(
     repositories: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
-    """Return a function that exchanges lessons and vectors; from now on, memory also searches the hub's vectors."""
+    """Return a function that exchanges lessons and vectors with the hub.
+
+    Also let the memory search the hub's vectors from now on.
+    """
     lessons = LessonExchange(
         database, node, db=store.db, state=store.state, mask=store.mask, repositories=repositories, hear=memory.hear,
         report=report,
@@ -176,12 +183,12 @@ def _lessons_shared(
 
 
 def node_name(settings: Settings) -> str:
-    """Return the name of this machine in the hub."""
+    """Return the name of this machine on the hub."""
     return settings.node_name or socket.gethostname()[:60] or "node"
 
 
 def labels(settings: Settings, repositories: SharedRepositories) -> Iterator[str]:
-    """Yield labels for the abilities of this machine, and for the repositories that it has."""
+    """Yield labels for the abilities of this machine, and for the repositories that it has a copy of."""
     yield from machine_labels(settings)
     for path in repositories.list_paths():
         if remote := repositories.remote(path):
@@ -189,7 +196,7 @@ def labels(settings: Settings, repositories: SharedRepositories) -> Iterator[str
 
 
 def _node_id(store: StoreServices) -> str:
-    """Return the id of this home, which is drawn at the first call and stored."""
+    """Return the id of this home, which the first call draws at random and stores."""
     node_id = store.state.get(STATE_KEY)
     if node_id is None:
         node_id = str(uuid.uuid4())
@@ -198,6 +205,6 @@ def _node_id(store: StoreServices) -> str:
 
 
 def _line(repositories: SharedRepositories, workspace: Workspace) -> str:
-    """Return the name of the branch that a task moves: the repository's address and the branch name."""
+    """Name the branch that a task moves, by the repository's address and the branch name."""
     address = WORKSPACE if workspace.is_own else repositories.remote(str(workspace.repo))
     return f"{address} {short(workspace.target or '')}"

@@ -1,4 +1,4 @@
-"""The hub for the server's threads: few threads wait for it at once, and none while it is known to be unreachable."""
+"""Access to the hub for the server's threads: few threads wait at once, and none while the hub is known to be down."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from nightshift.remote.hub.connection import HubConnection
 
 AWAY_S = 5.0
-"""Seconds after a failure in which further requests fail at once; then one request tries again."""
+"""Seconds after a failure during which requests fail at once; after that, one request tries again."""
 AT_ONCE, WAIT_S = 4, 1.0
-"""Maximum number of concurrent requests, and the seconds that a further request waits for its turn."""
+"""Maximum number of concurrent requests, and the seconds that any further request waits for a free slot."""
 ANSWER_S = 12.0
-"""Timeout of an answer in seconds: longer than a new connection may take, and shorter than a node's timeout."""
+"""Timeout of an answer in seconds: longer than opening a connection may take, and shorter than a node's timeout."""
 _T = TypeVar("_T")
 
 
@@ -32,7 +32,7 @@ class HubClient:
     """Implements `core.hub.HubPort` and `core.hub.HubSteering`.
 
     Args:
-        url: of the hub.
+        url: address of the hub.
         own: returns this machine as a node.
         away_s: seconds for which a failure is remembered.
         answer_s: timeout of an answer in seconds.
@@ -47,7 +47,7 @@ class HubClient:
         self._reason, self._failed_at = "", 0.0
 
     def overview(self) -> Overview:
-        """Return nodes, counts and the pause of the hub; see `core.hub.HubPort`."""
+        """Return the nodes, the counts and the pause of the hub; see `core.hub.HubPort`."""
         return self.ask(_overview)
 
     def tasks(self, status: Status | None, limit: int, after: int | None) -> Sequence[tuple[HubTask, Signed | None]]:
@@ -63,21 +63,21 @@ class HubClient:
         self.ask(lambda hub: _pause(hub, reason))
 
     def drain(self, node: str, *, draining: bool) -> NodeStatus:
-        """Drain a node, or end that; see `core.hub.HubSteering`."""
+        """Drain a node, or let it accept work again; see `core.hub.HubSteering`."""
         return self.ask(lambda hub: _drain(hub, node, draining=draining))
 
     def ask(self, question: Callable[[HubConnection], _T]) -> _T:
-        """Ask the hub a question and return the answer.
+        """Call a function with the connection to the hub, and return its result.
 
         Raises:
             ExtraMissing: the packages for the hub are not installed.
-            HubAway: it cannot be reached, could not be reached some seconds ago, or too many requests wait for it.
-            HubRefused: it refuses the question.
+            HubAway: the hub cannot be reached, could not be reached some seconds ago, or too many requests wait for it.
+            HubRefused: the hub refuses the request.
         """
         if not self._turns.acquire(timeout=WAIT_S):
             raise HubAway("the hub is slow to answer; other requests already wait for it")
         answer: Future[_T] = Future()
-        # A thread of its own, because a hub that hangs may block it longer than a page waits.
+        # Use a separate thread, because a hub that hangs may block it for longer than a page waits.
         threading.Thread(target=self._answer, args=(question, answer), name="hub-question", daemon=True).start()
         try:
             return answer.result(self._answer_s)
@@ -99,7 +99,7 @@ class HubClient:
             now = time.monotonic()
             if self._reason and now - self._failed_at < self._away_s:
                 raise HubAway(self._reason)
-            self._failed_at = now  # requests during this attempt fail at once, too
+            self._failed_at = now  # concurrent requests fail at once while this one tries
             if self._connection is None:
                 from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  an extra
 
@@ -119,14 +119,14 @@ class HubClient:
             self._reason, self._failed_at = reason, time.monotonic()
 
     def close(self) -> None:
-        """Close its connection."""
+        """Close the connection to the hub."""
         with self._lock:
             if self._connection:
                 self._connection.close()
 
 
 def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
-    """Return a client of the hub that the settings name; None if they name none."""
+    """Return a client of the hub that the settings name, or None if they name none."""
     if settings.hub_url is None:
         return None
     name, ui = node_name(settings), ui_of(settings.hub_url)
@@ -138,7 +138,7 @@ def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
     return HubClient(settings.hub_url, own)
 
 
-# These functions import Temporal's SDK, which is an extra.
+# The functions below import Temporal's SDK, an optional package, only when they are called.
 
 
 def _overview(hub: HubConnection) -> Overview:
@@ -184,7 +184,10 @@ def _drain(hub: HubConnection, node: str, *, draining: bool) -> NodeStatus:
 
 
 def ui_of(url: str) -> str:
-    """Return the address of Temporal's web page: the hosted service's, or the default port of a self-hosted server."""
+    """Return the address of Temporal's web page.
+
+    This is the page of the hosted service, or the default port of a self-hosted server.
+    """
     parts = urlsplit(url)
     namespace = parts.path.strip("/") or "default"
     if (parts.hostname or "").endswith((".tmprl.cloud", ".temporal.io")):

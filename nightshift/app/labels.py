@@ -1,4 +1,4 @@
-"""Abilities of this machine, as labels that tasks may require (`needs`)."""
+"""Labels for the abilities of this machine; a task may require labels (`needs`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GPUS = ("/dev/nvidia0", "/dev/kfd")
 
 
 def machine_labels(settings: Settings) -> Iterator[str]:
-    """Yield the languages that can run here, `gpu` if there is one, and the labels of the settings."""
+    """Yield the languages that can run here, `gpu` if there is a GPU, and the labels from the settings."""
     yield Language.PYTHON
     for language, program in _PROGRAMS.items():
         if shutil.which(program):

@@ -1,12 +1,12 @@
 """Nightshift's daemon: `python main.py` or `nightshift daemon` serves until it is stopped.
 
-Settings come from config.yaml and the environment.
+The settings come from config.yaml and the environment.
 
-- SIGTERM, SIGINT: drain running tasks (DRAIN_S) and end; a second signal returns them to the queue at once.
-- SIGHUP: read the settings and tasks.yaml again. A closing terminal sends it too, and it ends nothing.
+- SIGTERM, SIGINT: drain running tasks (DRAIN_S) and end; a second signal returns the tasks to the queue at once.
+- SIGHUP: read the settings and tasks.yaml again. A closing terminal also sends this signal, which ends nothing.
 
-Exit codes: 0 after a requested stop, 1 after a failure, 2 for wrong settings, 3 if another daemon works on this home
-already.
+Exit codes: 0 after a requested stop, 1 after a failure, 2 for wrong settings, and 3 if another daemon already works on
+this home.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from nightshift.storage.files.whole import forbid_others_to_write
 
 STDERR = 2
 NO_VARIABLES: Mapping[str, object] = MappingProxyType({})
-# Limit of open files, enough for hundreds of live streams. Higher is slower: each child process closes all of them at
-# its start.
+# Limit of open files, enough for hundreds of live streams. A higher limit is slower, because each child process closes
+# every possible file when it starts.
 MOST_FILES = 8192
 NEW_OBJECTS = 10_000
 """Garbage collection threshold. The default (700) cost a tenth of the daemon's time beside large listings."""
 
 ARENAS = -8
-"""`M_ARENA_MAX` of glibc's `malloc.h`: the option for the number of heaps."""
+"""`M_ARENA_MAX` of glibc's `malloc.h`: the option that limits the number of heaps."""
 
 
 class Exit(IntEnum):
@@ -55,20 +55,20 @@ class Exit(IntEnum):
 def main(
     home: Path | None = None, *, restarts_itself: bool = False, variables: Mapping[str, object] = NO_VARIABLES
 ) -> int:
-    """Run the daemon of a home, by default of the one that the environment names, and return the exit code.
+    """Run the daemon of `home`, or of the home that the environment names, and return the exit code.
 
-    A daemon that `restarts_itself`, as one of a service manager always does, restarts when the program's files were
-    replaced. `variables` are settings given as flags, under the names of their environment variables.
+    With `restarts_itself`, the daemon restarts when the program's files are replaced; under a service manager it always
+    does. `variables` are settings given as command-line flags, under the names of their environment variables.
     """
     from nightshift.app.terminal import fill_streams, free_streams  # noqa: PLC0415 - as in `serve`
     from nightshift.maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: the settings are only being read now
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` handles it; the settings are being read now anyway
     fill_streams()
     _lift_limits()
     forbid_others_to_write()
-    # An unfed watchdog sends SIGABRT: write the stack of each thread. `faulthandler` needs no Python code, which may
-    # hang.
+    # The service manager sends SIGABRT if the watchdog gets no sign of life. Write the stack of each thread then.
+    # `faulthandler` runs no Python code, which may be what hangs.
     faulthandler.enable(file=os.dup(STDERR))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
@@ -86,14 +86,14 @@ def main(
         print(f"Nightshift cannot continue: {error}", file=sys.stderr)
         return Exit.FAILED
     if is_to_restart and service_manager().socket:
-        return Exit.FAILED  # the manager was told of a stop, and restarts only after a failure
+        return Exit.FAILED  # the manager was told of a stop, and restarts the daemon only after a failure
     if is_to_restart:
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606  the command that started this process
     return Exit.STOPPED
 
 
 async def serve(settings: Settings, restarts_itself: bool = False) -> bool:
-    """Serve until a signal says stop; return whether the daemon must be restarted with new files."""
+    """Serve until a signal requests the stop; return True if the daemon must be restarted with new files."""
     from nightshift.app.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
     from nightshift.app.terminal import show  # noqa: PLC0415 - as above
 
@@ -110,9 +110,9 @@ async def serve(settings: Settings, restarts_itself: bool = False) -> bool:
 
 
 def _lift_limits() -> None:
-    """Raise the limit of open files to what the parent process allows, unblock all signals, and reset SIGCHLD.
+    """Raise the limit of open files as far as the parent process allows, unblock all signals, and reset SIGCHLD.
 
-    With SIGCHLD ignored, every exit code of a child is lost and reads as 0.
+    SIGCHLD must not stay ignored, because the exit codes of child processes would then be lost and read as 0.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
@@ -123,10 +123,10 @@ def _lift_limits() -> None:
 
 
 def share_heap() -> None:
-    """Make all threads allocate from one heap: they take turns anyway, and memory that one frees is usable by all.
+    """Make all threads allocate from one heap, so that memory freed by one thread can be used by all.
 
-    By default glibc gives each thread a heap of its own, and keeps freed memory there. Other C libraries have no such
-    option.
+    By default glibc gives each thread a heap of its own and keeps freed memory in it. One heap costs no speed, because
+    only one thread runs Python code at a time. Other C libraries have no such option.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -138,7 +138,7 @@ async def run_one(spec: TaskSpec, settings: Settings, on_event: Callable[[Event]
 
     Args:
         spec: the task.
-        settings: those of the home whose database and workspace are used.
+        settings: settings of the home whose database and workspace are used.
         on_event: called with each event of the task, on another thread.
 
     Raises:

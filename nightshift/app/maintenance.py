@@ -1,4 +1,4 @@
-"""The daemon's periodic jobs, made from the settings: state, backups, checkpoints and reports, pruning, disk space."""
+"""Makes the daemon's periodic jobs from the settings: state, backups, checkpoints, reports, pruning and disk space."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Reporter:
     """Writes the reports of one database. Thread-safe; blocks while it reads.
 
     Args:
-        settings: return where reports are written.
+        settings: returns the settings, which name the folder of reports.
         store: the database, and the masker of its texts.
-        clock: the time.
+        clock: gives the current time.
     """
 
     def __init__(self, settings: Callable[[], Settings], store: StoreServices, clock: Clock) -> None:
@@ -55,7 +55,7 @@ class Reporter:
         self._lock = threading.Lock()
 
     def of_span(self, since: datetime, until: datetime) -> Path:
-        """Write the report of a span, since ≤ t < until, and return the path of its Markdown file.
+        """Write the report of the time span since ≤ t < until, and return the path of its Markdown file.
 
         Raises:
             OSError: the folder cannot be written.
@@ -71,7 +71,7 @@ class Reporter:
         """Write the report of a week such as `2026-W47`, or of the time since the last checkpoint if `week` is empty.
 
         Raises:
-            ValueError: there is no such week, or it has not begun.
+            ValueError: there is no such week, or the week has not begun.
             Busy: the folder cannot be written.
             StoreError: the database cannot be read.
         """
@@ -91,13 +91,13 @@ DISK_S = 30.0
 def cleanup_jobs(
     settings: Callable[[], Settings], store: StoreServices, services: Services, clock: Clock
 ) -> Sequence[PeriodicJob]:
-    """Return the jobs that limit the disk space of a daemon that runs for months: pruning, packing, disk guard.
+    """Return the jobs that limit the disk space of a daemon that runs for months: pruning, packing and the disk guard.
 
     Args:
         settings: returns the current settings.
-        store: the database and the services on it.
+        store: the database and the services that use it.
         services: the workers' services whose data grow.
-        clock: the time.
+        clock: gives the current time.
     """
     return _Cleanup(settings, store, services, clock).jobs()
 
@@ -181,7 +181,7 @@ class _Cleanup:
 
 
 def _places(settings: Settings) -> dict[str, Path]:
-    """Return the folder of each thing that needs disk space, by its name."""
+    """Return the folders that use disk space, by the name of their content."""
     return {
         "the database": settings.db_path.parent,
         "the workspace": settings.workspace,
@@ -191,7 +191,7 @@ def _places(settings: Settings) -> dict[str, Path]:
 
 
 def _drop_caches(settings: Settings, layers: LayerStore | None, environments: Environments | None) -> None:
-    """Remove cached data that no job uses now; it is made again when it is needed."""
+    """Remove cached data that no job uses now; the data are made again when they are needed."""
     for store in (layers, environments):
         if store is not None:
             store.sweep(keep_mb=0)
@@ -204,7 +204,7 @@ def _drop_caches(settings: Settings, layers: LayerStore | None, environments: En
 
 
 async def sweep_orphans(settings: Settings, events: EventLog) -> None:
-    """Remove the leftovers of a dead daemon of this home, and report it; only while the home's lock is held."""
+    """Remove and report the leftovers of a killed daemon of this home; call this only while holding the home's lock."""
     where = orphans.Places(
         lock=settings.lock_file,
         port=settings.port_file,
@@ -238,7 +238,7 @@ def _keep(settings: Settings) -> Keep:
 
 
 LOOK_S = 2.0
-"""Seconds between runs of jobs that an owner waits for, such as a checkpoint."""
+"""Seconds between runs of jobs that the owner waits for, such as a checkpoint."""
 FORECAST_S = 60.0
 """Seconds between checks whether the day's budget is sufficient."""
 HOURLY = ("state", "backup")
@@ -247,18 +247,20 @@ QUESTIONS_S = 30.0
 # Seconds that a stop waits for a backup.
 STOP_BACKUP_S = 5.0
 CLOCK_S, NOTE_S = 5.0, 300.0
-"""Seconds between comparisons of the clocks, and between notes of the time for the next start."""
+"""Two intervals in seconds: `CLOCK_S` between comparisons of the clocks, and `NOTE_S` between notes of the time, which
+the next start reads.
+"""
 
 
 class Maintenance:
-    """The daemon's periodic jobs: hourly state and backups, checkpoints, pauses that begin and end automatically.
+    """The daemon's periodic jobs: hourly state and backups, checkpoints, and pauses that begin and end automatically.
 
     Args:
         settings: returns the current settings; called again wherever a setting may change while the daemon runs.
-        store: the database and the services on it.
-        status: the daemon's status.
+        store: the database and the services that use it.
+        status: returns the daemon's status.
         clocks: all clocks of the machine.
-        exchanged: returns a sentence if files of the program were replaced.
+        exchanged: returns a sentence for the owner if files of the program were replaced.
         sleep: waits for the next job.
     """
 
@@ -302,7 +304,7 @@ class Maintenance:
         self.scheduler = Scheduler(self._jobs(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
 
     def _jobs(self) -> list[PeriodicJob]:
-        """List all jobs; a new job is added here."""
+        """List all jobs; add new jobs here."""
         hourly_s = self._settings().state_interval_s
         return [
             PeriodicJob(name="clock", every_s=CLOCK_S, run=self._watch.look),
@@ -316,7 +318,10 @@ class Maintenance:
         ]
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
-        """Change the intervals of jobs (an `app.reload.ReloadHook`); everything else reads the settings each time."""
+        """Prepare the change of the jobs' intervals (an `app.reload.ReloadHook`).
+
+        Everything else in this class reads the settings each time.
+        """
 
         def apply() -> None:
             for name in HOURLY:
@@ -328,7 +333,8 @@ class Maintenance:
     async def take_over(self) -> None:
         """Recover the state of the last run and begin the pauses that apply, before the API serves any request.
 
-        The last run's clock is compared with ours first, then its tasks are returned to the queue.
+        First the last run's clock is compared with the current one, then the last run's tasks are returned to the
+        queue.
         """
         seen, before = clock_seen.last_seen(self._store.db.reader()), self._state.last_run()
         await self._watch.begin()
@@ -339,19 +345,22 @@ class Maintenance:
             await self.scheduler.do(f"hold: {each.source}", each.look)
 
     async def close(self) -> None:
-        """Run the last jobs, when no task runs any more; a job that fails is reported and the others still run."""
+        """Run the final jobs, after the last task has stopped.
+
+        A job that fails is reported and the others still run.
+        """
         await self.scheduler.do("last time seen", self._watch.note)
         await self.scheduler.do("backup", partial(self._backup.make, STOP_BACKUP_S))
         await self.scheduler.do("state", lambda: self._state.save(clean=True))
 
     async def _assume(self) -> None:
-        """Let tasks continue with their assumptions if their question has waited long enough."""
+        """Let tasks continue with their own assumptions if their question was not answered in time."""
         before = self._clock() - timedelta(seconds=self._settings().clarify_wait_s)
         await asyncio.wrap_future(self._store.queue.assume(before))
 
 
 def _questions_s(settings: Settings) -> float:
-    """Return the seconds between two checks of the questions: at most the time that a question waits."""
+    """Return the seconds between two checks for overdue questions; never more than the time limit of a question."""
     return max(1.0, min(QUESTIONS_S, settings.clarify_wait_s))
 
 

@@ -1,4 +1,4 @@
-"""The gateway to the models and the long-term memory, made from the settings."""
+"""Makes the gateway to the models, and the long-term memory, from the settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from nightshift.storage.memory.store import LongTermMemory
 
 
 def nothing_runs() -> str:
-    """The sandbox access of a chain that is only inspected and never run."""
+    """Stand in for the sandbox access of a chain of models that is only inspected and never run."""
     return "no sandbox is made here"
 
 
@@ -44,11 +44,11 @@ def make_models(
 
     Args:
         settings: define the models.
-        store: steps, events and the state that survives a restart.
-        clock: dates calls and pauses.
+        store: contains steps, events and the state that survives a restart.
+        clock: gives the times of calls and pauses.
         runs: the sandbox access of backends that run code.
         ensure_extra: installs the packages of a backend when they are first needed.
-        agents: where an agent works.
+        agents: returns the place where an agent works.
 
     Raises:
         ConfigError: a backend is unknown, or selected but not configured.
@@ -75,7 +75,9 @@ def prepare_models(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> Callable[[], None]:
-    """Check new settings for the gateway; return the function that applies them (`ModelHandler.reload`) on its loop.
+    """Check new settings for the gateway, and return the function that applies them on the gateway's event loop.
+
+    See `ModelHandler.reload`.
 
     Raises:
         ConfigError: a backend is unknown, or selected but not configured.
@@ -90,7 +92,7 @@ def chain_of(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> tuple[BaseModelHandler, ...]:
-    """Return the backends, in the order in which they are asked.
+    """Return the backends in the order in which they are asked.
 
     Raises:
         ConfigError: a backend is unknown, or selected but not configured.
@@ -123,7 +125,7 @@ def _routing_config(settings: Settings, mask: Masker) -> RoutingConfig:
 
 
 def prices_of(settings: Settings) -> dict[str, Price]:
-    """Return the prices of models, by `backend=model` or `model`."""
+    """Return the prices of models; a key is `backend=model` or only `model`."""
     return {name: Price(**price.model_dump()) for name, price in settings.model_prices.items()}
 
 
@@ -141,7 +143,7 @@ def backend_settings(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> BackendSettings:
-    """Collect the settings of all backends; each backend uses its own part."""
+    """Collect the settings of all backends in one object; each backend reads only its own part."""
     keys = (settings.openai_api_key, settings.anthropic_api_key, settings.gemini_api_key)
     openai, anthropic, gemini = (key.get_secret_value() if key else None for key in keys)
     return BackendSettings(
@@ -166,7 +168,7 @@ def backend_settings(
 def make_memory(
     settings: Settings, store: StoreServices, extras: ExtrasInstaller, stack: ExitStack, clock: Clock
 ) -> LongTermMemory:
-    """Make the long-term memory with the chosen embedder; `stack` closes it."""
+    """Make the long-term memory with the embedder that the settings choose; `stack` closes it."""
     masker = store.mask
     memory = LongTermMemory(
         store.db,

@@ -1,4 +1,7 @@
-"""Notifications, made from the settings: their channels, a test notice, and the periodic jobs that send them."""
+"""Notifications to the owner: channels, a test notice, and the periodic jobs that send notices.
+
+All of these are made from the settings.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ NAME_CHARS = 100
 
 
 def channels(settings: Settings) -> Channels:
-    """Return the channels that the settings define, and the kinds of notices that they get."""
+    """Return the channels that the settings define, and the kinds of notices that they receive."""
     url, secret = settings.notify_url, settings.notify_secret
     return Channels(
         command=tuple(settings.notify_command),
@@ -36,7 +39,7 @@ def channels(settings: Settings) -> Channels:
 
 
 async def send_test(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str, str]:
-    """Send a test notice through each channel, and return the error of each, empty if the notice arrived."""
+    """Send a test notice through each channel; return the error of each channel, empty if the notice arrived."""
     now = clock()
     notice = Notice(
         id=f"test-{now:%Y%m%dT%H%M%S%f}",
@@ -55,15 +58,15 @@ def notification_jobs(
 
     Args:
         settings: returns the current settings.
-        store: the database and the services on it.
-        models: returns the state of the backends.
-        clock: the time.
+        store: the database and the services that use it.
+        models: returns the states of the backends.
+        clock: gives the current time.
     """
 
     def name_of(task_id: int) -> str:
         try:
             return store.mask.clean(title(store.queue.get(task_id).spec), NAME_CHARS)
-        except NightshiftError:  # the task was pruned or cannot be read; the notice has no name then
+        except NightshiftError:  # the task was pruned or cannot be read, so the notice omits its name
             return ""
 
     notifier = Notifier(

@@ -1,4 +1,4 @@
-"""Forecast for the open tasks, shown in the status, and a warning once a day if the budget is too small."""
+"""Forecasts the cost and duration of the open tasks for the status, and warns once a day if the budget is too small."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from nightshift.core.tasks.states import ENDED, Status
 from nightshift.report.outlook import Outlook, read
 
 FRESH_S, LEAST_S = 10.0, 1.0
-"""Seconds for which a forecast is cached, and the minimum after the number of open tasks has changed. The status is
-read at every event, and a forecast of many tasks takes some hundredths of a second.
+"""Seconds for which a forecast is cached: `FRESH_S` normally, and `LEAST_S` if the number of open tasks has changed.
+The status is read at every event, and a forecast of many tasks takes some hundredths of a second.
 """
 TOLD = "budget_short_told"
 """State key: the day (UTC) of the last warning to the owner."""
 
 
 class OutlookWatch:
-    """Forecasts, cached for some seconds; may be called from any thread.
+    """Makes forecasts and caches them for some seconds; may be called from any thread.
 
     Args:
         settings: returns the current settings.
         store: the database.
-        clocks: the time.
+        clocks: give the current time.
     """
 
     def __init__(self, settings: Callable[[], Settings], store: StoreServices, clocks: Clocks) -> None:
@@ -39,7 +39,10 @@ class OutlookWatch:
         self._open: int | None = None
 
     def __call__(self, queue: Mapping[Status, int] | None = None) -> Outlook:
-        """Return the forecast: up to `FRESH_S` old, or `LEAST_S` if the number of open tasks in `queue` has changed."""
+        """Return the forecast.
+
+        It is at most `FRESH_S` old, or at most `LEAST_S` if the number of open tasks in `queue` has changed.
+        """
         still_open = self._open if queue is None else sum(n for status, n in queue.items() if status not in ENDED)
         with self._lock:
             fresh_s = FRESH_S if still_open == self._open else LEAST_S
@@ -51,7 +54,7 @@ class OutlookWatch:
             return self._outlook
 
     async def look(self) -> None:
-        """Log once a day that the day's budget is too small; the event becomes a notice."""
+        """Check the day's budget, and log once a day that it is too small; the event becomes a notice."""
         warning, today = self().warning, self._clocks.wall().astimezone(UTC).date().isoformat()
         if not warning or self._store.state.get(TOLD) == today:
             return

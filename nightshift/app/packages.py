@@ -1,7 +1,7 @@
 """Installs Python packages into an environment: with uv, which takes seconds, or with pip if uv is not available.
 
-Standard library only, because the set-up uses it before anything is installed. pip's configuration (a private index, a
-folder of wheels, a certificate) is used for uv as well.
+Uses only the standard library, because the set-up calls this module before anything is installed. pip's configuration
+(a private index, a folder of wheels or a certificate) also applies to uv.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def uv_program(python: Path) -> Path:
 
 
 def get_uv(python: Path, environ: Mapping[str, str]) -> bool:
-    """Install uv beside the interpreter unless it is there; return whether it is available."""
+    """Install uv in the interpreter's environment if it is missing; return True if it is available."""
     if not uv_program(python).exists():
         subprocess.run(
             [*_pip(python), "-q", UV], env=dict(environ), check=False, stdin=subprocess.DEVNULL, capture_output=True
@@ -36,9 +36,9 @@ def get_uv(python: Path, environ: Mapping[str, str]) -> bool:
 
 
 def install(python: Path, wanted: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Install what the arguments for pip name (`-r`, `-c`, names) and return the exit code.
+    """Install the packages given as pip arguments (`-r`, `-c` or package names), and return the exit code.
 
-    Progress and errors are written to stderr: as uv draws them on a terminal, otherwise as lines.
+    Progress and errors are written to stderr: as uv draws them on a terminal, otherwise line by line.
     """
     if get_uv(python, environ) and _uv([*uv_install(python), *wanted], uv_environ(python, environ)) == 0:
         return 0
@@ -52,7 +52,7 @@ def _uv(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     with subprocess.Popen(argv, env=environ, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         for line in process.stderr:
-            if not line.startswith((" + ", " - ", " ~ ")):  # one such line per package
+            if not line.startswith((" + ", " - ", " ~ ")):  # lines with these prefixes list each package
                 print(line, end="", file=sys.stderr, flush=True)
     return process.returncode
 
@@ -63,7 +63,7 @@ def uv_install(python: Path) -> list[str]:
 
 
 def uv_environ(python: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for uv; pip's configuration is used for everything that they do not set for uv."""
+    """Return the environment variables for uv, with pip's configuration wherever `environ` sets nothing for uv."""
     asking = [str(python), "-m", "pip", "config", "list"]
     configuration = subprocess.run(asking, env=dict(environ), capture_output=True, text=True, check=False).stdout
     configured = dict[str, str]()

@@ -1,4 +1,4 @@
-"""Writes the proof of a commit in a process of its own, with or without a running daemon."""
+"""Makes the proof of a commit in a separate process, with or without a running daemon."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nightshift.storage.db.event_log import EventLog
 def make_proof(name: str, repo: Path | None, settings: Settings) -> Proof:
     """Return the proof of a commit; arguments and errors are those of `verify_commit`.
 
-    The task and its cost are included if this home made the commit.
+    The proof includes the task and its cost if this home made the commit.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=orphans.prefix("proof")))
@@ -34,7 +34,7 @@ def make_proof(name: str, repo: Path | None, settings: Settings) -> Proof:
 
 
 def _task_of(commit: str, path: Path) -> Task | None:
-    """Return the task that a commit was made for; None if the ledger of this home does not contain the commit."""
+    """Return the task that made a commit; None if the ledger of this home does not contain the commit."""
     if not path.exists():
         return None
     try:
@@ -43,4 +43,4 @@ def _task_of(commit: str, path: Path) -> Task | None:
             entries = CommitLedger(database, events).named(commit)
             return subject_of(QueueManager(database, events), entries[0]).task if entries else None
     except StoreError:
-        return None  # git's data are enough without the database
+        return None  # without the database, the data in git are enough

@@ -1,9 +1,10 @@
-"""Reads the settings again while the daemon runs: everything is checked first, then everything is applied or nothing.
+"""Reloads the settings while the daemon runs: everything is checked first, then either all changes are applied or none.
 
-Each service that keeps something made from the settings has a *reload hook*. It is called with the new settings, checks
-them, makes what it needs, and returns the function that applies the result. These functions are called only if no hook
-finds a fault, one after the other, on the workers' loop and without a pause in between. So no task ever sees half of a
-change. Services that only read settings use `LiveSettings.now` each time and need no hook.
+Each service that stores something made from the settings has a *reload hook*. The hook is called with the new settings,
+checks them, makes what the service needs, and returns a function that applies the result. These functions are called
+only if no hook finds a fault. They run one after the other on the workers' event loop, without a pause in between, so
+that no task ever sees half of a change. Services that only read settings call `LiveSettings.now` each time and need no
+hook.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from nightshift.core.ports import Sink
 from nightshift.core.text.masking import MASK, Masker
 
 ReloadHook = Callable[[Settings], Callable[[], None]]
-"""Functions that check new settings and prepare them; they raise `ConfigError`, or return the function that applies
-them.
+"""Functions that check new settings and prepare their use. They return the function that applies the settings, or raise
+`ConfigError`.
 """
 
 
 class LiveSettings:
-    """The current settings, and the way to reload them.
+    """The current settings, with a method to reload them.
 
     Args:
-        settings: those of the start.
+        settings: the settings at the start.
         read: reads all sources again.
     """
 
@@ -48,18 +49,18 @@ class LiveSettings:
 
     @property
     def now(self) -> Settings:
-        """Settings in force; read the property again each time. Any thread."""
+        """Settings in force; read the property again each time. May be read on any thread."""
         return self._now
 
     def serve(self, hooks: Sequence[ReloadHook], emit: Sink) -> None:
-        """Call these hooks on changes from now on, and report changes as events."""
+        """Call these hooks on every change from now on, and report changes as events."""
         self._reload_hooks, self._emit = tuple(hooks), emit
 
     async def reload(self) -> Reloaded:
-        """Read and check everything, then apply it. Call it on the workers' loop.
+        """Read and check all settings, then apply them. Call this on the workers' event loop.
 
         Raises:
-            ConfigError: lists every fault; nothing was changed.
+            ConfigError: the settings have faults; the message lists all of them, and nothing was changed.
         """
         async with self._one_at_a_time:
             try:
@@ -78,20 +79,23 @@ class LiveSettings:
         return done
 
     def check(self, new: Settings) -> Reloaded:
-        """Return what these settings would change, without applying them. Call it on the workers' loop.
+        """Return what these settings would change, without applying them. Call this on the workers' event loop.
 
         Raises:
-            ConfigError: a hook finds faults in them.
+            ConfigError: a hook finds faults in the settings.
         """
         return self._prepare(new)[2]
 
     def _read_all(self) -> tuple[Settings, tuple[str, ...]]:
-        """Return the settings of the sources, and the names that the settings page overrules in `config.yaml`."""
+        """Return the settings from all sources, and the names of overridden settings.
+
+        A setting is overridden if the settings page overrides its value in `config.yaml`.
+        """
         new = self._read()
         return new, sources(new).overruled
 
     def _prepare(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
-        """Return the settings that would hold, the functions that apply them, and the result for the owner."""
+        """Return the settings that would be in force, the functions that apply them, and a summary for the owner."""
         self._mask.learn(new.secrets)
         old = self._now
         changed = [name for name in headings(Settings) if getattr(new, name) != getattr(old, name)]
@@ -126,5 +130,5 @@ class LiveSettings:
 def on_loop(
     reload: Callable[[], Coroutine[Any, Any, Reloaded]], loop: asyncio.AbstractEventLoop
 ) -> Callable[[], Future[Reloaded]]:
-    """Return a function for other threads that runs `reload` on its loop."""
+    """Return a function that other threads call to run `reload` on the event loop."""
     return lambda: asyncio.run_coroutine_threadsafe(reload(), loop)

@@ -58,14 +58,14 @@ def _folder(repo: str | None, settings: Settings) -> str:
 
 
 class RepositoryService:
-    """Settings of repositories; may be called from any thread.
+    """Gives access to the settings of repositories; may be called from any thread.
 
     Args:
-        settings: returns the current settings.
+        settings: returns the current settings of the daemon.
         db: stores the repositories' settings.
-        git: reads the files.
-        emit: gets an event for each change.
-        clock: dates the changes.
+        git: reads the repositories' files.
+        emit: receives an event for each change.
+        clock: gives the times of changes.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class RepositoryService:
         return kept_for(spec, self._db, self._settings())
 
     def base_of(self, repo: str) -> str | None:
-        """Return the branch that the owner set as the base of tasks in a repository; None if there is none."""
+        """Return the branch that the owner set as the base of a repository's tasks; None if the owner set none."""
         return readable(self._read_kept(_folder(repo, self._settings()))[1])[0].base
 
     def list_repositories(self) -> list[str]:
-        """List the paths of the repositories that tasks used or that have settings, the workspace first."""
+        """List the paths of repositories that tasks have used or that have settings, with the workspace first."""
         conn = self._db.reader()
         own = [str(self._settings().workspace.resolve())]
         return list(dict.fromkeys((*own, *repositories.list_used(conn), *repositories.with_settings(conn))))
@@ -92,10 +92,10 @@ class RepositoryService:
         """Return the settings of a repository with the source of each value.
 
         Args:
-            repo: a checkout or a folder in one.
+            repo: a checkout, or a folder in a checkout.
 
         Raises:
-            GitError: it is not a repository; other errors of git are reported in the answer.
+            GitError: `repo` is not a repository; other git errors are reported in the returned object.
         """
         folder = _folder(repo, self._settings())
         if folder == _folder(None, self._settings()) and not (Path(folder) / ".git").exists():
@@ -113,11 +113,11 @@ class RepositoryService:
         return replace(self._option_of(status.root, commit, declarations, branch, error, ours=ours), setup_draft=draft)
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        """Set values, or remove those that are None; if one is wrong, nothing is changed.
+        """Set the given values, and remove the settings whose value is None; if one value is wrong, nothing is changed.
 
         Raises:
-            InvalidTask: names the fields that are wrong, and what each accepts.
-            GitError: it is not a repository.
+            InvalidTask: values are wrong; the message names the fields and what each accepts.
+            GitError: `repo` is not a repository.
         """
         if changes.get(BENCHMARK) is not None:
             raise InvalidTask(
@@ -126,32 +126,32 @@ class RepositoryService:
         return self._change(self.show(repo).repo, changes)
 
     def store_check(self, check: Preflight) -> None:
-        """Store the result of a repository's suite before any change."""
+        """Store the result of running a repository's suite without any change."""
         key = state_key(check.repo, check.language)
         self._db.write(lambda conn: write_state(conn, key, check, self._clock())).result(WRITE_WALL_S)
 
     def _checks(self, repo: str) -> tuple[Preflight, ...]:
-        """Return the latest results of its suites before any change, one for each language."""
+        """Return the latest results of running a repository's suites without any change, one for each language."""
         stored = (read_state(self._db.reader(), state_key(repo, language)) for language in Language)
         return tuple(from_plain(Preflight, row) for row in stored if row)
 
     def use(self, repo: str, measured: Sequence[Benchmarked]) -> None:
-        """Apply the results of a repository's benchmark instead of the ones applied before.
+        """Apply these benchmark results to a repository, and replace the results that were applied before.
 
         Args:
-            repo: a checkout or a folder in one.
-            measured: an arm of each model; an empty sequence removes the results.
+            repo: a checkout, or a folder in a checkout.
+            measured: one result, with its arm, for each model; an empty sequence only removes the earlier results.
 
         Raises:
-            GitError: it is not a repository.
+            GitError: `repo` is not a repository.
         """
         self._change(self.show(repo).repo, {BENCHMARK: to_json_value(measured) or None})
 
     def used(self, repo: str) -> tuple[Benchmarked, ...]:
-        """Return the results of a benchmark that are applied to a repository.
+        """Return the benchmark results that are applied to a repository.
 
         Raises:
-            GitError: it is not a repository.
+            GitError: `repo` is not a repository.
         """
         return readable(self._read_kept(self.show(repo).repo)[1])[0].benchmark
 
@@ -166,10 +166,10 @@ class RepositoryService:
         return self.show(root)
 
     def _refuse_unknown(self, root: str, stored_settings: Mapping[str, Any]) -> None:
-        """Refuse rules and branches that do not exist.
+        """Refuse settings that name rules or branches that do not exist.
 
         Raises:
-            InvalidTask: names them.
+            InvalidTask: names the unknown rules and branches.
         """
         rule_names = (*RULES, *CommandHooks(self._settings().blocked_commands).rules)
         rules = {
@@ -189,7 +189,10 @@ class RepositoryService:
             raise InvalidTask(faults)
 
     def _sound(self, root: str) -> dict[str, Any]:
-        """Return the stored settings that this version can read; unreadable ones would block every change."""
+        """Return the stored settings that this version can read.
+
+        The unreadable ones are left out, because they would make every change fail.
+        """
         stored_settings = self._read_kept(root)[1]
         wrong = {name.partition(".")[0] for name in readable(stored_settings)[1]}
         return {name: value for name, value in stored_settings.items() if name not in wrong}
@@ -231,7 +234,10 @@ def _describe(name: str, value: Any) -> Any:
 
 @contextmanager
 def open_service(settings: Settings, *, to_change: bool) -> Iterator[RepositoryService]:
-    """Open the service in a process of its own; it creates a database only `to_change` settings."""
+    """Open the service in a process without a daemon.
+
+    A missing database is created only if `to_change` is set.
+    """
     with tempfile.TemporaryDirectory(prefix=orphans.prefix("settings")) as folder:
         path = settings.db_path if to_change or settings.db_path.exists() else Path(folder) / "empty.sqlite"
         reading = not to_change and path == settings.db_path

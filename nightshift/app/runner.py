@@ -1,4 +1,4 @@
-"""Prepares the files shown inside the sandbox: libraries, our code, and the programs of other packages.
+"""Prepares the files that are visible inside the sandbox: libraries, our code, and the programs of other packages.
 
 python -m nightshift.app.runner --prepare DIR
 """

@@ -1,4 +1,4 @@
-"""Makes the services that the workers use, once, and finds out which sandbox and which models are available."""
+"""Makes the services that the workers use, and finds out which sandbox and which models are available."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
     from nightshift.models.acp.agent import AgentPlace
 
 STAGING = "staging"
-"""Folder of packed trees, below the daemon's state folder."""
+"""Name of the folder of packed trees, below the daemon's state folder."""
 
 
 def defaults(settings: Settings) -> Defaults:
-    """Return the default values of a task."""
+    """Return the values for options that a task does not set."""
     return Defaults(
         limits=Limits(
             attempts=settings.max_retries,
@@ -108,17 +108,17 @@ def defaults(settings: Settings) -> Defaults:
 
 
 def servers_of_settings(settings: Settings) -> tuple[McpServer, ...]:
-    """Return the MCP servers of the settings.
+    """Return the MCP servers that the settings define.
 
     Raises:
-        ConfigError: lists the faults.
+        ConfigError: the definitions have faults; the message lists them.
     """
     tokens = settings.mcp_tokens
     return servers_of(settings.mcp_servers, lambda name: tokens[name].get_secret_value() if name in tokens else "")
 
 
 def _one_model_reads(settings: Settings) -> bool:
-    """Check whether review and audit are asked of the same model."""
+    """Check whether the review and the audit use the same model."""
     asked = phase_routes(settings.phase_models)
     return settings.routing == "fixed" and asked.get(Phase.REVIEW) == asked.get(Phase.AUDIT)
 
@@ -143,11 +143,11 @@ def _author(settings: Settings) -> Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxServices:
-    """Services for making verdicts; found once and independent of the settings.
+    """Services for making verdicts. They are found once and do not depend on the settings.
 
     Attributes:
         sandbox: runs untrusted code.
-        runtime: the interpreter and the libraries inside it.
+        runtime: the interpreter and the libraries inside the sandbox.
         layers: packages that tasks may use.
         environments: the environments that repositories declare.
         imports: caches the imports of files by their content.
@@ -161,26 +161,26 @@ class SandboxServices:
 
 
 class Services:
-    """Services that the workers need; `prepare` finds out which can be used.
+    """Services that the workers need; `prepare` finds out which of them can be used.
 
-    A temporary home, such as that of a benchmark's arm, uses the environments of its owner's home, and the owner's
-    decisions on setup scripts there.
+    A temporary home, such as that of a benchmark's arm, uses the environments of its owner's home, and the decisions on
+    setup scripts that the owner made there.
 
     Attributes:
         files: the program's own files, as they were at the start.
         models: the gateway to all models.
         memory: long-term memory.
-        git: the repositories.
+        git: gives access to the repositories.
         repository_settings: the settings of each repository.
         extras: optional packages and their installer.
         prepared: set when `prepare` has ended, whatever its result.
         merge_locks: a lock for each repository, for integrations and reverts.
         attempt_services: the services of an attempt; None until a sandbox is found. Replaced when settings change.
-        landing: lets only one node at a time move a shared branch; set if this machine belongs to a hub.
+        landing: lets only one node at a time move a shared branch; None if this machine belongs to no hub.
         layers: packages that tasks may use; None until a sandbox is found.
         environments: the environments that repositories declare; None until a sandbox is found.
-        sandbox_name: the sandbox in use; empty if there is none.
-        sandbox_detail: the findings of the sandboxes' self-tests, in lines for the owner.
+        sandbox_name: the name of the sandbox in use; empty if there is none.
+        sandbox_detail: the findings of the sandboxes' self-tests, as lines for the owner.
         is_late: True if the sandbox's self-test did not end in time.
         notices: sentences for the owner about missing or weak parts.
     """
@@ -203,7 +203,7 @@ class Services:
             settings, store, clock, self._engine_runs, self.extras.ensure, self._agents
         )
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
-        stack.callback(self.extras.close)  # before memory is closed, which waits for threads that wait for an extra
+        stack.callback(self.extras.close)  # before memory, whose closing waits for threads that wait for an extra
         self.git = make_git(settings, store, clock)
         self.landing: LandingPort | None = None
         self.prepared = asyncio.Event()
@@ -226,14 +226,14 @@ class Services:
 
     @property
     def embedder(self) -> str:
-        """The embedder in use, and why no other one is used."""
+        """Description of the embedder in use, and of the reason why no other embedder is used."""
         return self.memory.description
 
     async def prepare(self) -> AttemptServices | None:
-        """Try the sandboxes and check the models, all at once, and make the services of attempts.
+        """Check the sandboxes and the models, all at once, and make the services of attempts.
 
         Returns None if no untrusted code can be run here now. Then `notices` says what to install, and the method may
-        be called again. `prepared` is set at the end.
+        be called again. `prepared` is set at the end in every case.
 
         Raises:
             GitError: git is missing or too old.
@@ -244,7 +244,7 @@ class Services:
             self.prepared.set()
 
     async def open_suite(self) -> OpenedSuite:
-        """Return the suite in the daemon's sandbox once `prepare` has ended, or the reason why there is none."""
+        """Wait until `prepare` has ended; return the suite in the daemon's sandbox, or the reason why there is none."""
         await self.prepared.wait()
         if self.attempt_services is None:
             return OpenedSuite(suite=None, why_not=self.sandbox_detail)
@@ -252,7 +252,7 @@ class Services:
         return OpenedSuite(suite=parts.suite, environments=parts.environments)
 
     async def _prepare(self) -> AttemptServices | None:
-        if not IS_CHECKOUT:  # in a checkout `make` has done it
+        if not IS_CHECKOUT:  # in a checkout, `make` has prepared the files
             await asyncio.to_thread(prepare, self._settings.runner_dir, list_installed_programs())
         runtime = open_runtime(self._settings.runner_dir, programs=list_installed_programs())
         choice, _, _ = await asyncio.gather(
@@ -283,10 +283,10 @@ class Services:
         )
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
-        """Check new settings and prepare everything made from them (an `app.reload.ReloadHook`).
+        """Check new settings and prepare everything that is made from them (an `app.reload.ReloadHook`).
 
         Raises:
-            ConfigError: lists the faults of the MCP servers or of the checker's rules.
+            ConfigError: the MCP servers or the checker's rules have faults; the message lists them.
         """
         servers_of_settings(settings)
         checker, check_new = make_checker(settings), self._check_new(settings)
@@ -310,7 +310,7 @@ class Services:
         return apply
 
     def recovery(self) -> RecoveryServices:
-        """Return the services that finish the records of a dead daemon."""
+        """Return the services that complete the records of a killed daemon."""
         store = self._store
         return RecoveryServices(
             git=self.git,
@@ -324,14 +324,14 @@ class Services:
         )
 
     async def aclose(self) -> None:
-        """Close the models and the sandboxes that wait for jobs."""
+        """Close the models, and the warm sandboxes that wait for jobs."""
         self.extras.close()
         await self.models.aclose()
         if self._warmed:
             await self._warmed.aclose()
 
     def _check_new(self, settings: Settings) -> Callable[[TaskSpec], None]:
-        """Return the check of a new task, which applies the owner's settings for its repository."""
+        """Return the check of a new task; the check first applies the owner's settings for the task's repository."""
         check = machine_check(settings)
         return lambda spec: check(self.repository_settings.settings_for(spec).apply_to(spec))
 
@@ -451,11 +451,11 @@ class Services:
         return self._place_agents()
 
     def _engine_runs(self) -> SuiteRuns | str:
-        """Return the runner of the built-in engine's candidates, or the reason why nothing can be run yet."""
+        """Return the runner of the built-in engine's candidate changes, or the reason why nothing can be run yet."""
         return self._runs
 
 
 def _with_remark(report: str, remark: str) -> str:
-    """Return the sandbox's report with a remark after the sandbox's name in its first line."""
+    """Return the sandbox's report with a remark inserted after the sandbox's name in the first line."""
     name, _, findings = report.partition("\n")
     return f"{name}, {remark}\n{findings}" if remark else report

@@ -1,16 +1,17 @@
-"""The settings for the daemon's pages: shown, changed, and tested before they are saved.
+"""Lets the daemon's pages show and change the settings, and test settings before they are saved.
 
-A change is written to a file of the page, `settings.overrides.yaml`; `config.yaml` belongs to the owner and is only
-read. The order is the safe one: everything is checked before a byte is written, by the reader of the files and by every
-part that is made from the settings. The file is replaced only if both files are still the checked ones, and only then
-are they read again, as after SIGHUP. Settings that may only be changed by hand (`config.fields.ByHand`) are refused. A
-stored key for another address is refused too: a visitor who may write settings but not read the key could otherwise
-have it sent to an address of their own.
+A change is written to the page's own file, `settings.overrides.yaml`; `config.yaml` belongs to the owner and is only
+read. Before a byte is written, the reader of the files and every part that is made from the settings check the change.
+The file is replaced only if neither file has changed since the check. Only then are the files read again, as after
+SIGHUP. Settings that may only be changed by hand (`config.fields.ByHand`) are refused. A change that combines a stored
+key with another address is refused too. Otherwise a visitor who may write settings but not read the key could have the
+key sent to an address of their own.
 
-A connection (a backend of models, a way to notify) can be tested before it is saved. For the same reason, a stored key
-is sent only to the address that it is stored with, and a stored secret signs only requests to the stored URL. Otherwise
-a request may go anywhere that the settings may name. Redirects are never followed, and only names of models and our own
-sentences are shown of the answer. One test runs at a time, so that nobody can flood a server with requests.
+A connection (a model backend or a notification channel) can be tested before it is saved. For the same reason, a stored
+key is sent only to the address that it is stored with, and a stored secret signs only requests to the stored URL. Apart
+from that, a request may go to any address that the settings may name. Redirects are never followed, and the page shows
+only model names and our own sentences, never the rest of the response. One test runs at a time, so that nobody can
+flood a server with requests.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ NOTHING = Sources(in_file={}, page={}, origins={})
 def make_row(
     described: Described, now: Settings, after: Settings, setting_sources: Sources, mask: Masker
 ) -> SettingRow:
-    """Make the row of one setting.
+    """Make the row of one setting for the page.
 
     Args:
-        described: its description, the same in any daemon.
+        described: the setting's description, which is the same in every daemon.
         now: the settings in force.
-        after: the settings of the sources, which hold after a restart.
+        after: the settings that the sources contain, which will be in force after a restart.
         setting_sources: the source of each setting.
         mask: masks secrets in texts.
     """
@@ -87,7 +88,7 @@ def make_row(
 
 
 def explain_fixed(name: str, origin: Origin) -> str:
-    """Return why the files do not decide a setting, with the fix; empty if they do."""
+    """Return why the files cannot change a setting, and how to fix that; empty if they can."""
     if origin is Origin.ENVIRONMENT:
         return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
     if origin is Origin.DOTENV:
@@ -96,19 +97,19 @@ def explain_fixed(name: str, origin: Origin) -> str:
 
 
 def _format_value(described: Described, value: Any, mask: Masker) -> str:
-    """Format the value of a setting in a file as text, whether the value is valid or not."""
+    """Format a setting's value from a file as text, whether the value is valid or not."""
     if described.kind is Kind.SECRET:
         return MASK
     return printable(mask(line(described.name, value).removeprefix(f"{described.name}: ")))
 
 
 def _short(name: str, value: Any) -> Any:
-    """Return a command without its arguments, which may contain passwords; any other value as it is."""
+    """Return a command without its arguments, which may contain passwords; any other value is returned unchanged."""
     return [*value[:1], "…"] if name == "notify_command" and len(value) > 1 else value
 
 
 def _safe(value: Any, mask: Masker) -> Any:
-    """Return the value with its texts masked and made printable."""
+    """Return the value with secrets masked and all texts made printable."""
     if isinstance(value, str):
         return printable(mask(value))
     if isinstance(value, list):
@@ -124,12 +125,12 @@ ADDRESSES: Mapping[str, str] = {name: f"{name}_base_url" for name in ("openai", 
 
 
 class ConnectionTests:
-    """Tests of connections for the settings page; all on the workers' loop.
+    """Tests connections for the settings page. Call all methods on the workers' event loop.
 
     Args:
         settings: returns the current settings.
         mask: masks stored secrets in shown texts.
-        clock: the time, for notices.
+        clock: gives the times of notices.
     """
 
     def __init__(self, settings: Callable[[], Settings], mask: Masker, clock: Clock) -> None:
@@ -137,10 +138,10 @@ class ConnectionTests:
         self._one_at_a_time = asyncio.Lock()
 
     async def try_model(self, trial: ModelTestIn) -> ModelTested:
-        """Check whether a backend answers, and have it reply with one word if `trial.ask` is set.
+        """Check whether a backend answers; if `trial.ask` is set, also have the model reply with one word.
 
         Raises:
-            ConfigError: the input cannot be used; names the field.
+            ConfigError: the input cannot be used; the message names the field.
             Busy: another test is running.
         """
         backend, note = self._backend(trial)
@@ -148,7 +149,7 @@ class ConnectionTests:
         async with self._alone():
             tried = await _look_at(backend)
             if tried.works and trial.ask and not isinstance(backend, ModelFileBackend):
-                # A second copy of a model file would be loaded beside the one in use.
+                # Otherwise a second copy of a model file would be loaded in addition to the one in use.
                 tried = await _ask(backend, tried)
         words = " ".join(filter(None, (tried.detail, note)))
         detail, fix = printable(self._mask(typed(words))), "" if tried.works else backend.setup
@@ -157,7 +158,7 @@ class ConnectionTests:
     async def try_notices(self, trial: NoticeTestIn) -> Mapping[str, str]:
         """Send a test notice through each channel of the tested settings.
 
-        Return the error of each, empty if it arrived.
+        Returns the error of each channel, empty if the notice arrived.
 
         Raises:
             ConfigError: no channel is set, or the URL is invalid.
@@ -184,7 +185,7 @@ class ConnectionTests:
         return self._one_at_a_time
 
     def _backend(self, trial: ModelTestIn) -> tuple[BaseModelHandler, str]:
-        """Return the backend, not asked yet, and a remark for the owner."""
+        """Return the backend, before any request to it, and a remark for the owner."""
         if trial.backend not in backends():
             raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(backends())}"])
         if trial.backend == BUILT_IN:
@@ -240,10 +241,10 @@ async def _ask(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
 
 
 def _address(name: str, text: str) -> SecretStr:
-    """Return a web address, checked to contain no password.
+    """Return a web address after checking that it contains no password.
 
     Raises:
-        ConfigError: it is not such an address.
+        ConfigError: the text is not a web address, or it contains a password.
     """
     try:
         return web_address(SecretStr(text))
@@ -255,7 +256,7 @@ KEYS: Mapping[str, str] = {
     "openai_base_url": "openai_api_key", "anthropic_base_url": "anthropic_api_key",
     "gemini_base_url": "gemini_api_key", "notify_url": "notify_secret",
 }  # fmt: skip
-"""Address settings, each with the setting of the key that is sent there or that signs the requests."""
+"""Maps each setting that is an address to the setting of the key that is sent there or that signs the requests."""
 
 
 class SettingsService:
@@ -263,8 +264,8 @@ class SettingsService:
 
     Args:
         live: the settings in force.
-        up: returns when the daemon serves.
-        reload: reads the settings again; on the workers' loop.
+        up: waits until the daemon serves.
+        reload: reads the settings again, on the workers' event loop.
         mask: masks secrets in shown texts.
     """
 
@@ -281,7 +282,7 @@ class SettingsService:
         self._one_at_a_time = asyncio.Lock()
 
     def show(self) -> SettingsShown:
-        """Show all settings with their values and sources. Any thread.
+        """Show all settings with their values and sources. May be called on any thread.
 
         Raises:
             ConfigError: a file cannot be read.
@@ -301,11 +302,11 @@ class SettingsService:
         )
 
     async def change(self, asked: ChangeIn) -> SettingsChanged:
-        """Write new values to the page's file and read the settings again. Call it on the workers' loop.
+        """Write new values to the page's file and read the settings again. Call this on the workers' event loop.
 
         Raises:
             ConfigChanged: the files have changed since they were shown.
-            ConfigError: lists every fault; nothing was written.
+            ConfigError: the change has faults; the message lists all of them, and nothing was written.
         """
         await self._up()
         async with self._one_at_a_time:
@@ -344,10 +345,10 @@ class SettingsService:
         return f"{name}: {why}" if why else ""
 
     def _keys_led_astray(self, new: Settings, after: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
-        """Return a fault for each address that would get a stored key of another address.
+        """Return a fault for each address that would receive a stored key that was given for another address.
 
-        A key that this change contains is allowed. So is a pair whose address and key are both not set by the page: the
-        owner combined them.
+        A key that is part of this change is allowed. A pair is also allowed if the page sets neither its address nor
+        its key, because then the owner combined them.
         """
         try:
             now = settings_at(self._live.now)
@@ -361,7 +362,7 @@ class SettingsService:
         ]
 
     def _diff(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-        """Return the removed and the added lines."""
+        """Return the lines that a change removes from the page's file, and the lines that it adds."""
         lines = list[str]()
         for name in dict.fromkeys([*before, *after]):
             if name in before and name in after and same(before[name], after[name]):
@@ -391,14 +392,14 @@ def settings_port(
     mask: Masker,
     clock: Clock,
 ) -> SettingsPort:
-    """Return the settings for the server's threads; changes and tests run on the current loop.
+    """Return the settings service for the server's threads; changes and tests run on the current event loop.
 
     Args:
         live: the settings in force.
-        up: returns when the daemon serves.
+        up: waits until the daemon serves.
         reload: reads the settings again.
         mask: masks secrets in shown texts.
-        clock: the time.
+        clock: gives the current time.
     """
     loop = asyncio.get_running_loop()
     service, tests = SettingsService(live, up, reload, mask), ConnectionTests(lambda: live.now, mask, clock)

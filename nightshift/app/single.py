@@ -1,4 +1,4 @@
-"""One task in the foreground: the daemon's services with one worker, without server and inbox."""
+"""Runs one task in the foreground: the daemon's services with one worker, without the server and the inbox."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nightshift.maintenance.instance_lock import InstanceLock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutDown:
-    """When a task is interrupted at its last finished step instead of being worked on to its end.
+    """When to interrupt a task after its last finished step, so that it can be continued later.
 
     Attributes:
         asked: set to request the interruption.
@@ -42,17 +42,17 @@ async def run_single(
     put_down: PutDown | None = None,
     owner: Settings | None = None,
 ) -> Task:
-    """Submit the task, or continue the one with its key, work on it alone, and return it in its last state.
+    """Submit the task, or continue the earlier task with the same key, and work on it alone; return its final state.
 
     Args:
         spec: the task.
-        settings: of the home in which it is done.
+        settings: settings of the home in which the task is done.
         on_event: called with each event of the task, on another thread.
-        put_down: when the task is interrupted and stays queued or scheduled; without it, Ctrl-C cancels the task.
-        owner: settings of another home whose environments and decisions on setup scripts are used.
+        put_down: interrupts the task, which then stays queued or scheduled; without it, Ctrl-C cancels the task.
+        owner: settings of another home, whose environments and decisions on setup scripts are used.
 
     Raises:
-        AlreadyRunning: a daemon works on this home and has to do the task instead.
+        AlreadyRunning: a daemon works on this home; that daemon must do the task.
         InvalidTask: the task could only fail here.
     """
     with ExitStack() as stack:
@@ -62,10 +62,10 @@ async def run_single(
         services = Services(settings, store, stack, utc_now, owner)
         await finish_landed(services.recovery())
         await asyncio.wrap_future(store.queue.recover())
-        unsplit_spec = replace(spec, split=False)  # no other worker exists to take the parts
+        unsplit_spec = replace(spec, split=False)  # no other worker exists that could work on subtasks
         task_id = (await asyncio.wrap_future(store.queue.submit(unsplit_spec))).task_id
         if store.queue.get(task_id).status in {*ENDED, Status.WAITING}:
-            return store.queue.get(task_id)  # the key belonged to a task that has ended or waits
+            return store.queue.get(task_id)  # the key belonged to a task that has ended or is waiting
         if put_down:
             await asyncio.wrap_future(store.queue.unpark())
 

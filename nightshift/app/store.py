@@ -1,4 +1,4 @@
-"""Opens the database and the services on it, closes them in the right order, and reports failures of the database."""
+"""Opens the database and the services that use it, closes them in the right order, and reports database failures."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from nightshift.storage.db.write_failures import WriteFailure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreServices:
-    """The database and the services on it.
+    """The database and the services that use it.
 
     Attributes:
-        db: connections, and the only writer.
+        db: the connections, and the only writer.
         events: the event log.
         mask: masks secrets in texts.
-        steps: finished steps of attempts with the replies of models.
+        steps: finished steps of attempts, with the replies of models.
         tools: results of the tool calls in those replies.
         state: small values that survive a restart.
         queue: tasks and their transitions.
         file_log: copies events into a rotating file.
-        is_checked: True if the whole database was checked at the start; a large one is checked later.
+        is_checked: True if the whole database was checked at the start; a large database is checked later.
     """
 
     db: Database
@@ -65,12 +65,12 @@ class StoreServices:
 
 
 def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> StoreServices:
-    """Open the database of a home, restored from a backup if it is damaged; `stack` closes it.
+    """Open the database of a home, and restore it from a backup if it is damaged; `stack` closes it.
 
     The caller must hold the instance lock.
 
     Raises:
-        StoreError: it is newer than this version, cannot be opened, or can neither be used nor restored.
+        StoreError: the database is newer than this version, cannot be opened, or can neither be used nor restored.
     """
     checked = ensure_sound(settings.db_path, settings.backups_dir, settings.log_file, clock())
     db = stack.enter_context(Database(settings.db_path))
@@ -116,7 +116,7 @@ def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
 
 
 class _Limits(TypedDict):
-    """The arguments of a file log that may change while it is open."""
+    """Arguments of a file log that may change while the log is open."""
 
     level: Level
     max_bytes: int
@@ -138,15 +138,15 @@ def _retries(settings: Settings) -> RetryPolicy:
 
 
 NOTICE_DAYS = 7.0
-"""Days for which the status mentions a restore; the log keeps it."""
+"""Days for which the status mentions that the database was restored; the log mentions it permanently."""
 
 log = logging.getLogger("nightshift")
 
 
 def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
-    """Report write failures, on standard error while the database cannot be written; call `damaged` if it is damaged.
+    """Report write failures, on standard error while the database cannot be written.
 
-    `damaged` is called on the writer's thread.
+    If the database is damaged, `damaged` is called on the writer's thread.
     """
 
     def report(trouble: WriteFailure) -> None:
@@ -168,7 +168,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
 
 
 async def check_all(store: StoreServices) -> None:
-    """Check the whole database while it is in use; damage ends the daemon, as damage found by a write does."""
+    """Check the whole database while it is in use; damage ends the daemon, as it does when a write finds it."""
     if faults := await asyncio.to_thread(find_faults, store.db.path):
         store.db.note_damage(StoreDamaged(f"{store.db.path}: the database is damaged ({faults[0]})"))
 

@@ -1,4 +1,4 @@
-"""Refuses a task that could only fail here: its repository, rules or command do not exist on this machine."""
+"""Refuses a task that could only fail on this machine, because its repository, rules or command do not exist here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nightshift.verdict.checks.policy import Policy, unknown
 from nightshift.verdict.languages.python import commands
 
 _PROGRAMS = ("/usr/bin", "/bin")
-"""Folders where commands look for programs in every sandbox."""
+"""Folders in which commands look for programs in every sandbox."""
 
 
 _OURS = frozenset({
@@ -35,12 +35,12 @@ class MachineCheck:
 
     Attributes:
         refuse_place: raises GitError for an unusable repository (first argument) or base (second); its message begins
-            with the field.
+            with the name of the field.
         policy: the owner's settings for the checker.
-        hooks: the commands that never run.
-        programs: returns the programs of the sandbox; None if they are not known.
+        hooks: decide which commands are forbidden.
+        programs: returns the programs of the sandbox; None if the programs are not known.
         servers: the names of the configured MCP servers.
-        labels: the labels of this machine; None if it belongs to a hub, which may find another machine.
+        labels: the labels of this machine; None if it belongs to a hub, which may find a machine with other labels.
     """
 
     refuse_place: Callable[[str, str | None], None]
@@ -51,7 +51,7 @@ class MachineCheck:
     labels: Collection[str] | None = None
 
     def __call__(self, spec: TaskSpec) -> None:
-        """Do nothing for a task that may begin.
+        """Raise an error if the task may not begin.
 
         Raises:
             InvalidTask: names each fault, and the most similar valid name.
@@ -86,9 +86,9 @@ class MachineCheck:
         return {"test_command": missing} if missing else {}
 
     def _missing(self, command: tuple[str, ...]) -> str | None:
-        """Return why the program of a command cannot be found, else None.
+        """Return why the program of a command cannot be found; None if it can be found or may be a file of the task.
 
-        A program with a folder may be a file of the task.
+        A program that is given with a folder may be a file of the task.
         """
         program = command[0]
         if self.programs is None or "/" in program or program in _OURS or commands.parse(command):
@@ -105,7 +105,7 @@ class MachineCheck:
     def _repository(self, spec: TaskSpec) -> dict[str, str]:
         if spec.repo is None:
             return {}
-        # A task that this one depends on may still make the branch.
+        # The missing base may be a branch that an earlier task, which this task depends on, will make.
         base = None if spec.depends_on and (spec.base or "").startswith("agent/") else spec.base
         try:
             self.refuse_place(spec.repo, base)
@@ -117,7 +117,7 @@ class MachineCheck:
 
 
 def machine_check(settings: Settings) -> MachineCheck:
-    """Return the check with the settings' policy.
+    """Return the check of new tasks, with the checker rules of the settings.
 
     Raises:
         ConfigError: a rule does not exist, or a pattern cannot be parsed.
@@ -135,7 +135,7 @@ def machine_check(settings: Settings) -> MachineCheck:
 
 
 def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
-    """Choose the language of a task that names none, by the files of its repository or project."""
+    """Choose the language of a task that names no language, from the files of its repository or project."""
 
     def list_files() -> Collection[str]:
         folder = spec.repo or (str(settings.workspace) if spec.project else None)
@@ -154,7 +154,7 @@ def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
 def _programs(settings: Settings) -> Callable[[], Collection[str]] | None:
     """Return a function that lists this machine's programs, which all sandboxes share.
 
-    None with the owner's own image.
+    Returns None if the sandbox uses the owner's own image.
     """
     if settings.docker_image:
         return None

@@ -1,4 +1,4 @@
-"""Tools to judge changes: the sandbox of the settings, a suite runner over it, and the static checker."""
+"""Makes the tools that judge changes: the configured sandbox, a suite runner that uses it, and the static checker."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TIMES, BASELINES = "suite_times.json", "suite_baselines.json"
 async def find_sandbox(
     settings: Settings, runtime: Runtime, scratch: Path, extras: ExtrasInstaller | None = None
 ) -> Choice:
-    """Try the sandboxes that the settings allow; missing packages are installed if `extras` is given.
+    """Check the sandboxes that the settings allow; missing packages are installed if `extras` is given.
 
     Args:
-        settings: name the sandboxes to try.
-        runtime: the files that are shown inside.
+        settings: name the sandboxes to check.
+        runtime: the files that are visible inside the sandbox.
         scratch: a folder for jobs that have no file system of their own.
-        extras: installs the Docker client when Docker is tried.
+        extras: installs the Docker client before Docker is checked.
     """
 
     def ensure_docker() -> None:
@@ -95,12 +95,12 @@ def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of th
 
 
 def drop_event(_event: Event) -> None:
-    """Drop an event that belongs to no task: the caller that asked for the verdict reports it itself."""
+    """Ignore an event that belongs to no task; the caller that requested the verdict reports the result itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
-    """The check of changes, the hooks for commands that are about to run, and the policy that both follow."""
+    """The static check of changes, the hooks that judge commands before they run, and the policy that both follow."""
 
     change_check: StaticChecker
     hooks: CommandHooks

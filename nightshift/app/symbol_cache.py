@@ -1,7 +1,8 @@
-"""Keeps the parsed files of repository maps over restarts, in a file that may be lost.
+"""Saves the parsed files of repository maps in a file, so that they survive restarts; the file may be lost.
 
-Tags are keyed by the content that they were read from, so they never become stale. If the file is missing, truncated or
-of another version, the repositories are read again; nothing else is lost.
+Tags (definitions and references of symbols) are stored under the content that they were read from, so they never become
+stale. If the file is missing, truncated or of another version, the repositories are read again, and nothing else is
+lost.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ VERSION = 2
 """Version of the format; increase it when `agent.symbols` reads files differently."""
 MOST_FILES = 20_000
 MOST_BYTES = 128 << 20
-"""Maximum length of the decompressed file; a longer one is cut and therefore not used."""
+"""Maximum size of the decompressed file in bytes; a larger file is cut off and therefore not used."""
 
 log = logging.getLogger(__name__)
 
@@ -36,14 +37,14 @@ _Row = tuple[
 
 
 class _Kept(BaseModel):
-    """The file: for each content id the definitions, the references and the words."""
+    """The content of the file: the definitions, the references and the words for each content id."""
 
     version: int
     tags: dict[str, _Row]
 
 
 def load_cache(path: Path) -> SymbolCache:
-    """Return a cache with the content of the file; an empty one if the file cannot be read."""
+    """Return a cache with the content of the file, or an empty cache if the file cannot be read."""
     try:
         raw = zlib.decompressobj().decompress(path.read_bytes(), MOST_BYTES)
         content = _Kept.model_validate_json(raw)
@@ -61,7 +62,7 @@ def load_cache(path: Path) -> SymbolCache:
 
 
 def save_cache(symbol_cache: SymbolCache, path: Path) -> None:
-    """Write the last read entries of the cache to the file, unless nothing is new. Never raises."""
+    """Write the most recently read entries of the cache to the file, unless nothing has changed. Never raises."""
     if not symbol_cache.is_new:
         return
     rows = {key: (tags.defines, tags.refers, tags.words) for key, tags in symbol_cache.last(MOST_FILES)}

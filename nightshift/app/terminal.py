@@ -1,10 +1,10 @@
-"""The terminal of a daemon: its standard streams, which may close before it ends, and the message at its start.
+"""The daemon's terminal: standard streams, which may close before the daemon ends, and the message at the start.
 
-A reader that has gone (a closed terminal, `main.py | head`) must not end the daemon: Python ignores SIGPIPE, so a write
-raises, and the stream is then replaced by the null device. A reader that is stuck (a full pipe, a stopped terminal)
-must not block the daemon: output goes through a pipe of our own, which a thread empties, and output without room is
-dropped. Descriptors that were closed at the start are opened on the null device. Otherwise a database could be opened
-under the number of the standard output, and printed text would be written into it.
+A reader that is gone (a closed terminal, `main.py | head`) must not end the daemon. Python ignores SIGPIPE, so a write
+raises an error, and the stream is then replaced by the null device. A reader that is stuck (a full pipe, a stopped
+terminal) must not block the daemon. Output therefore goes through a pipe of our own, which a thread empties, and output
+that does not fit is dropped. Descriptors that were closed at the start are opened on the null device. Otherwise a
+database could be opened under the descriptor of standard output, and printed text would be written into it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from nightshift.core.tasks.states import Status
 from nightshift.models.model_table import PULL
 
 _STREAMS = (0, 1, 2)
-# Seconds at the end for the output that was written last.
+# How many seconds to wait at exit for the last output to be copied.
 FLUSH_S = 1.0
 
 
 def fill_streams() -> None:
-    """Open the closed standard streams on the null device."""
+    """Open each closed standard stream on the null device."""
     for descriptor in _STREAMS:
         try:
             os.fstat(descriptor)
@@ -38,7 +38,7 @@ def fill_streams() -> None:
 
 @contextlib.contextmanager
 def free_streams() -> Iterator[None]:
-    """Make writes to standard output and error never wait for their reader; restore both at the end."""
+    """Ensure that writes to standard output and error never wait for their reader; restore both streams at the end."""
     pumps = [_Pump(descriptor) for descriptor in _STREAMS[1:]]
     try:
         yield
@@ -62,7 +62,7 @@ class _Pump:
     def close(self) -> None:
         """Restore the descriptor, and wait a moment for pending output."""
         stream = sys.stdout if self._descriptor == 1 else sys.stderr
-        if stream:  # None: it was closed when Python started
+        if stream:  # None: the stream was closed when Python started
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
         os.dup2(self._target, self._descriptor)
@@ -70,25 +70,25 @@ class _Pump:
 
     def _copy(self, source: int) -> None:
         while data := os.read(source, 1 << 16):
-            with contextlib.suppress(OSError):  # the reader has gone
+            with contextlib.suppress(OSError):  # the reader is gone
                 while data:
                     data = data[os.write(self._target, data) :]
 
 
 def show(text: str) -> None:
-    """Print a text; if the reader has gone, use the null device from then on."""
+    """Print a text; if the reader is gone, write to the null device from then on."""
     try:
         print(text, flush=True)
     except BlockingIOError:  # the reader is stuck
         return
-    except (OSError, ValueError):  # the reader has gone, or the stream is closed
+    except (OSError, ValueError):  # the reader is gone, or the stream is closed
         _to_nowhere(1)
 
 
 def _to_nowhere(descriptor: int) -> None:
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_RDWR)
-        if nowhere != descriptor:  # `open` returns the lowest free number, which may be the closed one
+        if nowhere != descriptor:  # `open` returns the lowest free descriptor, which may be the closed one
             os.dup2(nowhere, descriptor)
             os.close(nowhere)
 
@@ -108,12 +108,15 @@ HOW_TO_GET_ONE = (
 
 
 def startup_message(status: DaemonStatus, url: str, before: str = "", entrance: str = "") -> str:
-    """Return the message as plain text; `before` says how the last run ended, `entrance` which token is required."""
+    """Return the message at the start as plain text.
+
+    `before` says how the last run ended, and `entrance` says which token is required.
+    """
     return "\n".join(_lines(status, url, before, entrance))
 
 
 def status_line(status: DaemonStatus) -> str:
-    """Describe the daemon's work in a line for the service manager."""
+    """Describe the daemon's current work in one line for the service manager."""
     waiting = {name: count for name, count in status.queue.items() if count and name in _OPEN}
     rest = f", {', '.join(f'{count} {name}' for name, count in waiting.items())}" if waiting else ""
     return f"{status.overall.text}{rest}"

@@ -1,4 +1,4 @@
-"""Verifies a commit again in a process of its own, with or without a running daemon."""
+"""Verifies a commit again in a separate process, with or without a running daemon."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
     """Verify a commit again.
 
     Args:
-        name: see `locate`.
+        name: the name of the commit, see `locate`.
         repo: a checkout; None means the one in the ledger's entry for the commit, or else the daemon's workspace.
-        settings: of the home whose sandbox and seal are used.
+        settings: settings of the home whose sandbox and seal are used.
 
     Raises:
         UnknownCommit: there is no such commit.
         AmbiguousName: several commits match; the message names them.
-        NoEvidence: it has no note.
+        NoEvidence: the commit has no evidence note.
         GitError: the repository cannot be used.
     """
     prefix = orphans.prefix("verify")
@@ -46,13 +46,13 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
 
 
 def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) -> tuple[str, str]:
-    """Return the repository and the full id of the commit that a name stands for.
+    """Return the repository and the full id of the commit with this name.
 
     Args:
         git: reads repositories.
         name: a name that `server.naming` finds in the ledger, or any branch, tag or commit of the repository.
         repo: a checkout; None means the one in the ledger's entry for the commit, or else the daemon's workspace.
-        settings: of the home with the ledger.
+        settings: settings of the home with the ledger.
 
     Raises:
         UnknownCommit: there is no such commit, or no workspace yet.
@@ -75,9 +75,9 @@ def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) ->
 
 
 def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict[str, str]:
-    """Return the full ids of the commits that match a name, by description.
+    """Map a description of each commit that matches the name to the commit's full id.
 
-    An existing branch counts with its current head.
+    A branch that exists stands for its current head.
     """
     if named is None:
         return git.fitting(where, name)
@@ -90,7 +90,7 @@ def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict
 
 
 def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
-    """Look a name up in Nightshift's records; None if they have no such name."""
+    """Look a name up in Nightshift's records; return None if it is not found."""
     if not settings.db_path.exists():
         return None
     try:
@@ -98,11 +98,14 @@ def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
             events, mask = EventLog(database), Masker(settings.secrets)
             return Naming(database, QueueManager(database, events), events, mask).find(name, repo)
     except (UnknownName, StoreError):
-        return None  # git's data are enough without the database
+        return None  # without the database, the data in git are enough
 
 
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
-    """Return a function that finds a sandbox when it is called; nothing is kept warm for a single commit."""
+    """Return a function that finds a sandbox when it is called.
+
+    No sandbox is kept warm, because only a single commit is judged.
+    """
 
     async def open_suite() -> OpenedSuite:
         try:

@@ -1,4 +1,4 @@
-"""Opens the dashboard and the API, and watches the repositories that they show."""
+"""Opens the dashboard and the API, and watches the repositories that the dashboard shows."""
 
 from __future__ import annotations
 
@@ -34,21 +34,20 @@ from nightshift.storage.files.whole import write_whole
 FRESH_S = 5.0
 PATIENCE_S = 1.0
 MOST = 7
-"""Maximum number of the owner's repositories; git's processes for more are not kept open (`git.registry`)."""
+"""Maximum number of the owner's repositories that are watched; `git.registry` keeps no more git processes open."""
 
 
 class RepositoryWatch:
     """The states of the repositories, for `/api/git`; may be called from any thread.
 
-    They are read at most every few seconds, in a thread of its own, because git may be slow (a large checkout, a
-    sleeping disk). A caller gets the latest known answer; if that answer is old, the caller waits a moment for the next
-    one.
+    The states are read at most every few seconds, in a separate thread, because git may be slow (a large checkout or a
+    sleeping disk). A caller gets the latest known states; if they are old, the caller waits a moment for new ones.
 
     Args:
         settings: returns the current settings.
-        db: contains the repositories that tasks used.
+        db: contains the repositories that tasks have used.
         git: reads the repositories.
-        clock: dates the answers.
+        clock: gives the times of the states.
     """
 
     def __init__(self, settings: Callable[[], Settings], db: Database, git: GitManager, clock: Clock) -> None:
@@ -62,7 +61,7 @@ class RepositoryWatch:
         """Return the states of the repositories; they are some seconds old, or older while git is slow.
 
         Raises:
-            Exception: the error of a failed read, of any type.
+            Exception: the last read failed with this error, which may be of any type.
         """
         with self._lock:
             if time.monotonic() - self._known_at < FRESH_S:
@@ -74,7 +73,7 @@ class RepositoryWatch:
         return look.result() if done else self._newest
 
     def stop(self) -> None:
-        """Stop reading; a read under way ends with its current command."""
+        """Stop reading; a read in progress ends after its current git command."""
         self._stopping.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -113,14 +112,14 @@ class RepositoryWatch:
 def _not_begun(own: str) -> RepositoryState:
     """Return the state of a workspace that does not exist yet.
 
-    Reading it would create it, and the first task does that.
+    The workspace is not read, because reading would create it, and the first task does that.
     """
     return RepositoryState(repo=own, is_own=True, ours=OurCommits(repo=own))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions:
-    """Actions of the server's threads on the workers' loop; see `AppContext`."""
+    """Actions that the server's threads start on the workers' event loop; see `AppContext`."""
 
     commit_actions: CommitActionsPort
     restart: Callable[[str], Future[Restart]]
@@ -139,7 +138,7 @@ def open_web(
     services: Services,
     stack: ExitStack,
 ) -> Host:
-    """Start the server and write its port to a file for other processes on this machine; `stack` stops it.
+    """Start the server, and write its port to a file for other processes on this machine; `stack` stops the server.
 
     `settings` returns the current settings.
 
@@ -194,7 +193,7 @@ def _start(host: Host, port_file: Path, stack: ExitStack) -> Host:
 
 
 def entrance(settings: Settings) -> str:
-    """Return a sentence on which token visitors need; empty if they need none."""
+    """Return a sentence that says which token visitors need; empty if they need none."""
     if settings.api_token:
         return "Dashboard and API ask for the token that is set as API_TOKEN."
     if settings.sandbox == "process":
@@ -203,9 +202,10 @@ def entrance(settings: Settings) -> str:
 
 
 def _host(settings: Settings, context: AppContext) -> Host:
-    """Make the host; with the weakest sandbox it requires a token, because the code of a task could reach this API.
+    """Make the host of the server.
 
-    The token is stored in a file that only the owner can read.
+    With the weakest sandbox the host requires a token, because the code of a task could reach this API. The token is
+    stored in a file that only the owner can read.
     """
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None

@@ -1,1 +1,1 @@
-"""One attempt at a task, end to end: the work that the workers of `pool` carry out."""
+"""One attempt at a task, from opening the repository to the end; the workers of `pool` carry attempts out."""

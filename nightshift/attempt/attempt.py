@@ -1,8 +1,9 @@
-"""One attempt: open the repository, walk the agent's phases, and hand a passing change to integration.
+"""One attempt at a task: open the repository, walk the agent's phases, and hand a passing change to integration.
 
-Recovery rests on two facts. Each finished step is stored with its state before the next one begins, so an attempt that
-died continues at its last step. And git comes first, the database second: if an attempt died between its commit and its
-row, it finds the commit by its trailer and finishes the move instead of doing the work again.
+Recovery rests on two facts. First, each finished step is stored with its state before the next one begins, so an
+attempt that died continues after its last stored step. Second, git is changed before the database. If an attempt died
+after its commit but before the record of it, the next run finds the commit by its trailer and records it instead of
+doing the work again.
 """
 
 from __future__ import annotations
@@ -66,12 +67,14 @@ from nightshift.verdict.languages.repository_commands.find import find
 
 _MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
 _CLOCKS_APART = timedelta(days=1)
-"""Tolerated difference between the clocks of nodes. Older commits with a hub's task number belong to another hub."""
+"""Tolerated difference between the clocks of nodes. A commit that is older than its task by more, but has the task's
+number on the hub, belongs to another hub.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptResult:
-    """The end of an attempt, for the queue."""
+    """How an attempt ended, for the queue."""
 
     ending: Ending
     reason: str
@@ -88,18 +91,18 @@ class Origin:
     model: str = ""
     """The model that is asked first; if empty, the settings decide."""
     state: AttemptState | None = None
-    """The state after a step of the forked task; None begins with a fresh state."""
+    """The state to begin with: that after a step of the forked task, or that of a draft. None means a fresh state."""
     held: bool = False
     """True if a passing change stays on the task's branch until the owner integrates it."""
 
 
 class Attempt:
-    """One run of one task by one worker. Any thread may read its current activity at any time.
+    """One run of one task by one worker. The properties about its current activity may be read from any thread.
 
     Args:
         task: the claimed task.
         services: the services of an attempt.
-        worker: the name of the worker, for its events.
+        worker: the name of the worker, used in events.
     """
 
     def __init__(self, task: Task, services: AttemptServices, worker: str) -> None:
@@ -121,13 +124,13 @@ class Attempt:
 
     @property
     def phase(self) -> Phase | None:
-        """The running phase, as pages show it; None before the first one."""
+        """The running phase, as the dashboard shows it: CLARIFYING counts as PLANNING. None before the first phase."""
         phase = self._state.phase if self._state else None
         return Phase.PLANNING if phase is Phase.CLARIFYING else phase
 
     @property
     def iteration(self) -> int:
-        """The number of tries that were begun."""
+        """The number of the current try; 0 before the first one."""
         return self._state.iteration if self._state else 0
 
     def _emit(self, event: Event) -> None:
@@ -159,16 +162,16 @@ class Attempt:
         return result
 
     def late_s(self, now: float) -> float:
-        """Return how many seconds ago the attempt should have ended; `now` is monotonic."""
+        """Return the seconds since the attempt's time limit passed; 0 if it has not. `now` is monotonic."""
         return self._time.late_s(now) if self._time else 0.0
 
     @property
     def standing(self) -> Landed | None:
-        """The recorded commit of this attempt; None if there is none."""
+        """The commit that the records have for this attempt; None if there is none."""
         return self._integration.standing if self._integration else self._recorded
 
     def _read_standing(self) -> Landed | None:
-        """Return the commit of this attempt that an earlier daemon recorded; reads the database."""
+        """Return the commit that an earlier run of this attempt recorded; reads the database."""
         rows = self._ledger.page(1, task_id=self.task.id, drafts=False)
         row = rows[0] if rows and rows[0].attempt == self.task.attempt and not rows[0].reverted_by else None
         if row is None:
@@ -176,7 +179,7 @@ class Attempt:
         return Landed(reason=row.subject, commit=row.commit, branch=row.branch, integrated=row.integrated)
 
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> AttemptResult:
-        """Return the result of an attempt that ends now; a landed commit decides the ending, whatever came later."""
+        """Return the result of an attempt that ends now. If a commit has landed, the ending is always COMMITTED."""
         state, standing = self._state, self.standing
         if standing and standing.integrated and ending is not Ending.COMMITTED:
             ending, reason = Ending.COMMITTED, f"{standing.reason}; it had landed already: {reason}"
@@ -210,7 +213,11 @@ class Attempt:
         return replace(result, branch=draft.branch)
 
     async def _leave_draft(self) -> tuple[Commit | None, LedgerEntry | None]:
-        """Leave a draft, unless a result of the task waits on its branch. Return whichever exists, or None for both."""
+        """Leave a draft, unless a finished commit of the task waits on its branch.
+
+        Returns:
+            The waiting commit or None, and the draft or None.
+        """
         steps, task = self.services.steps, self.task
         state = self._state or await asyncio.to_thread(steps.last_work, task.id, task.attempt)
         if state is None:
@@ -222,20 +229,20 @@ class Attempt:
         return None, await leave_draft(task, self.services, self.events, workspace, state, held)
 
     def _sum_spent(self, state: AttemptState) -> Spent:
-        """Sum up the usage of a task: models by the ledger, lost replies included, and suite time by its state."""
+        """Sum up a task's usage: model calls, lost replies included, from the ledger; suite time from its state."""
         return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
     def _apply_repository_settings(self) -> None:
-        """Apply the owner's settings for the repository, which may have been corrected since the task was submitted."""
+        """Apply the owner's repository settings, which may have changed since the task was submitted."""
         self._repository_settings = self.services.read_repository_settings(self.task.spec)
         spec = self.services.widened(self._repository_settings.apply_to(self.task.spec))
         self.task, self.limits = replace(self.task, spec=spec), spec.limits.over(self.services.defaults.limits)
         self._budget = TaskBudget(self.task, self.limits, self.services)
 
     def _apply_found(self, workspace: Workspace) -> None:
-        """Apply what an owner's repository declares about its tests, unless the task or settings say otherwise.
+        """Apply what an owner's repository declares about its tests, unless the task or the settings override it.
 
-        The declared command judges a task only if our own runs would find no tests.
+        A declared test command judges the task only if Nightshift's own test runners would find no tests.
         """
         if workspace.is_own:
             return
@@ -254,7 +261,7 @@ class Attempt:
             Why the task may not continue; empty if it may.
 
         Raises:
-            NeedsApproval: nothing can be judged there.
+            NeedsApproval: no test can judge a change, and the owner has not decided whether to continue.
         """
         services, spec = self.services, self.task.spec
         check = SuiteCheck(
@@ -280,7 +287,7 @@ class Attempt:
         raise NeedsApproval(result.fault, (ask,))
 
     def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
-        """Return the benchmark entries of models that were measured with the settings they would use on this task."""
+        """Return the benchmark results that models achieved with the same settings that they would use on this task."""
         return tuple(
             benchmarked
             for benchmarked in self._repository_settings.benchmark
@@ -288,7 +295,7 @@ class Attempt:
         )
 
     def _work_settings(self, benchmarked: Benchmarked) -> WorkSettings:
-        """Return the settings with which a measured model works on this task."""
+        """Return the settings that a benchmarked model would use on this task."""
         spec, defaults = self.task.spec, self.services.defaults
         # Only a model that uses tools can use the tools of the owner's servers.
         explore = spec.explore or (defaults.agent.explore if spec.mcp else None)
@@ -304,7 +311,7 @@ class Attempt:
         )
 
     async def _work_as_measured(self, model: BoundModel) -> None:
-        """Apply the settings with which the starting model did best in a benchmark of the repository."""
+        """Apply the settings with which the model that begins the task did best in the repository's benchmark."""
         if not any(benchmarked.taken for benchmarked in self._repository_settings.benchmark):
             return
         spec = self.task.spec
@@ -330,7 +337,7 @@ class Attempt:
         )
 
     def _check_command(self) -> None:
-        """Refuse a test command that is never allowed to run, before anything is spent on the task."""
+        """Refuse a test command that may never run, before the task costs anything."""
         spec = self.task.spec
         blocked = self.services.hooks.first(spec.test_command, spec.allow)
         if blocked is None:
@@ -398,23 +405,26 @@ class Attempt:
             state = await self._with_environment(workspace, state)
 
     async def _with_environment(self, workspace: Workspace, state: AttemptState) -> AttemptState:
-        """Return the state with the environment of its base; none while it still works on the whole workspace."""
+        """Return the state with the environment of its base; unchanged while it works on the whole workspace."""
         if workspace.is_own and state.project is None:
             return state
         return state.within(await self._environment_of(workspace.tree))
 
     async def _environment_of(self, tree: Tree) -> Environment:
-        """Return the environment of a tree; making it does not count as the attempt's time, as later ones use it."""
+        """Return the environment of a tree, made if necessary.
+
+        Making the environment does not count as the attempt's time, because later tasks use it too.
+        """
         assert self._time, "an attempt runs under its limit"
         async with self._time.stopped():
             return await self._environments.of(tree)
 
     async def _walk(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
-        """Walk the phases until the change passed or was given up, and return that state; every step is stored by then.
+        """Walk the phases, storing each step, until the change passed or was given up; return the last state.
 
         Raises:
             NeedsApproval: the owner must decide something first.
-            Split: the task is worked on in subtasks.
+            Split: the task continues as subtasks.
         """
         if state.phase is Phase.COMMIT:
             return state
@@ -430,10 +440,11 @@ class Attempt:
         return state
 
     async def _rejoin(self, workspace: Workspace, stored: AttemptState | None) -> tuple[Workspace, AttemptState | None]:
-        """Choose where and how a split task continues; the state of any other task is returned unchanged.
+        """Return the workspace and state with which a split task continues; any other task's are returned unchanged.
 
         Raises:
-            Split: the task waits for its parts: some are open, or its daemon died before they were submitted.
+            Split: the task must still wait, because subtasks are open, or because the daemon died before it submitted
+                them.
         """
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
@@ -444,13 +455,13 @@ class Attempt:
         return workspace, subtasks.go_on(replace(stored, project=workspace.scope.project), workspace.base, own_subtasks)
 
     async def _hold_out(self, workspace: Workspace) -> None:
-        """Choose the tests that no prompt shows; it depends on their text alone, so every attempt repeats it."""
+        """Choose the held-out tests, which no prompt shows. The choice depends only on their text, so it repeats."""
         share = self.services.defaults.held_out_share
         paths = await asyncio.to_thread(workspace.tree.entries)
         self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
 
     def _open(self, stored: AttemptState | None) -> Workspace:
-        """Open the task's workspace: on the base and in the part of a stored state, else at its starting point."""
+        """Open the task's workspace: at a stored state's base and project, else at the task's starting point."""
         spec, git = self.task.spec, self.services.git
         task = self.task
         since = task.created_at - _CLOCKS_APART if task.hub_id else task.created_at
@@ -469,7 +480,7 @@ class Attempt:
         return git.at(workspace, stored.base) if stored else workspace
 
     def _aim(self, workspace: Workspace, target: str) -> Workspace:
-        """Return the same workspace with the owner's target branch, which must exist."""
+        """Return the workspace with the owner's target branch as its target; the branch must exist."""
         aimed = workspace.aim_at(target)
         try:
             self.services.git.tip(aimed)
@@ -478,7 +489,7 @@ class Attempt:
         return aimed
 
     def _scope(self, state: AttemptState | None) -> Scope:
-        """Return the part of the repository that a state is about; all of it without a state."""
+        """Return the part of the repository that a state works on; the whole repository if there is no state."""
         return replace(state.scope if state else WHOLE, given=(*self.task.spec.files, *self.task.spec.tests))
 
     def _new_state(self, workspace: Workspace) -> AttemptState:
@@ -492,9 +503,10 @@ class Attempt:
         )
 
     def _going_on(self, stored: AttemptState) -> AttemptState:
-        """Return the state of a resumed attempt; one that waited for the owner returns to the phase that asked.
+        """Return the state with which a resumed attempt continues.
 
-        If the daemon died before the owner was asked, the attempt waits again at once, without running that phase.
+        An attempt that waited for the owner returns to the phase that asked. If the daemon died before the questions
+        were stored, the attempt waits again at once, without running that phase.
         """
         queue = self.services.queue
         asked = {each.ask.subject for each in queue.approvals(open_only=False, task_id=self.task.id)}
@@ -530,7 +542,7 @@ class Attempt:
         return Machine(services)
 
     async def _read_messages(self) -> tuple[OwnerMessage, ...]:
-        return self.services.queue.list_messages(self.task.id)  # reading is quicker than a thread
+        return self.services.queue.list_messages(self.task.id)  # too quick to need a thread
 
     def _context(self, workspace: Workspace) -> AttemptContext:
         spec, defaults = self.task.spec, self.services.defaults
@@ -557,16 +569,16 @@ class Attempt:
         )
 
     def _list_built_on(self) -> tuple[str, ...]:
-        """List the files that the tasks changed on which this one depends; reads the database."""
+        """List the files that this task's dependencies changed, except tests; reads the database."""
         ids = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
         entries = (entry for id_ in ids for entry in self._ledger.page(1, task_id=id_, drafts=False))
         paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
     def _read_decisions(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
-        """Read the decisions in the task's repository, by project and subject: True for granted, False for denied.
+        """Read the owner's decisions for the task's repository: project to subject to True (granted) or False (denied).
 
-        Packages that landed in a project of the workspace need no second consent.
+        In the daemon's own workspace, packages that a project already uses count as granted.
         """
         landed = landed_packages.by_project(self.services.state) if workspace.is_own else {}
         decisions: dict[str | None, dict[str, bool]] = {
@@ -574,7 +586,7 @@ class Attempt:
         }
         for project, answers in self.services.queue.repository_decisions(self.task.id).items():
             decisions[project] = decisions.get(project, {}) | answers
-        named = set(map(package_subject, self.task.spec.packages))  # the task's own packages are the newest word
+        named = set(map(package_subject, self.task.spec.packages))  # packages in the task override old decisions
         return {
             project: {each: yes for each, yes in by_subject.items() if each not in named}
             for project, by_subject in decisions.items()
@@ -597,7 +609,10 @@ class Attempt:
         await asyncio.gather(asyncio.wrap_future(saved), self._note_progress(step.state))
 
     async def _forgive_crashes(self) -> None:
-        """Count a stored reply as progress: a step of many calls may outlast several killed daemons."""
+        """Record progress after a new reply, so that crashes are forgiven.
+
+        Without this, a step with many calls during which the daemon is killed several times would count as crashing.
+        """
         if self.task.crashes and self._state:
             await self._note_progress(self._state)
 
@@ -610,7 +625,7 @@ class Attempt:
 
 
 def _origin(services: AttemptServices, task: Task) -> Origin:
-    """Choose the starting point of a task's attempt. Reads the database."""
+    """Choose where a task's attempt starts: at a step of a forked task, at a draft, or afresh. Reads the database."""
     fork_origin = task_store.fork_origin(services.db.reader(), task.id)
     fork, digest = fork_origin or (None, "")
     if task.draft_attempt:

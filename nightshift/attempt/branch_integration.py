@@ -1,9 +1,10 @@
 """Integrates or discards the commit that waits on a task's own branch, at the owner's request.
 
-A commit waits if the settings keep it from its target, if it is one of several forks, or if it is a draft. It is
-integrated like any other: under the lock of the repository it is rebased onto the tip, the merged tree is judged by
-what its note names, and the target is moved by compare-and-swap. Git comes first, as in `attempt.revert`: the move is
-noted before it is made, so that `recover` can enter it after a crash. Where the ledger differs from git, git is right.
+A commit waits if the settings keep it from its target, if it belongs to one of several forks of a task, or if it is a
+draft. Integrating it works as for any other commit. Under the repository's lock it is rebased onto the target's tip,
+the merged tree is judged by the tests that its note names, and the target is moved by compare-and-swap. Git is changed
+before the database, as in `attempt.revert`: the move is announced in the database before it is made, so that `recover`
+can record it after a crash. Where the ledger differs from git, git is right.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from nightshift.verdict.languages.repository_commands.find import find
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """The commit to which the target is to be moved. `note` is None if no run vouches for it."""
+    """The commit to which the target will be moved. `note` is None if no test run supports the commit."""
 
     commit: Commit
     judged: str
@@ -68,7 +69,7 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """The label of the commit; empty if no run vouches for it."""
+        """The label of the commit's evidence; empty if no test run supports the commit."""
         return str(self.note.evidence.label) if self.note else ""
 
 
@@ -84,7 +85,7 @@ class BranchIntegrator:
 
         Args:
             task_id: the task.
-            force: integrate it without a run.
+            force: True to integrate the commit without a test run, even if one would be needed.
 
         Raises:
             UnknownTask: there is no such task.
@@ -121,7 +122,7 @@ class BranchIntegrator:
             return _describe_discarded(entry, already=held is None)
 
     async def recover(self) -> None:
-        """Record the integration in progress when its process died, or forget it if its target did not move."""
+        """Record an integration during which the process died, if its target was moved; else forget it."""
         async with self._alone:
             await self._recover()
 
@@ -142,7 +143,7 @@ class BranchIntegrator:
             await asyncio.wrap_future(ledger.begin_integrating(None))
 
     def _find_moved(self, pending: PendingIntegration) -> Waiting | None:
-        """Return the waiting commit if its target was moved to it; None if not."""
+        """Return the waiting commit of an announced integration if its target was moved; else None."""
         git, entry = self._services.git, self._services.ledger.entry(pending.entry)
         if entry is None:
             return None
@@ -150,10 +151,10 @@ class BranchIntegrator:
         is_moved = git.holds(waiting.workspace, pending.commit, git.tip(waiting.workspace))
         return waiting if is_moved else None
 
-    # --- the waiting commit
+    # The waiting commit.
 
     def _entry(self, task_id: int) -> Entry:
-        """Return the newest commit of a task that nobody works on."""
+        """Return the newest commit of a task, which must neither be reverted nor still be worked on."""
         task = self._services.queue.get(task_id)
         entries = self._services.ledger.page(1, task_id=task_id)
         if not entries:
@@ -168,7 +169,11 @@ class BranchIntegrator:
         return entry
 
     def _waiting(self, entry: Entry, target: str = "") -> Waiting:
-        """Return the waiting commit with its target: the given one, else today's, else that when it was made."""
+        """Return the waiting commit with its target.
+
+        The target is, in this order: `target`, the task's base, the target in the repository's settings, and the target
+        when the commit was made.
+        """
         git, task = self._services.git, self._services.queue.get(entry.task_id)
         repo = entry.repo if task.spec.repo else None
         try:
@@ -236,7 +241,7 @@ class BranchIntegrator:
             raise BranchRefused(f"{entry.branch} is checked out, and Nightshift never touches a checked-out branch")
         await asyncio.wrap_future(self._services.ledger.discard(entry))
 
-    # --- integrating
+    # Moving the target.
 
     async def _land(self, waiting: Waiting, *, force: bool) -> Integrated:
         git, workspace = self._services.git, waiting.workspace
@@ -271,10 +276,10 @@ class BranchIntegrator:
         return commit
 
     async def _judge(self, waiting: Waiting, rebased: Commit, *, force: bool) -> Candidate:
-        """Return the commit with its final message, and the note that vouches for it.
+        """Return the commit with its final message, and the note of the run that supports it.
 
-        A result on the parent on which it was judged is accepted unchanged. Any other commit is judged again or, with
-        `force`, accepted without a run; then no note vouches for it.
+        A commit that is still on the parent on which it was judged is accepted unchanged. Any other commit is judged
+        again or, with `force`, accepted without a run and therefore without a note.
         """
         if rebased.id == waiting.entry.commit and not waiting.is_draft:
             try:
@@ -307,7 +312,7 @@ class BranchIntegrator:
         return await asyncio.to_thread(git.reword, workspace, commit, anew)
 
     def _read_note(self, waiting: Waiting) -> Note:
-        """Return the note of the waiting commit, if this home wrote it for exactly this commit."""
+        """Return the note of the waiting commit, if it belongs to exactly this commit and its seal is not broken."""
         text = self._services.git.read_note(waiting.workspace, waiting.entry.commit)
         if text is None:
             raise no_evidence(waiting, "it has no note")
@@ -322,7 +327,7 @@ class BranchIntegrator:
         return note
 
     def _plan(self, note: Note, waiting: Waiting, commit: Commit) -> Note:
-        """Return the note for a run on the merged tree; its changed paths are those that differ from the parent."""
+        """Return the note adapted to the merged tree: the changed paths are those that differ from the parent."""
         git, scope = self._services.git, note.scope
         base, tree = (git.tree(_repo(waiting.entry), each) for each in (commit.parent, commit.id))
         inside = {scope.inside(path) for path in differing(base, tree)}
@@ -370,7 +375,11 @@ class BranchIntegrator:
     async def _move(
         self, waiting: Waiting, candidate: Candidate, pending: PendingIntegration
     ) -> tuple[int, ...] | None:
-        """Move the target and record it; return the forks that this ended, or None if the target moved meanwhile."""
+        """Move the target and record the move.
+
+        Returns:
+            The ids of the forks that the move ended, or None if the target moved meanwhile.
+        """
         git, ledger, workspace = self._services.git, self._services.ledger, waiting.workspace
         if candidate.note and candidate.commit.id != waiting.entry.commit:
             text = note_text(candidate.note, self._services.seal_key)
@@ -387,7 +396,11 @@ class BranchIntegrator:
     async def _record(
         self, waiting: Waiting, done: PendingIntegration, verdict: Verdict | None = None
     ) -> tuple[int, ...]:
-        """Record a commit in the target: in the ledger, its task, its project's packages, and its sibling forks."""
+        """Record a commit in the target, in the ledger, for its task and sibling forks, and in its project's packages.
+
+        Returns:
+            The ids of the sibling forks that this ended.
+        """
         services, entry, ended = self._services, waiting.entry, list[int]()
         reason = f"integrated into {waiting.target} by its owner: {done.judged}"
         data = CommitData(commit=done.commit, branch=entry.branch)
@@ -408,7 +421,7 @@ class BranchIntegrator:
         return tuple(ended)
 
     def _keep_packages(self, waiting: Waiting, done: PendingIntegration) -> None:
-        """Add the packages in the commit's note to those of its project."""
+        """Add the packages that the commit's note names to the packages of its project."""
         text = self._services.git.read_note(waiting.workspace, done.commit) if waiting.workspace.is_own else None
         try:
             note = read_note(text) if text else None
@@ -418,7 +431,7 @@ class BranchIntegrator:
             landed_packages.remember(self._services.state, note.project, note.packages).result()
 
     async def _read_beside(self, entry: Entry) -> None:
-        """Mark the commits of sibling forks as read: only the integrated one needs to be read."""
+        """Mark the commits of sibling forks as read, because the owner needs to read only the integrated one."""
         beside = await asyncio.to_thread(self._services.queue.list_held_beside, entry.task_id)
         pages = [await asyncio.to_thread(self._services.ledger.page, 50, task_id=n, unread=True) for n in beside]
         if unread := [each.id for page in pages for each in page]:
@@ -435,7 +448,7 @@ def _repo(entry: Entry) -> str:
 
 
 def _read_judged_texts(note: Note, tree: Tree, base: Tree) -> Change:
-    """Return all files that the note's run took from the commit, with their content in the commit."""
+    """Return the texts, in the commit, of all files that the note's run covers."""
     job = plan_rerun(note, tree, base).job
     return {**job.change, **job.given, **job.own, **dict.fromkeys(job.gone)}
 

@@ -1,4 +1,4 @@
-"""A commit that is to land, the base on which it was judged, and the check before a reference moves to it."""
+"""A commit that is about to land, the change that was judged, and the check before a reference moves to the commit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from nightshift.git.manager import GitManager
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedChange:
-    """A verdict, and the change that it is about.
+    """A change and the verdict on it.
 
-    `parent` is the full id of the commit below the change in the run, or of one on which the run would see the same
-    bytes. `change` holds every file that its commit changes, tests included, as paths of the task's scope. `verdict` is
-    None for a change that was not judged.
+    Attributes:
+        parent: full id of the commit that the change was judged on, or of a commit on which the run would see the same
+            bytes.
+        change: every file that the change's commit changes, tests included, with paths relative to the task's scope.
+        verdict: the verdict, or None for a change that was not judged.
     """
 
     parent: str
@@ -29,10 +31,10 @@ class JudgedChange:
 
 
 def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged: JudgedChange) -> str:
-    """Return why a candidate may not land; empty if git confirms everything that its evidence claims.
+    """Return why a candidate may not land; empty if the commit in git is exactly what was judged.
 
-    The candidate's only parent must be the one on which it was judged. Its tree must differ from its parent's. It must
-    change no path that was not judged, and each judged path must hold the bytes that the run saw.
+    The candidate's only parent must be the commit on which it was judged. Its tree must differ from its parent's. It
+    must change no path that was not judged, and each judged path must have the bytes that the run saw.
 
     Raises:
         GitError: the candidate or its parent is not in the repository.

@@ -1,4 +1,4 @@
-"""The ledger's row of a commit: its names, its files, and the results of its attempt."""
+"""Builds the ledger's row of a commit: its ids, its files, and the results of its attempt."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from nightshift.storage.db.commit_signs import ChangedFile, Signs
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 
 _MOST_FAILING = 20
-"""Most failing tests of a draft that the ledger names."""
+"""Most failing tests that the ledger names for a draft."""
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
-    """A commit that landed, with the task and state behind it. `verdict` is the last one on what was committed."""
+    """A recorded commit with its task and state. `verdict` is the last verdict on what was committed."""
 
     task: Task
     workspace: Workspace
@@ -40,7 +40,7 @@ class Landing:
 def commit_row(
     landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None, at: datetime, mask: Callable[[str], str]
 ) -> LedgerEntry:
-    """Return the ledger's row of a commit. Paths are masked, because they may hold secrets like any text of a model."""
+    """Return the ledger's row of a commit. Secrets in paths are masked, because a model may have written the paths."""
     task, state, commit, verdict = landing.task, landing.state, landing.commit, landing.verdict
     return LedgerEntry(
         task_id=task.id,
@@ -67,10 +67,10 @@ def asks_for_tests(task: Task) -> bool:
 
 
 def change_to_commit(task: Task, state: AttemptState) -> Change:
-    """Return everything that is committed: what was judged, without files that the suite left out.
+    """Return all files to commit: the judged files, without those that the suite left out.
 
-    If nothing had to be changed, the agent's own tests, which only showed that, are left out unless the task asks for
-    tests.
+    If no source had to be changed, the agent's own tests only showed that. They are then left out, unless the task asks
+    for tests.
     """
     left_out = state.verdict.evidence.dropped if state.verdict else {}
     change = {path: text for path, text in state.change.items() if path not in left_out}
@@ -82,11 +82,12 @@ def change_to_commit(task: Task, state: AttemptState) -> Change:
 def list_changed_files(
     git: GitManager, workspace: Workspace, commit: Commit, task: Task
 ) -> tuple[ChangedFile, ...] | None:
-    """Return the files that a commit changed, as paths of the repository, with the numbers of added and removed lines.
+    """Return the files that a commit changed, by their full paths, with the numbers of added and removed lines.
 
-    A new file that came with the task is compared with its given text: those lines are the owner's, not the agent's.
-    Lines are compared as a multiset, which takes linear time; a line that only moved counts as neither. None if git
-    cannot read the trees: the commit exists, and figures for the report are not worth failing its task.
+    A new file that came with the task is compared with the task's text, because those lines are the owner's. Lines are
+    compared as a multiset, which takes linear time; a line that only moved counts neither as added nor as removed.
+    Returns None if git cannot read the trees: the commit exists, and figures for the report are not worth failing its
+    task.
     """
     full_workspace = replace(workspace, scope=WHOLE)
     try:

@@ -1,8 +1,8 @@
 """A draft: the best change of an attempt that ended without a commit, left on its task's branch for the owner.
 
-Its trailer is `Draft-Of` instead of `Task`, so recovery, `verify` and `revert` do not take it for the result. It is
-never pushed, and never integrated without a request. Its note and its row in the ledger say which tests fail, and why
-it is not a result.
+Its trailer is `Draft-Of` instead of `Task`, so that recovery, `verify` and `revert` do not mistake the draft for a
+finished commit. A draft is never pushed, and is integrated only on request. Its note and its row in the ledger say
+which tests fail, and why the draft did not pass.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nightshift.storage.db.state_store import Commit as LedgerEntry
 from nightshift.storage.db.state_store import describe_draft
 
 LEAVES_DRAFT = frozenset({Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET})
-"""The endings of a task that leave a draft."""
+"""Endings after which an attempt leaves a draft."""
 
 
 async def leave_draft(
@@ -39,24 +39,24 @@ async def leave_draft(
     state: AttemptState,
     held: HeldOut | None = None,
 ) -> LedgerEntry | None:
-    """Commit the best change of an attempt on its task's branch and record it in the ledger, without interruption.
+    """Commit an attempt's best change on its task's branch and record the draft in the ledger, without interruption.
 
-    The draft of an earlier attempt stays instead if more of its tests pass.
+    If an earlier attempt left a draft of which more tests pass, that draft stays instead.
 
     Args:
         task: the task, as its attempt knows it.
         services: the services of an attempt.
         events: receives the attempt's events.
-        workspace: the task's workspace, on the state's base and in its scope.
+        workspace: the task's workspace, at the state's base and in its scope.
         state: the last state of the attempt.
-        held: the part of the task's tests that no prompt showed.
+        held: the held-out part of the task's tests, which no prompt showed.
 
     Returns:
         The draft's row in the ledger; None if the attempt changed nothing.
 
     Raises:
-        GitError: git could not commit it.
-        StoreError: it could not be recorded.
+        GitError: git could not commit the draft.
+        StoreError: the draft could not be recorded.
     """
     state = state.at_best()
     in_project = bool(state.project)
@@ -97,7 +97,7 @@ async def _record(
 
 
 def _judge_as_draft(state: AttemptState) -> Verdict:
-    """Return the verdict on the change, labelled as a draft whatever else it would have earned."""
+    """Return the verdict on the change with the label DRAFT, which replaces any better label."""
     if state.verdict is None:
         tree = digest(state.change, state.own_tests)
         evidence = Evidence(tree=tree, sandbox="none", label=Label.DRAFT, notes=("nothing was run",))

@@ -1,12 +1,12 @@
-"""The environment of an attempt: the packages that its base declares, made with the owner's consent before any run.
+"""The environment of an attempt: packages and services that its base declares, made with the owner's consent.
 
 A lock file or a list of packages in the owner's own commit is consent for the wheels that it names, unless the settings
-ask the owner first. A declaration in a change is not consent: its packages are asked for like any other. A part that
-cannot be made now, because the package index is unreachable, is left out; the other parts are used, and the evidence
-names what the run had.
+require a question to the owner. A declaration in the agent's change is not consent: the owner is asked about its
+packages like any other. A part that cannot be made now, because the package index is unreachable, is left out. The
+other parts are used, and the evidence names what the run had.
 
-A setup script is code, and no commit is consent for it: the owner is asked once for each content, and sees its text. A
-denial applies to all tasks with that content; they continue without the script and say so.
+A setup script is code, and no commit is consent for it. The owner is asked once for each content of the script, and
+sees its text. A denial applies to all tasks with that content; they continue without the script and say so.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from nightshift.core.text.masking import printable
 
 _SHOWN = 12
 _USED, _FAILED = "environment_used:", "environment_failed:"
-"""Prefixes of state keys with what was last reported for a repository or project, so that the owner is told once."""
+"""Prefixes of state keys. The value is the last report about a repository or project, so that the owner is told only
+once.
+"""
 
 
 class EnvironmentChoice:
-    """Decides which environment a task has on a tree.
+    """Decides which environment a task uses on a tree.
 
     Args:
-        task: its owner's answers count.
+        task: the task, whose owner's answers count.
         services: the services of an attempt.
         events: receives the attempt's events.
     """
@@ -44,11 +46,11 @@ class EnvironmentChoice:
         self._scripts_told = set[str]()
 
     async def of(self, tree: Tree) -> Environment:
-        """Return the environment of a tree, made if necessary, with all available parts; empty if there are none.
+        """Return the environment of a tree with all available parts, made if necessary; empty if there are none.
 
         Raises:
-            NeedsApproval: the owner wants to be asked first.
-            SandboxUnready: the process that makes it was ended from outside.
+            NeedsApproval: the owner must be asked first.
+            SandboxUnready: the process that makes the environment was ended from outside.
         """
         environments = self._services.environments
         if environments is None:
@@ -82,7 +84,7 @@ class EnvironmentChoice:
             self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(environment))
 
     async def _say_failed(self, environment: Environment, failed: Sequence[str], location: str) -> None:
-        """Report what cannot be made: to the task every time, to the owner only if it is new."""
+        """Report parts that cannot be made: as a warning in the task's events, or as an error if the report is new."""
         is_new = await self._is_new(f"{_FAILED}{location}", list(failed) or None)
         level = Level.ERROR if is_new else Level.WARNING
         for why in failed:
@@ -90,14 +92,14 @@ class EnvironmentChoice:
             self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(environment))
 
     async def _is_new(self, key: str, value: object) -> bool:
-        """Store what was reported; return True if something else was stored before."""
+        """Store a report under this key; return False if the same report was already stored."""
         if self._services.state.get(key) == value:
             return False
         await asyncio.wrap_future(self._services.state.set(key, value))
         return True
 
     def answers(self) -> dict[str, bool]:
-        """Return the owner's decisions for this task and its repository: subject to True if it was granted."""
+        """Return the owner's decisions for this task and its repository: subject to True (granted) or False."""
         queue, mine = self._services.queue, self._task.id
         own = queue.approvals(open_only=False, task_id=mine)
         return {
@@ -118,7 +120,7 @@ class EnvironmentChoice:
         return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(environment), question=question),)
 
     def _ask_of_script(self, script: SetupScript | None) -> tuple[Ask, ...]:
-        """Return the question about a script that the owner has not agreed to; empty if the owner said no."""
+        """Return the question about a script; empty if there is no script, or if it was denied or is switched off."""
         if script is None:
             return ()
         subject = setup_subject(script.digest)

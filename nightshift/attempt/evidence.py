@@ -1,8 +1,8 @@
-"""The evidence of a verdict as a git note: enough to run it again and to say which claims still hold.
+"""The evidence of a verdict, stored as a git note: enough to run the tests again and to say which claims still hold.
 
-A note is JSON that anyone with write access to the repository can change. So nothing in it is trusted: its claims about
-a run are compared with a new run, its claims about the commit with git, and a seal shows whether the text is as this
-home wrote it.
+A note is JSON that anyone with write access to the repository can change. Therefore nothing in it is trusted: its
+claims about a run are compared with a new run, its claims about the commit with git, and a seal shows whether the text
+is as this home wrote it.
 
 The seal is a keyed digest that only the home that wrote the note can make. The key is stored beside the daemon's
 database, where nothing in the sandbox can read it. A note that was changed in the repository cannot be sealed again
@@ -34,7 +34,9 @@ from nightshift.storage.db.codec import decode, to_json_value
 from nightshift.storage.files.whole import write_once
 
 FORMAT = 2
-"""The version of the format. Format 1 had no language, changed and start files, limits, and no author."""
+"""The version of the note's format. Format 1 lacked the language, the changed and start files, the limits, and the
+model.
+"""
 
 
 class UnreadableNote(NightshiftError):
@@ -43,7 +45,7 @@ class UnreadableNote(NightshiftError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotedLimits:
-    """The limits of the run that a note states (`core.isolation.RunLimits`); None for a limit without a value.
+    """The limits of a run, as a note states them (`core.isolation.RunLimits`). None means that the note has no value.
 
     Notes from before CPU time was measured have `wall_s` instead of `cpu_s`.
     """
@@ -69,16 +71,16 @@ class Note:
     """Number of passed tests."""
     evidence: Evidence
     tests: tuple[str, ...] = ()
-    """Paths of the given tests in the tree."""
+    """Paths of the tests that came with the task."""
     own_tests: tuple[str, ...] = ()
-    """Paths of the agent's tests in the tree."""
+    """Paths of the agent's own tests."""
     changed_tests: tuple[str, ...] = ()
-    """Paths of the agent's tests that existed before the change."""
+    """Paths of those own tests that are changed tests of the base."""
     removed_tests: tuple[str, ...] = ()
-    """Paths of test files of the base that were removed together with what they tested."""
+    """Paths of the base's test files that were removed together with the code that they tested."""
     command: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
-    """Rules that `command` may break."""
+    """Rules of the checker that `command` may break."""
     language: Language = Language.PYTHON
     project: str | None = None
     """The part of the repository that the run saw; all paths are relative to it (`core.tasks.projects.Scope`)."""
@@ -91,19 +93,19 @@ class Note:
     limits: NotedLimits = field(default_factory=NotedLimits)
     packages: Mapping[str, str] = field(default_factory=dict)
     environment: str = ""
-    """The digest of the base's declarations that the run needed (`core.code.environments`)."""
+    """Digest of the declared environment that the run used (`core.code.environments`); empty if it needed none."""
     environment_from: tuple[str, ...] = ()
-    """The files that declare the environment, as paths of the repository."""
+    """The files that declare the environment, by their full paths."""
     held: HeldOut = field(default_factory=HeldOut)
-    """The cases that no prompt showed, and the oracle."""
+    """The held-out cases, which no prompt showed, and the oracle that computes their results."""
     model: str = ""
-    """Same as in the commit's trailers."""
+    """The models that were used, as in the commit's trailers."""
     iterations: int = 0
-    """Same as in the commit's trailers."""
+    """The number of tries, as in the commit's trailers."""
     remarks: tuple[Remark, ...] = ()
-    """Grave findings of reviewers with which the change was committed."""
+    """Grave findings of review and audit that were still open when the change was committed."""
     failing: tuple[str, ...] = ()
-    """Ids of the tests that a draft does not pass."""
+    """Ids of the tests that fail, for a draft."""
     reason: str = ""
     """The reason why a draft did not pass."""
     strange: tuple[str, ...] = ()
@@ -127,17 +129,17 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
     key: bytes = b"",
     mask: Callable[[str], str] = str,
 ) -> str:
-    """Return the note's text: JSON with sorted keys.
+    """Return the text of a commit's note: JSON with sorted keys.
 
     Args:
         task: the task that was worked on.
-        state: its final state.
-        commit: what was committed.
-        verdict: the last one on what was committed.
-        limits: those of its runs.
-        held: the part of its tests that no prompt showed.
-        changed: the files of the change as the commit names them; None if the attempt has the same names.
-        key: seals the note; without a key there is no seal.
+        state: the attempt's final state.
+        commit: the commit.
+        verdict: the last verdict on what was committed.
+        limits: the limits of the verdict's runs.
+        held: the held-out part of the task's tests, which no prompt showed.
+        changed: the changed paths as the commit names them; None if the attempt uses the same names.
+        key: the key that seals the note; without a key there is no seal.
         mask: removes secrets from reviewers' texts.
     """
     spec = task.spec
@@ -180,17 +182,17 @@ def note_text(note: Note, key: bytes) -> str:
 
 
 def _unseen(held: HeldOut) -> HeldOut:
-    """Return what a new run with held-out cases needs, without the tests as they were shown, which no tree contains."""
+    """Return only the part of the held-out tests that a new run needs: the cases that no prompt showed."""
     return replace(held, shown={}, cases=tuple(case for case in held.cases if not case.shown))
 
 
 def digests(files: Files) -> dict[str, str]:
-    """Return path to the SHA-256 of each text."""
+    """Return the SHA-256 digest of each text, by path."""
     return {path: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for path, text in files.items()}
 
 
 def read_note(text: str) -> Note:
-    """Parse a note. Unknown fields are named in `strange`.
+    """Parse a note. The names of unknown fields are stored in `strange`.
 
     Raises:
         UnreadableNote: the text is not a note.
@@ -221,7 +223,7 @@ def _with_strange(note: Note, strange: tuple[str, ...]) -> Note:
 _NAMES = tuple(each.name for each in fields(Note) if each.name != "strange")
 
 
-# --- the seal
+# The seal.
 
 
 SEAL_FIELD = "seal"
@@ -229,7 +231,7 @@ _KEY_BYTES = 32
 
 
 class Sealed(StrEnum):
-    """The result of checking a seal."""
+    """The result of checking a seal: intact, broken, made by another home, or missing."""
 
     OURS = "ours"
     BROKEN = "broken"
@@ -238,12 +240,12 @@ class Sealed(StrEnum):
 
 
 def seal_of(data: Mapping[str, Any], key: bytes) -> dict[str, str]:
-    """Return the field that seals these data; empty without a key."""
+    """Return the seal of these data as a JSON field; empty without a key."""
     return {SEAL_FIELD: f"{_key_name(key)}:{_digest_with_key(data, key)}"} if key else {}
 
 
 def check_seal(text: str, key: bytes) -> Sealed:
-    """Check the seal of a note with this key."""
+    """Check a note's seal against this home's key."""
     try:
         data = json.loads(text)
         seal = str(data.pop(SEAL_FIELD, ""))

@@ -1,4 +1,7 @@
-"""From a passing tree to a landed commit: commit, rebase, judge the merged tree, move the target by compare-and-swap.
+"""Integration, from a passing change to a landed commit.
+
+The change is committed on the task's branch and rebased onto the target's tip. The merged tree is judged, and the
+target is moved by compare-and-swap.
 
 A merged tree is judged again only if that could change the verdict. A suite run sees exactly the files in the closure
 of its tests. If the target moved and none of those files changed, the run would see the same bytes, so its verdict also
@@ -40,9 +43,13 @@ from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """The attempt is over. `commit` is None if nothing had to be changed; otherwise it is on `branch`, and recorded.
+    """The end of an attempt whose change was committed, or for which nothing had to be changed.
 
-    `integrated` is True if the target branch contains the commit.
+    Attributes:
+        reason: the reason for the queue and the owner.
+        commit: the recorded commit on `branch`; None if nothing had to be changed.
+        branch: the branch with the commit.
+        integrated: True if the target branch contains the commit.
     """
 
     reason: str
@@ -53,7 +60,7 @@ class Landed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopened:
-    """The target moved in a way that needs another iteration; `state` starts from its new tip."""
+    """The attempt must continue, because the target moved. `state` starts from the target's new tip."""
 
     why: str
     state: AttemptState
@@ -62,19 +69,20 @@ class Reopened:
 class Integration:
     """Lands the change of one attempt.
 
-    Two units run to their end even if the attempt is cancelled: the commit on the task's own branch with its record,
-    and the move of the target with its record. A run on the merged tree is between the two and can be cancelled; then
-    the commit stays on its branch. `standing` is always what the records say, None before the first record.
+    Two steps run to their end even if the attempt is cancelled: the commit on the task's own branch with its record,
+    and the move of the target with its record. Between the two, the merged tree may be judged. If that run is
+    cancelled, the commit stays on its branch. `standing` always equals the record of the attempt's commit, and is None
+    before the first record.
 
     Args:
         task: the task.
         services: the services of an attempt.
         events: receives the attempt's events.
-        held: the part of the task's tests that no prompt showed; it also judges the merged tree.
-        resumed: whether an earlier daemon may have made the commit already.
+        held: the held-out part of the task's tests, which no prompt showed; it also judges the merged tree.
+        resumed: True if an earlier daemon may already have made the commit.
         test_paths: folders of the repository's tests; empty means anywhere.
-        stays: why the commit stays on its branch whatever task and settings say; empty if it may land.
-        standing: the recorded commit of an earlier iteration, which this one replaces.
+        stays: why the commit must stay on its branch, whatever task and settings say; empty if it may land.
+        standing: the commit that an earlier try recorded, which the new commit replaces.
     """
 
     def __init__(
@@ -96,10 +104,10 @@ class Integration:
         self.standing = standing
 
     async def land(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
-        """Commit the change on the task's branch, integrate it if that is wanted, and push it.
+        """Commit the change on the task's branch, integrate the commit if that is wanted, and push it.
 
         Raises:
-            GitError: git could not commit it.
+            GitError: git could not commit the change.
         """
         self._obstacle = self._stays or await asyncio.to_thread(self._find_obstacle, workspace, state)
         end = await self._commit_and_move(workspace, state)
@@ -133,16 +141,17 @@ class Integration:
                 return Landed(reason=self._nothing_changed(state))
             return await self._integrate(workspace, commit, state)
 
-    # --- the two uninterrupted units
+    # The two steps that are never interrupted.
 
     async def _commit_on_branch(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
-        """Commit on the task's branch and record it; None if nothing changed. Must run to its end.
+        """Commit on the task's branch and record the commit; return None if nothing changed. Must run to its end.
 
-        With `moving` the target moves in the same unit, if it is still where the change was judged.
+        With `moving`, the target is moved in the same step, if it is still at the commit on which the change was
+        judged.
         """
         judged = self._describe_judged(state)
         commit = await self._find_earlier(workspace, state) if self._resumed else None
-        if commit and commit.parent != state.base:  # an earlier daemon moved the target to it, with its note
+        if commit and commit.parent != state.base:  # an earlier daemon has moved the target to it
             await self._record(workspace, state, commit, judged, integrated=True)
             return commit
         if commit is None:
@@ -164,14 +173,14 @@ class Integration:
         return commit
 
     def _note_obstacle(self, error: GitError, commit: Commit) -> None:
-        """Leave the target alone from now on, and report why."""
+        """Stop trying to move the target, and report why."""
         self._obstacle = str(error)
         self._events.emit(Kind.CONFLICT, self._obstacle, level=Level.WARNING, **commit_data(commit))
 
     async def _move_and_record(
         self, workspace: Workspace, state: AttemptState, candidate: Commit, judged: JudgedChange
     ) -> bool:
-        """Move the target to a candidate whose evidence holds, and record it; False if the target is elsewhere.
+        """Move the target to a judged candidate, and record it; return False if the target is elsewhere.
 
         Must run to its end. The note is written first, so that a commit in the target always has its evidence.
 
@@ -194,10 +203,10 @@ class Integration:
         await self._record(workspace, state, candidate, judged, integrated=True)
         return True
 
-    # --- onto the tip of the target
+    # Moving the target after newer work landed.
 
     async def _integrate(self, workspace: Workspace, commit: Commit, state: AttemptState) -> Landed | Reopened:
-        """Move the target to a commit on the task's branch; the commit stays there if git cannot move the target."""
+        """Move the target to a commit on the task's branch. If git cannot move it, the commit stays on its branch."""
         try:
             while self._obstacle is None and not (self.standing and self.standing.integrated):
                 if end := await self._integrate_once(workspace, commit, state):
@@ -209,14 +218,17 @@ class Integration:
         return self._describe_end()
 
     def _describe_end(self) -> Landed:
-        """Return the end of an attempt whose commit is recorded, with the reason why the target was left alone."""
+        """Return the end of an attempt whose commit is recorded; the reason says why the target was not moved."""
         assert self.standing, "what was committed is recorded"
         return replace(self.standing, reason="; ".join(filter(None, (self.standing.reason, self._obstacle))))
 
     async def _integrate_once(
         self, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened | None:
-        """Rebase a commit onto the target's tip, judge the result, and move the target; None to look at the tip again.
+        """Rebase a commit onto the target's tip, judge the result if necessary, and move the target.
+
+        Returns:
+            The end or a new start of the attempt, or None if the caller must look at the target's tip again.
 
         Raises:
             GitError: the target cannot be read or moved.
@@ -226,7 +238,7 @@ class Integration:
         if tip == commit.parent:
             await run_to_end(self._move_and_record(workspace, state, commit, self._describe_judged(state)))
             return None
-        if await asyncio.to_thread(git.contains, workspace, commit):  # by an earlier daemon or the owner
+        if await asyncio.to_thread(git.contains, workspace, commit):  # an earlier daemon or the owner moved it
             judged = self._describe_judged(state)
             await run_to_end(self._record(workspace, state, commit, judged, integrated=True))
             return None
@@ -252,7 +264,7 @@ class Integration:
         return JudgedChange(parent=state.base, change=self._whole_change(state), verdict=state.verdict)
 
     async def _find_nothing_left(self, workspace: Workspace, state: AttemptState, tip: str) -> Landed:
-        """End a task whose change newer work has already made, and name the commit that did."""
+        """End a task because newer work has already made its change; the reason names the newer commit."""
         paths = frozenset(map(workspace.scope.full, self._whole_change(state)))
         newer = await asyncio.to_thread(self.services.git.later, workspace, state.base, tip, paths)
         await run_to_end(self._drop_standing(workspace))
@@ -261,7 +273,7 @@ class Integration:
         return Landed(reason=f"nothing is left to change: {by} made the same change meanwhile")
 
     async def _drop_standing(self, workspace: Workspace) -> None:
-        """Remove the task's commit from its branch and from the records, because nothing of it is left."""
+        """Remove the task's commit from its branch and from the records, because nothing of the change is left."""
         if self.standing and self.standing.commit and not self.standing.integrated:
             branch, commit = self.standing.branch or "", self.standing.commit
             await asyncio.to_thread(self.services.git.remove_branch, workspace, branch, commit)
@@ -284,7 +296,10 @@ class Integration:
         return change_to_commit(self.task, state)
 
     async def _find_earlier(self, workspace: Workspace, state: AttemptState) -> Commit | None:
-        """Return the commit that an earlier daemon made of exactly this change, or None."""
+        """Return the commit that an earlier daemon made of this change, or None.
+
+        It is on the state's base, or it has already landed.
+        """
         git = self.services.git
         commit = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
         if commit is None or commit.parent == state.base:
@@ -293,13 +308,14 @@ class Integration:
         return commit if landed else None
 
     async def _move(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
-        """Move the target from its tip to the candidate; False if it moved meanwhile."""
+        """Move the target from `tip` to the candidate; return False if the target is no longer at `tip`."""
         return await asyncio.to_thread(self.services.git.advance, workspace, candidate, tip)
 
     async def _push(self, workspace: Workspace, end: Landed) -> Landed:
-        """Push the branch with the commit and its note, if that is wanted.
+        """Push the branch with the commit and its note, if a push is wanted.
 
-        If a push was wanted but not made, the result's reason says so. The daemon's own workspace needs no remote.
+        If a push is wanted but was not made, the result's reason says so. A missing remote is not mentioned for the
+        daemon's own workspace, which needs none.
         """
         target = (workspace.target or "").removeprefix("refs/heads/") if end.integrated else end.branch or ""
         result = await asyncio.to_thread(self.services.git.push, workspace, target)
@@ -309,18 +325,18 @@ class Integration:
         is_told = result.is_wanted and (result.tried or not workspace.is_own)
         return replace(end, reason=f"{end.reason}{NOT_PUSHED}{result.detail}") if is_told else end
 
-    # --- the merged tree
+    # Judging the merged tree.
 
     async def _judge_merged(
         self, workspace: Workspace, candidate: Commit, change: Change, state: AttemptState
     ) -> JudgedChange:
-        """Judge the merged tree like any other: as a change on top of the newer work.
+        """Judge the merged tree, as a change on top of the newer work.
 
         Args:
             workspace: the task's workspace.
-            candidate: the change on the target's tip.
-            change: the files that it changes there, without tests.
-            state: the state of the attempt.
+            candidate: the commit, rebased onto the target's tip.
+            change: the files that the candidate changes there, without tests.
+            state: the attempt's state.
         """
         git, spec = self.services.git, self.task.spec
         merged, base = [
@@ -356,7 +372,7 @@ class Integration:
     def _find_remaining_change(self, workspace: Workspace, candidate: Commit, state: AttemptState) -> Change | None:
         """Return the change as merged, without tests and without files that the target's tip already has.
 
-        None if nothing is left: no file, no given test, and no agent's test that the task asks for.
+        Return None if nothing is left: no source file, no test of the task, and no own test that the task asks for.
         """
         git = self.services.git
         tip, merged = git.tree(workspace, candidate.parent), git.tree(workspace, candidate.id)
@@ -378,9 +394,9 @@ class Integration:
     def _is_judged_already(
         self, workspace: Workspace, candidate: Commit, state: AttemptState, judged: JudgedChange
     ) -> bool:
-        """Check whether the verdict on the unmerged change holds for a candidate on the target's tip.
+        """Check whether the verdict on the unmerged change also holds for the candidate, so that no new run is needed.
 
-        It holds if every test that the change can break sees the same bytes on the tip, with and without the change.
+        It holds if every test that the change can break sees the same bytes, before and after the rebase.
         """
         if not workspace.is_own or self.task.spec.test_command:
             return False
@@ -391,7 +407,7 @@ class Integration:
             return False
         others = dependants(base, mine, imports, unknown=False) - mine.keys()
         tests = {**self._tests(state), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
-        before = closure(base, state.change, tests, imports)  # all of one tree first: the other's graph builds on it
+        before = closure(base, state.change, tests, imports)  # one tree at a time: a graph builds on the previous one
         if dependants(merged, mine, imports, unknown=False) - mine.keys() != others:
             return False
         after = closure(merged, {}, tests, imports)
@@ -401,10 +417,10 @@ class Integration:
             return False
         return not find_fault(git, workspace, candidate, judged)
 
-    # --- conflicts with newer work
+    # Starting again after conflicts with newer work.
 
     def _find_lost_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
-        """Return the task to planning if its project is gone from the tip; None if the project still exists."""
+        """Return the task to planning if its project is gone from the target's tip; else return None."""
         git, mine = self.services.git, {*filter(None, (state.project,))}
         if self._resumed or not mine or (tip := git.tip(workspace)) == state.base:
             return None
@@ -417,10 +433,12 @@ class Integration:
         return Reopened(why=why, state=self._plan_anew(state, tip, why))
 
     async def _begin_on_tip(self, workspace: Workspace, state: AttemptState, gone: BaseGone) -> Reopened:
-        """Return the task to planning on the target's tip, because its base was rewritten and garbage-collected.
+        """Return the task to planning at the target's tip, because its base was removed from the repository.
+
+        A base is removed when the owner rewrites the history and git collects the old commits.
 
         Raises:
-            GitError: there is no target, or it is gone as well.
+            GitError: there is no target, or the target is gone as well.
         """
         tip = await asyncio.to_thread(self.services.git.tip, workspace)
         why = f"the commit that the task began on was removed from the repository: {gone}"
@@ -449,10 +467,9 @@ class Integration:
     async def _reopen_conflicted(
         self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
     ) -> Reopened:
-        """Keep the parts that merge with the newer work; the conflicting files are written again on the new tip.
+        """Return the task to CODING at the target's tip: merged files are kept, conflicting files are written again.
 
-        The agent's own tests stay. If newer work has a file with the same name, they get another one
-        (`agent.test_paths`).
+        The agent's own tests stay. If newer work has a file at the same path, they are renamed (`agent.test_paths`).
         """
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
         lost = {workspace.scope.inside(path) for path in conflict.paths}
@@ -483,7 +500,7 @@ class Integration:
     def _merge_tests(
         self, workspace: Workspace, state: AttemptState, merged: str, lost: Collection[str | None]
     ) -> Files:
-        """Return the given tests as merged, with the edits of newer work; conflicting ones stay as given."""
+        """Return the task's tests that newer work edited, as merged; tests in conflict stay as the task gave them."""
         merged_tree, given = self.services.git.tree(workspace, merged), {**self.task.spec.tests, **state.merged_tests}
         texts = {path: text_of(merged_tree, path) or text for path, text in given.items() if path not in lost}
         return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
@@ -491,7 +508,7 @@ class Integration:
     async def _reopen_broken(
         self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict | None
     ) -> Reopened:
-        """Carry a change that merges cleanly but fails with newer work over to the new tip, and reflect on it."""
+        """Return a change that merges cleanly but fails with newer work to REFLECTING, on the target's tip."""
         change = await self._carry_to(workspace, state, candidate.parent, candidate.id)
         fault = "; ".join(verdict.unmet) or verdict.reason if verdict else "nothing was judged"
         why = f"together with newer work: {fault}"
@@ -510,7 +527,7 @@ class Integration:
         )
 
     async def _carry_to(self, workspace: Workspace, state: AttemptState, tip: str, merged: str) -> Change:
-        """Return the attempt's change without tests, as merged with the tip (both are full ids)."""
+        """Return the attempt's change without tests, as merged with the tip. `tip` and `merged` are full commit ids."""
         git = self.services.git
         newer, merged_tree = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
         return await asyncio.to_thread(self._carry, workspace, state, state.change, newer, merged_tree)
@@ -519,7 +536,7 @@ class Integration:
         self, workspace: Workspace, state: AttemptState, change: Change, tip: Tree, merged: Tree
     ) -> dict[str, str | None]:
         """Return a change without tests as merged with the tip, also for files that newer work renamed."""
-        present, full_tree = tip.entries(), whole_of(merged)  # the root scope hides a project that the change begins
+        present, full_tree = tip.entries(), whole_of(merged)  # a new project is hidden in the root scope
         paths = change.keys() | (differing(tip, merged) & present.keys())
         texts = {path: text_of(full_tree, workspace.scope.full(path)) for path in paths}
         tests = self._tests(state).keys() | set(state.removed_tests)
@@ -527,12 +544,12 @@ class Integration:
             path: text for path, text in texts.items() if path not in tests and (text is not None or path in present)
         }
 
-    # --- the records
+    # Recording the commit.
 
     async def _record(
         self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange, *, integrated: bool
     ) -> None:
-        """Record a commit in the ledger; it replaces the commit that its branch held before."""
+        """Record a commit in the ledger. The record replaces that of the branch's previous commit."""
         landing = Landing(
             task=self.task, workspace=workspace, state=state, commit=commit, verdict=judged.verdict,
             integrated=integrated,
@@ -548,7 +565,7 @@ class Integration:
         self.standing = Landed(reason=reason, commit=commit.id, branch=commit.branch, integrated=integrated)
 
     def _describe(self, workspace: Workspace, state: AttemptState, verdict: Verdict | None) -> str:
-        """Return the reason of a task whose change was committed."""
+        """Return the task's reason after its change was committed: the verdict, and findings that were left open."""
         reason = verdict.labelled_reason if verdict else "tests passed"
         if left := mask_remarks(state.open_remarks, self.services.mask, workspace.scope.full):
             reason = f"findings left open: {count_by_gravity(left)} ({left[0].where}: {left[0].reason}); {reason}"
@@ -557,7 +574,7 @@ class Integration:
     async def _write_note(
         self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange
     ) -> None:
-        """Store the evidence beside a commit, with paths as in the run that judged it."""
+        """Write the commit's note, with paths as in the run that judged the commit."""
         if judged.verdict is None:
             return
         tests = self._tests(state).keys() | set(state.removed_tests)

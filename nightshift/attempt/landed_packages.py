@@ -1,6 +1,6 @@
-"""The packages of landed work in the daemon's own workspace, so that its whole suite can be run again with them.
+"""The packages that landed work in the daemon's own workspace needs, so that its whole suite can be run again.
 
-Each project has its own packages, since two projects may pin different versions.
+They are stored for each project separately, since two projects may pin different versions.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ _KEY = "landed_packages"
 
 
 def remember(store: StateStore, project: str | None, packages: Mapping[str, str]) -> Future[None]:
-    """Add packages of a project, name to version.
+    """Add packages, name to version, to those of a project. A new version replaces the stored one.
 
-    The newest version of a name counts. Calls must not run concurrently.
+    Calls must not run concurrently.
     """
     return store.set(_KEY, {**by_project(store), project or ROOT: {**read_landed(store, project), **packages}})
 
 
 def read_landed(store: StateStore, project: str | None) -> dict[str, str]:
-    """Return all packages with which landed work of a project was judged; None or an empty name is the root."""
+    """Return all packages that landed work of a project needed when it was judged; None or "" means the root."""
     return by_project(store).get(project or ROOT, {})
 
 
 def by_project(store: StateStore) -> dict[str, dict[str, str]]:
-    """Return the packages of each project, by its name."""
+    """Return the packages, name to version, by the name of their project."""
     return dict(store.get(_KEY) or {})

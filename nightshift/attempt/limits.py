@@ -1,12 +1,12 @@
 """The limits of an attempt: its task's budget for models, and its time.
 
-The budget covers what was used, what the owner granted, and how the owner is asked for more. What the subtasks of a
-task used is deducted from the whole's budget, but never counted as the whole's own usage: no call is counted twice in a
-total.
+The budget accounts for what was used and what the owner granted, and builds the question that asks the owner for more.
+What the subtasks of a task used is deducted from the task's budget, but never counted as the task's own usage, so that
+no call is counted twice in a total.
 
 The clock stops while the attempt waits for a model. A local model may take minutes for a reply, and a busy server makes
-the attempt wait; both have limits of their own (`models.call.CallPolicy`). `limits.wall_s` is there to end our own work
-if it does not finish.
+the attempt wait; both have limits of their own (`models.call.CallPolicy`). `limits.wall_s` only ends Nightshift's own
+work if it does not finish.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from nightshift.models.gateway import BoundModel
 
 
 class TaskBudget:
-    """The budget of one run of an attempt.
+    """The model budget for one run of an attempt.
 
     Args:
         task: the claimed task.
-        limits: its own limits over those of the settings.
+        limits: the task's own limits, or those of the settings where it has none.
         services: the services of an attempt.
     """
 
@@ -52,18 +52,18 @@ class TaskBudget:
 
     @property
     def left(self) -> Limits:
-        """The limits with the remaining model budget; available once `open` was called."""
+        """The task's limits with the part of the model budget that is left; only available after `open`."""
         return allowance.lower_limits(self._allowed, self._used)
 
     def open(self, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()) -> BoundModel:
-        """Return the gateway to the models, with the remaining budget. Reads the ledger: call it in a thread.
+        """Return the model gateway, limited to the remaining budget. Reads the ledger, so call it in a thread.
 
         Args:
-            wanted: the model that the task's owner wants to be asked first.
-            benchmarked: the results of models in a benchmark of the repository.
+            wanted: the model that the owner wants the task to ask first.
+            benchmarked: the results of models in the repository's benchmark.
 
         Raises:
-            BudgetSpent: the owner has denied this attempt more.
+            BudgetSpent: the owner has denied this attempt a larger budget.
         """
         task = self._task
         asked = self._services.queue.approvals(open_only=False, task_id=task.id)
@@ -80,7 +80,7 @@ class TaskBudget:
         return self._model
 
     def question(self, over: BudgetSpent) -> Interruption:
-        """Return the interruption for a spent budget: a question to the owner, or `over` if the owner cannot help."""
+        """Return how a spent budget interrupts the attempt: with a question, or `over` if the owner cannot raise it."""
         if over.measure is None:
             return over
         ask = allowance.ask_for_more(
@@ -101,10 +101,10 @@ def _tell_denied(approval: Approval) -> str:
 
 
 class PausableTimeLimit:
-    """A time limit that can be paused; one for each run of an attempt.
+    """A time limit that can be paused; each run of an attempt has its own.
 
     Args:
-        wall_s: seconds that it may run, pauses excluded; None means no limit.
+        wall_s: seconds that the run may take, without pauses; None means no limit.
     """
 
     def __init__(self, wall_s: float | None) -> None:
@@ -123,13 +123,13 @@ class PausableTimeLimit:
             yield
 
     def late_s(self, now: float) -> float:
-        """Return the seconds past the limit; 0 before it or while paused. `now` is the loop's monotonic time."""
+        """Return the seconds since the limit passed; 0 before that or while paused. `now` is the loop's time."""
         ends_at = self._limit.when()
         return 0.0 if ends_at is None or self._stopped else max(0.0, now - ends_at)
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
-        """Pause the clock in this context; may be nested."""
+        """Pause the clock inside this context; contexts may be nested."""
         if not self._stopped and (ends_at := self._limit.when()) is not None:
             self._left_s = ends_at - asyncio.get_running_loop().time()
             self._limit.reschedule(None)
@@ -144,7 +144,7 @@ class PausableTimeLimit:
 
 
 class TimedModel:
-    """A model whose replies do not count as the attempt's time; `on_reply` is called after each new reply."""
+    """A model that stops the attempt's clock while it replies; `on_reply` is called after each new reply."""
 
     def __init__(
         self, model: Model, time: PausableTimeLimit, on_reply: Callable[[], Awaitable[None]] | None = None

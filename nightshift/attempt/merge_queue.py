@@ -1,9 +1,9 @@
-"""Lands the ready commits of several nodes together: judged on the merged tree, bisected if that fails.
+"""Lands the ready commits of several nodes together: the merged tree is judged, and bisected if it fails.
 
-The commits are put on top of each other in the order in which they came, the last tree is judged once, and all of them
-land with one move of the branch. If the tree fails, each half is tried, the second half on top of what the first one
-landed. A commit that fails alone, or that conflicts, is left to its own node, which lands or repairs it as it would
-without a queue. The idea is from bors and Zuul.
+The commits are rebased on top of each other in the order in which they came, the last tree is judged once, and all of
+them land with one move of the branch. If the tree fails, each half is tried, the second half on top of the commits of
+the first half that passed. A commit that fails alone, or that conflicts, is left to its own node, which lands or
+repairs it as it would without a queue. The idea is from bors and Zuul.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nightshift.git.manager import GitManager
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A commit that is ready to land; `key` identifies it."""
+    """A commit that is ready to land. `key` identifies it among the candidates."""
 
     key: int
     commit: Commit
@@ -31,20 +31,27 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """Candidates on top of a tip, each as a new commit, in order."""
+    """Candidates that were rebased onto a tip, each with its new commit, in order."""
 
     tip: str
     commits: tuple[tuple[Candidate, Commit], ...] = ()
 
     @property
     def last(self) -> str:
-        """The commit to which the branch is to be moved."""
+        """Id of the last commit, to which the branch is to be moved; the tip if there are no commits."""
         return self.commits[-1][1].id if self.commits else self.tip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointWork:
-    """The joint change of candidates: the base tree, and texts by path (see `core.tasks.verdicts.SuiteJob`)."""
+    """The joint change of several candidates, as a suite judges it (see `core.tasks.verdicts.SuiteJob`).
+
+    Attributes:
+        base: the tree of the tip.
+        change: the changed files without tests: path to text, or None for a removed file.
+        given: the tests that came with the tasks: path to text.
+        own: the other tests that the candidates change: path to text.
+    """
 
     base: Tree
     change: dict[str, str | None]
@@ -61,11 +68,11 @@ async def merge(
     """Return the candidates that pass together on a tip, in order, and those that must be landed alone.
 
     Args:
-        git: repositories.
+        git: reads and rebases the commits.
         workspace: the repository.
-        tip: full id.
+        tip: full id of the branch's tip.
         candidates: the ready commits.
-        judge: returns whether a merged tree passes.
+        judge: returns True if a merged tree passes.
     """
     return await _merge(git, workspace, Merged(tip=tip), candidates, judge)
 
@@ -88,7 +95,7 @@ async def _merge(
 def _on_top(
     git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate]
 ) -> tuple[Merged, tuple[Candidate, ...]]:
-    """Return the candidates rebased on top of the merged ones, and those that conflict."""
+    """Return `done` with the candidates rebased on top, and the candidates that conflict."""
     commits, conflicted = list(done.commits), list[Candidate]()
     for candidate in candidates:
         last = commits[-1][1].id if commits else done.tip

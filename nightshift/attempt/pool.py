@@ -1,10 +1,10 @@
 """The worker pool: claims tasks, runs each attempt to its end, and reports the ending to the queue.
 
-All of it runs on the main thread's event loop. Workers sleep on an event of their own. New work is announced by `wake`
-(from other threads through `loop.call_soon_threadsafe`), so an idle pool costs next to nothing. One side task renews
-the leases of running tasks and learns which were cancelled; another notices due tasks and the writes of other
-processes. If a side task dies, the pool ends with its error: a daemon that looks alive but no longer works is worse
-than one that stops.
+Everything runs on the main thread's event loop. Each idle worker waits for its own event. New work is announced by
+`wake` (from other threads through `loop.call_soon_threadsafe`), so an idle pool costs next to nothing. One side task
+renews the leases of running tasks and learns which tasks were cancelled. Another notices due tasks and the writes of
+other processes. If a side task dies, the pool ends with its error: a daemon that looks alive but no longer works is
+worse than one that stops.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ TICK_S = 1.0
 
 
 class TaskExecutor:
-    """N workers on one event loop.
+    """A pool of workers on one event loop.
 
     Args:
         services: the services of an attempt.
         workers: the number of tasks that run at once.
         lease_s: seconds that a claim lasts; it is renewed after a third of that.
-        only: serve this task alone and end after it.
+        only: id of the only task to run, after which the pool ends; None for all tasks.
     """
 
     def __init__(self, services: AttemptServices, *, workers: int, lease_s: float, only: int | None = None) -> None:
@@ -70,13 +70,13 @@ class TaskExecutor:
         self.resize(workers)
 
     def wake(self) -> None:
-        """Announce that a task may be claimed or was cancelled. Must be called on the loop's own thread."""
+        """Wake all workers, because a task may be claimed or was cancelled. Must be called on the loop's own thread."""
         self._beat.set()
         for worker in self._workers:
             worker.woken.set()
 
     def wake_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
-        """Return the function with which other threads wake the pool, which runs on `loop`."""
+        """Return a function with which other threads can wake this pool; `loop` is the pool's event loop."""
 
         def wake() -> None:
             loop.call_soon_threadsafe(self.wake)
@@ -84,12 +84,12 @@ class TaskExecutor:
         return wake
 
     def statuses(self) -> tuple[WorkerStatus, ...]:
-        """List the current work of each worker; a leaving worker is listed as long as it has a task."""
+        """List each worker's current work. A worker that is leaving is listed while it still has a task."""
         return tuple(worker.seen for worker in self._workers if worker.running or not worker.leaving)
 
     @property
     def busy(self) -> bool:
-        """True if any task runs."""
+        """True if any worker has a task."""
         return any(worker.running for worker in self._workers)
 
     def overdue(self, now: float) -> tuple[str, ...]:
@@ -99,8 +99,8 @@ class TaskExecutor:
     def resize(self, count: int) -> None:
         """Change the number of workers.
 
-        New workers begin at once. Surplus ones leave when their tasks end, idle ones first, and among equals the
-        newest.
+        New workers begin at once. Surplus workers leave when their tasks end. Idle workers leave first, and otherwise
+        the newest.
         """
         for worker in self._workers:
             worker.leaving = False
@@ -115,7 +115,9 @@ class TaskExecutor:
             self._start(worker)
 
     async def restart(self, name: str) -> Restart:
-        """Restart a worker: it interrupts its task and takes it up again. Returns when the task was given back.
+        """Restart a worker: its task is interrupted, returned to the queue, and claimed again.
+
+        Returns as soon as the task is back in the queue.
 
         Raises:
             UnknownWorker: there is no worker of that name.
@@ -143,7 +145,7 @@ class TaskExecutor:
             task.add_done_callback(self._serving.discard)
 
     async def run(self) -> None:
-        """Serve until `stop` was called and every worker has given up its task."""
+        """Serve until `stop` was called and every worker has ended or returned its task."""
         self.renewed_at = time.monotonic()
         async with asyncio.TaskGroup() as group:
             self._group = group
@@ -168,7 +170,7 @@ class TaskExecutor:
             if worker.running:
                 worker.running.interrupt(ShuttingDown())
 
-    # --- workers
+    # Serving tasks.
 
     async def _serve_forever(self, worker: Worker) -> None:
         while not (self._stopping or worker.leaving):
@@ -176,7 +178,7 @@ class TaskExecutor:
             try:
                 again, worker.again = worker.again, None
                 task = await worker.claim(self.services.queue.claim(worker.status.name, only=self._only or again))
-            except (StoreUnready, StoreDamaged):  # claims wait for a busy database, not for a damaged one
+            except (StoreUnready, StoreDamaged):  # The database is not just busy: a claim would wait for that.
                 self._stopping = True
                 break
             if task is None:
@@ -217,14 +219,14 @@ class TaskExecutor:
             await self._release(task.id)
 
     async def _release(self, task_id: int) -> None:
-        """Release the tasks that wait for a trouble that this task watched, unless this task still waits."""
+        """Release the tasks that wait for a trouble that this task checked, unless this task still waits itself."""
         if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
             return
         for why in self._troubles.leave(task_id):
             await wait_done(self.services.queue.release(f"{WAITING_FOR}{why}"))
 
     def _count_ended(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
-        """Return the status of a worker after its task, whose ending is counted."""
+        """Return the worker's status after a task, with the task counted as done or failed."""
         end = self.services.queue.get(task_id).status
         return WorkerStatus(
             name=was.name, done=was.done + (end is Status.DONE), failed=was.failed + (end is Status.FAILED)
@@ -257,7 +259,7 @@ class TaskExecutor:
             await self._finish_with_draft(running.attempt, result)
 
     async def _fail_or_wait(self, attempt: Attempt, error: Exception) -> None:
-        """End an attempt with an error, or let it wait if the trouble is around it; then it continues later."""
+        """End an attempt with an error, or let its task wait if the cause is outside the task and may pass."""
         repository_path = self.services.git.place_of(attempt.task.spec.repo)
         exchanged = "" if isinstance(error, NightshiftError) else self.services.exchanged()
         if not (why := exchanged or await asyncio.to_thread(find_trouble, error, repository_path)):
@@ -269,7 +271,7 @@ class TaskExecutor:
         await wait_done(self.services.queue.park(attempt.task.id, attempt.task.fence, f"{WAITING_FOR}{why}", until))
 
     async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
-        """Let the task wait; if the database is in trouble, requeue it to continue at its last step."""
+        """Let the task wait. If the database is in trouble, requeue the task, which then continues at its last step."""
         queue, why = self.services.queue, (task.id, task.fence, str(later))
         match later:
             case NeedsApproval():
@@ -317,7 +319,7 @@ class TaskExecutor:
             )
         )
 
-    # --- side tasks
+    # The pool's side tasks.
 
     async def _renew_leases(self) -> None:
         while True:
@@ -325,10 +327,10 @@ class TaskExecutor:
             self._beat.clear()
             running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
             owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
-            with contextlib.suppress(StoreUnready, StoreDamaged):  # the database says so; nobody else can take a task
+            with contextlib.suppress(StoreUnready, StoreDamaged):  # others report it; no task can be claimed
                 beating = self.services.queue.heartbeat(owned) if owned else None
                 claiming = any(worker.claiming for worker in self._workers)
-                swept = None if claiming else self.services.queue.sweep(owned)  # in one transaction with the heartbeat
+                swept = None if claiming else self.services.queue.sweep(owned)  # in the heartbeat's transaction
                 if beating:
                     beat = await wait_done(beating)
                     for task_id in beat.cancelled:
@@ -356,7 +358,7 @@ class TaskExecutor:
 
 
 def _report(events: Emitter, error: Exception) -> str:
-    """Log an unexpected exception; return it as one line."""
+    """Log an unexpected exception with its traceback; return it as text."""
     text = f"{type(error).__name__}: {error}"
     data = ErrorData(trace="".join(traceback.format_exception(error)))
     events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR, **data)

@@ -1,7 +1,7 @@
-"""Runs the suite of a repository before a model is first asked, and says what can be judged there.
+"""Runs the suite of a repository before a model is first asked, and says whether it can judge changes there.
 
-This is the base run that the first verdict needs anyway (`verdict.suite_runs`). It is repeated if the language, command
-or environment changed, or if nothing could be judged.
+The first verdict needs this run on the base anyway (`verdict.suite_runs`). The run is repeated if the language, the
+command or the environment changed, or if nothing could be judged.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ _NOT_STARTED = ("status 126", "status 127")
 
 
 def choose_command(tree: Tree, spec: TaskSpec, declarations: Found) -> FoundCommand | None:
-    """Return the repository's declared test command for a task; None if the task has a judge or we find its tests.
+    """Return the test command that the repository's files declare; None if the task does not need it.
+
+    It is not needed if the task says how to judge it, or if Nightshift's own test runners find the repository's tests.
 
     Args:
-        tree: of the base.
-        spec: the task, with the settings of its repository.
+        tree: the tree of the base.
+        spec: the task, with its repository's settings applied.
         declarations: what the files of the tree declare.
     """
     judged = spec.tests or spec.test_command or spec.cases or spec.oracle
@@ -53,15 +55,15 @@ def choose_command(tree: Tree, spec: TaskSpec, declarations: Found) -> FoundComm
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteCheck:
-    """The suite of a base, to be run before a model is asked.
+    """A run of the base's suite, before a model is asked.
 
     Attributes:
         repo: the root of the checkout.
-        tree: of the base.
-        spec: the task, with the command that judges it; its description may name what fails.
-        environment: the environment that was made for it.
-        test_paths: folders that hold tests; empty means anywhere.
-        limits: of the run.
+        tree: the tree of the base.
+        spec: the task, with the command that judges it; its description may mention what fails.
+        environment: the environment that was made for the tree.
+        test_paths: folders that contain tests; empty means anywhere.
+        limits: the limits of the run.
     """
 
     repo: str
@@ -88,7 +90,7 @@ class SuiteCheck:
 
     @property
     def surroundings(self) -> str:
-        """A digest of what decides whether tests can run at all: language, command and environment."""
+        """Digest of language, command and environment, which decide whether tests can run at all."""
         words = (self.spec.language, self.environment.digest, *self.spec.test_command)
         return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
@@ -96,12 +98,12 @@ class SuiteCheck:
         """Run the suite and describe the result.
 
         Args:
-            suite: runs it.
-            at: the time.
+            suite: the suite that runs the tests.
+            at: the time to record.
 
         Raises:
             SandboxError: nothing could be run.
-            CommandBlocked: the command is one that never runs.
+            CommandBlocked: the test command may never run.
         """
         ran = await suite.run_base(self.job)
         ends = Counter(case.result for case in ran.results)
@@ -125,8 +127,8 @@ class SuiteCheck:
         )
 
     def _list_lacking(self, ran: Trial) -> list[Failure]:
-        """Return the failures that no change of the code could fix."""
-        # A task may have to write the module after which a test is named.
+        """Return the failures that no change of the code could fix, such as a missing package."""
+        # A missing module that a test is named after does not count: the task may have to write it.
         tested = {PurePosixPath(path).stem.removeprefix("test_") for path in self.job.regression}
         task = Task(words=self.spec.description, modules=list_modules(self.tree) | tested)
         return [failure for failure in ran.failures if is_to_blame(failure, task)]

@@ -1,12 +1,12 @@
-"""Records commits that git has and the records lack: the daemon died, or the database was restored from a backup.
+"""Records commits that exist in git but not in the database, after a daemon died or a backup was restored.
 
-Git comes first and the database second, so a daemon that dies between the two leaves a commit that no record knows. The
-record is completed at the start, before tasks are requeued: a waiting task can be cancelled at once, and a cancelled
-task has no commit.
+Git is changed before the database, so a daemon that dies in between leaves a commit without a record. The record is
+completed at the next start, before tasks are requeued. Later would be too late: a waiting task can be cancelled at
+once, and a cancelled task has no commit.
 
-After a restore a task may be in the state of hours ago, although it was finished since. `find_landed` finds its commit,
-so that no work is done twice. It only looks up tasks that the restore named, and only commits younger than the backup
-count. It also looks up tasks of a hub, which another node may have landed before that node was lost.
+After a restore, a task that was finished may be back in its state of hours ago. `find_landed` finds its commit, so that
+no work is done twice. It only looks up tasks that the restore listed, and only commits younger than the backup count.
+It also looks up tasks of a hub, because another node may have landed their commits before it was lost.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from nightshift.storage.db.step_store import StepStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryServices:
-    """The services for completing a record.
+    """The services that recovery needs to complete records.
 
     `read_repository_settings` returns the owner's settings for a task's repository.
     """
@@ -54,7 +54,7 @@ class RecoveryServices:
 
 
 async def finish_landed(services: RecoveryServices) -> None:
-    """Record the commits of tasks that a dead daemon left running, and end those tasks whose target holds the commit.
+    """Record the commits of tasks that a dead daemon left running; end a task if its target contains its commit.
 
     Must run under the lock of the home, before the tasks are requeued.
     """
@@ -72,11 +72,11 @@ async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -
             return
         integrated = workspace.target is not None and await to_thread(services.git.contains, workspace, commit)
         if not integrated and commit.parent != state.base:
-            return  # an older iteration's; the resumed attempt replaces it
+            return  # An earlier try's commit: the resumed attempt replaces it.
         subject = subject_of((await to_thread(services.git.describe, workspace, commit.id)).message)
         files = await to_thread(list_changed_files, services.git, workspace, commit, task)
     except GitError:
-        return  # the resumed attempt meets the same trouble, and reports it
+        return  # The resumed attempt will meet and report the same error.
     landing = Landing(
         task=task, workspace=workspace, state=state, commit=commit, verdict=state.verdict, integrated=integrated
     )
@@ -106,19 +106,19 @@ def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Worksp
     return replace(workspace, scope=state.scope)
 
 
-# --- after a restore
+# Finding finished work after a restore.
 
 
 async def find_landed(
     task: Task, services: AttemptServices, workspace: Workspace, *, held: bool = False
 ) -> Commit | None:
-    """Return the commit that ended this task before the restore, recorded again; None if there is none.
+    """Return the commit that finished this task before the restore, and record it again; None if there is none.
 
-    For a task that is to be integrated, a commit only on its branch does not count as its end; a `held` task is never
-    integrated.
+    If the task is to be integrated, only a commit in its target counts, not one on its own branch. A `held` task is
+    never integrated.
 
     Raises:
-        GitError: git could not look.
+        GitError: git could not be read.
     """
     mark = await to_thread(services.state.get, KEY)
     restored = bool(mark) and task.id in mark["tasks"]

@@ -1,4 +1,7 @@
-"""A suite that also runs the base's tests that depend on changed files, or all of them if the task only removes."""
+"""Adds regression tests to a suite: those of the base that depend on changed files.
+
+If the change adds nothing, all tests of the base are added.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 
 @dataclass(frozen=True, slots=True)
 class WithRegression(Suite):
-    """Adds to each job the tests of its base that the changed files can break, the likeliest first.
+    """A suite that adds to each job those tests of its base that the changed files can break, the likeliest first.
 
     `changed` names the changed files if the job's base already contains the change (a merged tree). `test_paths` are
-    the folders of the repository's tests; empty means anywhere. If tests are staged by their closure, tests with an
-    unknown closure are left to the sweep of the whole suite (`attempt.sweep`): run with every task, they would make
-    each task slower than the one before.
+    the folders of the repository's tests; empty means anywhere. If tests are staged together with their closure (the
+    files they can see), tests with an unknown closure are left to the sweep of the whole suite (`attempt.sweep`). Run
+    with every task, they would make each task slower than the one before.
     """
 
     suite: Suite
@@ -31,7 +34,7 @@ class WithRegression(Suite):
         return await self.suite.judge(await asyncio.to_thread(self._with_dependants, job))
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Try the job out, with its regression tests unless it names its tests. Raises what the suite raises."""
+        """Try the job out, with regression tests unless it names the tests to run. Raises what the suite raises."""
         return await self.suite.try_out(job if job.only else await asyncio.to_thread(self._with_dependants, job))
 
     async def run_base(self, job: SuiteJob) -> Trial:

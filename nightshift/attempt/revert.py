@@ -1,13 +1,14 @@
-"""Reverts what a task integrated, by a commit on top: history is never rewritten.
+"""Reverts what a task integrated, by a new commit on top. History is never rewritten.
 
-The order is that of integration. Under the lock of the repository the change is undone on the tip, the tree is judged,
-the target is moved by compare-and-swap, and then the ledger is updated. Git comes first: the revert is noted before the
-branch is moved, so that `recover` can tell after a crash whether it was made. Git is right whatever the ledger says: a
-ledger that was restored from a backup is corrected on the way.
+The order is that of integration. Under the repository's lock, the change is undone on the target's tip, the tree is
+judged, the target is moved by compare-and-swap, and then the ledger is updated. The revert is announced in the ledger
+before the branch is moved, so that `recover` can tell after a crash whether the revert was made. If the ledger and git
+differ, as after a restore from a backup, git is right and the ledger is corrected.
 
-The run of the tests differs from that of a task in one point. A task's change may not touch tests, so the runner leaves
-such edits out, but a revert removes the very tests that came with the change. Therefore the reverted tree itself is
-judged, with its tests as given ones, and its failures are compared with the tip, where they may already occur.
+The test run differs from a task's run in one point. A task's change may not touch tests, so the runner leaves such
+edits out, but a revert removes the very tests that came with the change. Therefore the reverted tree itself is judged,
+with its tests as if the owner had supplied them, and its failures are compared with the tip, where they may already
+occur.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ from nightshift.verdict.languages import language_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitServices:
-    """The services for operations on commits of the ledger. `open_suite` is called only if tests are to be run.
+    """The services for reverting, integrating and discarding recorded commits.
 
-    `read_repository_settings` returns the owner's settings for a task's repository; `seal_key` seals notes.
+    `open_suite` is called only if tests are to be run. `read_repository_settings` returns the owner's settings for a
+    task's repository. `seal_key` seals notes.
     """
 
     git: GitManager
@@ -70,7 +72,7 @@ class CommitServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Revert:
-    """An entry of the ledger to revert (or to reapply with `reapply`) on the branch of its workspace."""
+    """A request to revert a ledger entry's commit on the workspace's target; with `reapply`, to undo its revert."""
 
     entry: Entry
     workspace: Workspace
@@ -90,11 +92,16 @@ class Reverter:
         self._alone = asyncio.Lock()
 
     async def revert(self, task_id: int, *, force: bool = False, reapply: bool = False) -> Reverted:
-        """Revert the commit that a task integrated last, or with `reapply` reapply the reverted one.
+        """Revert the commit that a task integrated last; with `reapply`, bring a reverted commit back.
+
+        Args:
+            task_id: the task.
+            force: True to revert without running the tests.
+            reapply: True to undo a revert.
 
         Raises:
             UnknownTask: there is no such task.
-            NotReverted: it cannot, need not or should not be reverted; says why. `force` overrules only failing tests.
+            NotReverted: the commit cannot, need not or should not be reverted; the message says why.
             GitError: the repository cannot be used.
         """
         async with self._alone:
@@ -107,7 +114,7 @@ class Reverter:
                 return await self._finish(_Revert(entry=entry, workspace=workspace, force=force, reapply=reapply))
 
     async def recover(self) -> None:
-        """Finish the revert that was in progress when its process died, or forget it if its branch was not moved."""
+        """Record a revert during which the process died, if its branch was moved; else forget it."""
         async with self._alone:
             await self._recover()
 
@@ -133,7 +140,10 @@ class Reverter:
         return self._services.git.holds(workspace, by, self._services.git.tip(workspace))
 
     def _entry(self, task_id: int, reapply: bool) -> Entry:
-        """Return the newest integrated commit that is not reverted (with `reapply`: is reverted), else the newest."""
+        """Return the task's newest integrated commit that is not reverted; with `reapply`, the newest that is reverted.
+
+        If there is none, return the newest integrated commit.
+        """
         self._services.queue.get(task_id)
         entries = self._services.ledger.page(500, task_id=task_id)
         if not entries:
@@ -175,7 +185,10 @@ class Reverter:
         )
 
     async def _to_undo(self, revert: _Revert, tip: str) -> str:
-        """Return the commit to undo: the agent's, or the revert of it."""
+        """Return the commit to undo: the task's commit, or its revert with `reapply`.
+
+        If git and the ledger differ about the revert, the ledger is corrected.
+        """
         git, entry, workspace = self._services.git, revert.entry, revert.workspace
         if not await asyncio.to_thread(git.holds, workspace, entry.commit, tip):
             raise history_rewritten(entry, revert.branch)
@@ -205,7 +218,11 @@ class Reverter:
         return draft
 
     async def _judge(self, revert: _Revert, draft: Commit, tip: str) -> str:
-        """Return a sentence on the passed tests; raises NotReverted if tests break, or if none can be run."""
+        """Judge the draft of a revert; return a sentence about the tests that passed.
+
+        Raises:
+            NotReverted: the revert breaks tests, or tests cannot be run.
+        """
         git, entry, workspace = self._services.git, revert.entry, revert.workspace
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
         changed = await asyncio.to_thread(git.list_changed_paths, workspace, tip, draft.id)
@@ -237,7 +254,7 @@ class Reverter:
         return self._services.queue.get(task_id).spec.limits.over(self._services.limits).of_run()
 
     def _packages(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
-        """Return the packages with which the task was judged."""
+        """Return the packages that were used when the task was judged."""
         state = self._services.steps.last_work(entry.task_id, entry.attempt)
         return state.packages if state else self._read_packages(entry, workspace)
 
@@ -261,7 +278,7 @@ def _event(entry: Entry, done: Pending, judged: str) -> Event:
     return Event(kind=Kind.REVERTED, task_id=entry.task_id, message=text, data=data)
 
 
-# --- the tests that a revert would break
+# The tests that a revert could break.
 
 
 BATCH = 20
@@ -270,9 +287,9 @@ BATCH = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertTrees:
-    """The trees to compare: the tip, the result of the revert, and the paths at which they differ.
+    """The trees to compare: the tip and the reverted tree, with the paths at which they differ.
 
-    With `whole_tree` tests with an unknown closure count as reaching every file, as in the owner's repositories.
+    With `whole_tree`, tests with an unknown closure count as reaching every file, as in the owner's repositories.
     """
 
     tip: Tree
@@ -281,7 +298,7 @@ class RevertTrees:
     whole_tree: bool
 
     def parts(self) -> list[tuple[Scope, RevertTrees]]:
-        """Return the parts of a workspace at which the trees differ, each with its own paths."""
+        """Return the workspace's projects in which the trees differ, with trees and paths limited to each project."""
         differing_parts = list[tuple[Scope, RevertTrees]]()
         for scope in scopes_of(self.tip, self.reverted):
             tip, reverted = scope.of(self.tip), scope.of(self.reverted)
@@ -297,19 +314,24 @@ class RevertTrees:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRevert:
-    """`passed` counts tests; `broken` are ids of tests that fail because of the revert, or why a run proved nothing."""
+    """The result of judging a revert.
+
+    Attributes:
+        passed: number of passed tests.
+        broken: ids of tests that fail because of the revert, or why a run proved nothing.
+    """
 
     passed: int = 0
     broken: tuple[str, ...] = ()
 
     def plus(self, other: JudgedRevert, scope: Scope) -> JudgedRevert:
-        """Combine two results; the other one is of the part `scope` of the repository."""
+        """Add another result, whose test paths are relative to the project `scope`."""
         broken = (scope.full(name) if " " not in name else name for name in other.broken)
         return JudgedRevert(passed=self.passed + other.passed, broken=(*self.broken, *broken))
 
     @property
     def sentence(self) -> str:
-        """The sentence for the message of the commit."""
+        """The sentence about the tests that the commit message contains."""
         if not self.passed:
             return "No test of other work reaches its files."
         return f"{self.passed} test{'s that reach' if self.passed > 1 else ' that reaches'} its files passed."
@@ -317,7 +339,10 @@ class JudgedRevert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertJudge:
-    """Runs the tests; `packages` maps names to exact versions that they may need. No suite is needed without tests."""
+    """Runs the tests that a revert could break.
+
+    `packages` maps names to the exact versions that the tests may need. `suite` may be None if there are no tests.
+    """
 
     suite: Suite | None
     limits: RunLimits
@@ -325,7 +350,7 @@ class RevertJudge:
     environments: EnvironmentStore | None = None
 
     async def judge(self, trees: RevertTrees, tests: Collection[str]) -> JudgedRevert:
-        """Judge a revert by these test files.
+        """Judge a revert by running these test files.
 
         Raises:
             SandboxError: nothing could be run.
@@ -363,11 +388,11 @@ def _batches(paths: Collection[str]) -> Iterator[tuple[Language, list[str]]]:
 
 
 def _faults(verdict: Verdict) -> frozenset[str]:
-    """Return the failing tests; if none fails and the run still proved nothing, the reason."""
+    """Return the failing tests of a failed run; if none failed, the reason why the run proved nothing."""
     return frozenset() if verdict.passed else verdict.failing or frozenset({verdict.reason})
 
 
-# --- messages for the owner
+# Error messages for the owner.
 
 
 SHOWN = 10
@@ -375,12 +400,12 @@ SHOWN = 10
 
 
 def no_commit(task_id: int) -> NotReverted:
-    """Return the error for a task that changed nothing."""
+    """Return the error for a task that made no commit."""
     return NotReverted(f"task {task_id} made no commit, so there is nothing to revert")
 
 
 def not_integrated(entry: Entry) -> NotReverted:
-    """Return the error for work that waits on its own branch, or did until it was discarded."""
+    """Return the error for a commit that was never integrated, whether its branch still exists or was discarded."""
     number = entry.task_id
     if entry.discarded_at:
         return NotReverted(f"task {number} was not integrated: its branch {entry.branch} was discarded")
@@ -392,7 +417,7 @@ def not_integrated(entry: Entry) -> NotReverted:
 
 
 def is_draft(entry: Entry) -> NotReverted:
-    """Return the error for a draft, which never passed."""
+    """Return the error for a draft, which did not pass and was not integrated."""
     return NotReverted(
         f"task {entry.task_id} left a draft, which did not pass and was not integrated: there is nothing to revert\n"
         f"`{format_command(f'discard {entry.task_id}')}` deletes its branch {entry.branch}"
@@ -400,7 +425,7 @@ def is_draft(entry: Entry) -> NotReverted:
 
 
 def branch_left_alone(entry: Entry, why: str) -> NotReverted:
-    """Return the error for a branch that the daemon may not move."""
+    """Return the error for a checked-out branch, which the daemon may not move."""
     reason = why.partition(";")[0]
     return NotReverted(
         f"{reason}, and Nightshift never touches a checked-out branch\n`git revert {entry.commit[:10]}` does it there"
@@ -408,7 +433,7 @@ def branch_left_alone(entry: Entry, why: str) -> NotReverted:
 
 
 def history_rewritten(entry: Entry, branch: str) -> NotReverted:
-    """Return the error for a commit that is gone from its branch."""
+    """Return the error for a commit that is no longer in the history of its branch."""
     return NotReverted(f"{entry.commit[:10]} of task {entry.task_id} is not in the history of {branch} any more")
 
 
@@ -421,7 +446,7 @@ def refuse_second_revert(entry: Entry, by: str) -> NotReverted:
 
 
 def never_reverted(entry: Entry) -> NotReverted:
-    """Return the error for work without a revert to undo."""
+    """Return the error for a commit that cannot be reapplied because it was never reverted."""
     return NotReverted(f"the work of task {entry.task_id} was not reverted, so there is nothing to reapply")
 
 
@@ -431,7 +456,7 @@ def nothing_left(entry: Entry, branch: str) -> NotReverted:
 
 
 def conflicts_with_later(entry: Entry, paths: Sequence[str], later: Sequence[LogLine]) -> NotReverted:
-    """Return the error for later commits that changed the same lines."""
+    """Return the error for a revert that conflicts with later commits."""
     return NotReverted(
         "\n".join([
             f"later commits changed the same lines in {name_first(paths, SHOWN)}; nothing was changed",

@@ -1,4 +1,4 @@
-"""The services of an attempt, and the settings of every attempt unless its task says otherwise."""
+"""The services of an attempt, and the default settings for tasks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from nightshift.verdict.checks.hooks.hooks import CommandHooks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """The settings that apply if a task says nothing."""
+    """The settings that apply where a task does not set its own."""
 
     limits: Limits
     warn_at: int = 12
@@ -47,10 +47,12 @@ class Defaults:
     """True if a commit that was judged only by the agent's own tests may land in an owner's repository."""
     held_out_share: float = SHARE
     environments: Literal["trust", "ask"] = "trust"
-    """`trust` installs what the owner's own commits declare without asking; `ask` asks first."""
+    """Whether packages that the owner's own commits declare are installed without a question (`trust`) or after one
+    (`ask`).
+    """
     setup_scripts: Literal["ask", "trust", "off"] = "ask"
-    """Consent for scripts of the owner's own commits that prepare the environment: asked for, given (`trust`) or denied
-    (`off`).
+    """Whether setup scripts in the owner's own commits may run: after a question (`ask`), without one (`trust`), or
+    never (`off`).
     """
     agent: AgentSettings = field(default_factory=AgentSettings)
 
@@ -74,27 +76,27 @@ class AttemptServices:
     defaults: Defaults
     clock: Clock = utc_now
     seal_key: bytes = b""
-    """Seals the notes of this home; empty if it has no key."""
+    """Key that seals the notes of this home; empty if the home has no key."""
     environments: EnvironmentStore | None = None
-    """The environments that repositories declare; without it runs only have what every run has."""
+    """Makes the environments that repositories declare. If None, runs have only the packages that every run has."""
     imports: ImportCache = field(default_factory=ImportCache)
     server_tools: ServerTools | None = None
-    """Tools of servers that the owner configured."""
+    """Tools of external servers that the owner configured; None if there are none."""
     change_checks: tuple[ChangeCheck, ...] = ()
     """The checks of a change before any of it runs."""
     hooks: CommandHooks = field(default_factory=CommandHooks)
-    """Checks the task's own test command."""
+    """Checks whether the task's own test command may run."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     corpora: CorpusCache = field(default_factory=CorpusCache)
     read_repository_settings: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
     """Returns the owner's settings for the repository of a task; reads the database."""
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
-    """Adds to a task what the settings allow in its repository."""
+    """Returns a task with the permissions that the settings grant in its repository."""
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
     """Returns why this machine cannot judge a task; empty if it can."""
     exchanged: Callable[[], str] = lambda: ""
     """Returns a message if program files were replaced, so that newly loaded code is of another version; else empty."""
     landing: LandingPort | None = None
-    """Lets one node at a time move a shared branch; None if this machine belongs to no hub."""
+    """Gives nodes their turns to move a shared branch; None if this machine belongs to no hub."""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     """One lock for each repository (its `.git` folder), held while its target branch is moved."""

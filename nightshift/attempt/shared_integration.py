@@ -1,4 +1,8 @@
-"""Integration of a hub's task: the remote decides, and commits that wait for the same branch land together."""
+"""Integrates a task that the hub assigned to this node.
+
+Only what the remote's branch contains has landed. Commits that wait for the same branch are judged together, and
+land together.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
 
 REMOTE_S = 60.0
-"""Seconds between attempts to land while the remote is unreachable."""
+"""Seconds until a task that is ready to land tries again after the remote was unreachable."""
 OF_UNMERGED = "several changes were judged together: mutants, and tests that fail without the change, are of each alone"
 
 
@@ -30,10 +34,10 @@ class SharedIntegration(Integration):
     """Lands the work of a task that the hub gave to this node; requires `services.landing`."""
 
     async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
-        """Commit, and move the remote's branch, or give the commit a branch of its own there.
+        """Commit, and move the remote's target branch, or publish the commit on a branch of its own.
 
         Raises:
-            Parked: hub or remote cannot be reached.
+            Parked: the hub or the remote cannot be reached.
         """
         git, landing, moving = self.services.git, self.services.landing, self._obstacle is None
         assert landing, "a task of a hub has a way to land"
@@ -60,7 +64,7 @@ class SharedIntegration(Integration):
     async def _land_in_turn(
         self, landing: LandingPort, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened:
-        """Offer a commit to the node that lands next, wait for this node's turn, and land."""
+        """Offer a commit to the node whose turn it is, wait for this node's turn, and land the commit if nobody has."""
         git, offered = self.services.git, ""
 
         async def offer() -> tuple[str, str]:
@@ -80,7 +84,7 @@ class SharedIntegration(Integration):
         return end
 
     def _kind(self, state: AttemptState) -> str:
-        """Return the kind of candidates that one run may judge with this one; empty if it needs a run of its own."""
+        """Return a key; candidates with the same key may share a run. Empty if this one needs a run of its own."""
         spec, verdict = self.task.spec, state.verdict
         own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests
         documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
@@ -89,8 +93,8 @@ class SharedIntegration(Integration):
     async def _in_turn(
         self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened:
-        """Land while the branch is this node's to move; together with other waiting commits if they pass together."""
-        # Another node may have landed it and died before it reported that.
+        """Land the commit during this node's turn; together with other waiting commits, if they pass together."""
+        # Another node may have landed the commit and died before it reported that.
         if landed := await asyncio.to_thread(self.services.git.find_landed, workspace):
             return await self._record_landed(workspace, state, landed)
         if turn.others and (end := await self._land_together(turn, workspace, commit, state)):
@@ -98,7 +102,7 @@ class SharedIntegration(Integration):
         return await self._integrate(workspace, commit, state)
 
     async def _record_landed(self, workspace: Workspace, state: AttemptState, landed: Commit) -> Landed:
-        """Record the task's commit to which another node moved the target."""
+        """Record the task's commit, which another node has landed."""
         self._events.emit(Kind.INTEGRATED, f"{landed.id[:10]} was landed by another node", **commit_data(landed))
         await self._record_with_note(workspace, state, landed, self._describe_judged(state))
         return self._describe_end()
@@ -115,7 +119,10 @@ class SharedIntegration(Integration):
     async def _land_together(
         self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | None:
-        """Land together with others' ready commits, judged on one merged tree; None if this one must land alone."""
+        """Land the commit together with ready commits of other nodes, judged as one merged tree.
+
+        Return None if the commit was not landed and must be landed alone.
+        """
         git, landing = self.services.git, self.services.landing
         assert landing, "a task of a hub has a way to land"
         tip = await asyncio.to_thread(git.tip, workspace)
@@ -150,11 +157,11 @@ class SharedIntegration(Integration):
         return self._describe_end()
 
     def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
-        """Fetch others' ready commits, except those that are already in the target or gone from the remote."""
+        """Fetch the ready commits of other nodes, except commits that are in the target or gone from the remote."""
         git, candidates = self.services.git, list[Candidate]()
         for waiting in others:
             if git.find_landed(replace(workspace, mark=waiting.mark, since=None)):
-                continue  # its own node finds it too
+                continue  # its own node will find that out too
             if commit := git.fetch_commit(workspace, waiting.branch, waiting.commit):
                 candidates.append(Candidate(key=waiting.task_id, commit=commit, spec=waiting.spec))
         return candidates
@@ -184,10 +191,10 @@ class SharedIntegration(Integration):
         if not await asyncio.to_thread(git.publish, workspace, candidate.id, tip):
             await asyncio.to_thread(git.follow, workspace, workspace.target)
             return False
-        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # or following the remote did it
+        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # no effect if following the remote moved it
         return True
 
     async def _push(self, workspace: Workspace, end: Landed) -> Landed:
-        """Record that the commit is already at the remote."""
+        """Record that the commit is at the remote, where landing has already put it."""
         await asyncio.wrap_future(self.services.state.record_push(str(workspace.repo), end.commit or ""))
         return end

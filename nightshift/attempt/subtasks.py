@@ -1,9 +1,10 @@
-"""A task that is worked on in subtasks: how its plan becomes tasks, and how it continues when they have ended.
+"""Tasks that are worked on in subtasks: turns a plan into subtasks, and continues the task when they have ended.
 
-Subtasks are tasks of the daemon's own workspace and land there like any other, in the order of their dependencies. So
-the whole continues from the tip, which contains their work, and its own tests judge it there. The remaining budget is
-shared: each subtask gets an equal share as its limit, and one share stays with the whole. The whole is charged with
-what the subtasks really used (`attempt.limits`), so it gets back what they leave.
+Subtasks are tasks of the daemon's own workspace. They land there like any other task, in the order of their
+dependencies. The split task therefore continues from the tip that contains their work, and its own tests judge that
+work. The remaining budget is shared: each subtask gets an equal share as its limit, and one share stays with the split
+task. The split task is charged with what the subtasks really used (`attempt.limits`), so it gets back what they leave
+over.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ _REASON_CHARS = 600
 
 
 def may_split(spec: TaskSpec, by_default: bool) -> bool:
-    """Check whether a plan may split the task: the owner or the settings want it, and something judges the whole.
+    """Check whether a plan may split the task: the owner or the settings want it, and tests judge the joined work.
 
-    In an owner's repository the subtasks would have to land on the task's own branch; that is not implemented. A task
-    that brings its own files would have to give each file to one of its subtasks.
+    In an owner's repository the subtasks would have to land on the task's own branch, which is not implemented. A task
+    that brings its own files would have to assign each file to one of its subtasks.
     """
     wanted = by_default if spec.split is None else spec.split
     return wanted and spec.repo is None and not spec.files and bool(spec.tests or spec.test_command)
 
 
 def split(task: Task, state: AttemptState, left: Limits) -> Split:
-    """Build the error that ends the attempt for now: the subtasks of its plan, as tasks.
+    """Build the exception that ends the attempt for now, with the plan's subtasks as new tasks.
 
     Args:
-        task: the whole.
+        task: the task that is split.
         state: its state, with the plan.
-        left: the whole's remaining model budget; None is unlimited.
+        left: its remaining model budget; None in a field is unlimited.
     """
     limits = _share(task.spec.limits, left, len(state.parts) + 1)
     project = state.project or ROOT
@@ -48,9 +49,10 @@ def split(task: Task, state: AttemptState, left: Limits) -> Split:
 
 
 def _spec(parent_spec: TaskSpec, subtask: Subtask, limits: Limits, project: str) -> TaskSpec:
-    """Return the subtask as a task: the owner's permissions and wishes for the whole apply, but it asks no questions.
+    """Return a subtask as a task. It has the split task's permissions and settings, but asks no questions.
 
-    The tests of the whole stay with the whole, except those that the plan names for a subtask: the owner gave them.
+    The tests of the split task stay with that task, except tests that the plan names for a subtask: the owner supplied
+    them.
     """
     return TaskSpec(
         description=_words(subtask),
@@ -81,7 +83,7 @@ def _words(subtask: Subtask) -> str:
 
 
 def _share(limits: Limits, left: Limits, shares: int) -> Limits:
-    """Return the limits with an equal share of the remaining budgets of a task's whole life."""
+    """Return the limits with an equal share of the remaining model calls, tokens and cost."""
     return replace(
         limits,
         model_calls=None if left.model_calls is None else max(1, left.model_calls // shares),
@@ -91,15 +93,15 @@ def _share(limits: Limits, left: Limits, shares: int) -> Limits:
 
 
 def have_ended(subtasks: Sequence[Task]) -> bool:
-    """Check whether the whole may continue: there are subtasks, and each is done or has failed for good."""
+    """Check whether a split task may continue: it has subtasks, and each is done or has failed for good."""
     return bool(subtasks) and all(part.status in {Status.DONE, Status.FAILED} for part in subtasks)
 
 
 def go_on(state: AttemptState, tip: str, subtasks: Sequence[Task]) -> AttemptState:
-    """Return the whole's state on the tip that contains its subtasks' work: to be judged, or to be planned again.
+    """Return a split task's state at the tip with its subtasks' work: to be judged or, if one failed, planned again.
 
-    The held-out cases depend on all tests of a task together, so a subtask with some of the whole's tests may have seen
-    cases that the whole holds out. Then these cases no longer prove anything.
+    Held-out cases are chosen from all tests of a task together, so a subtask with some of the split task's tests may
+    have seen cases that the split task holds out. These cases then no longer prove anything.
 
     Args:
         state: the state at the split.

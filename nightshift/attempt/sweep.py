@@ -1,8 +1,9 @@
-"""Runs the workspace's tests that no single task can answer for: those with an unknown closure.
+"""Runs the workspace's tests that no single task runs, because their closure (the files they can see) is unknown.
 
-Such a test may see any file, so any task could break it; run with each task they would make the thousandth slower than
-the first. They run in batches while the workers are idle, once for each new tip. A test file that also fails alone is
-bisected to the commit that caused it, and so to its task, if it fails at that commit and not at its parent.
+Such a test may see any file, so any task could break it. Run with each task, these tests would make the thousandth task
+slower than the first. They run in batches while the workers are idle, once for each new tip. A test file that also
+fails when run alone is bisected to the commit that broke it, and so to that commit's task. The commit is blamed only if
+the file fails at the commit and not at its parent.
 """
 
 from __future__ import annotations
@@ -32,13 +33,12 @@ _KEY = "swept_commit"
 
 
 class Sweep:
-    """Watches the daemon's own repository.
+    """Tests the daemon's own workspace repository in the background.
 
     Args:
         services: the services of an attempt.
-        workspace: that repository's folder; nothing happens before it exists.
-        idle: returns whether the workers have nothing to do; a sweep only continues with the next batch if they are
-            idle.
+        workspace: the folder of the repository; nothing happens before it exists.
+        idle: returns True if the workers have nothing to do; checked before each batch.
         look_s: seconds between checks of the tip.
     """
 
@@ -48,7 +48,7 @@ class Sweep:
         self._services, self._workspace, self._idle, self._look_s = services, workspace, idle, look_s
 
     def renew(self, services: AttemptServices) -> None:
-        """Use other services from the next sweep on."""
+        """Use these services from now on."""
         self._services = services
 
     async def run(self) -> None:
@@ -63,7 +63,11 @@ class Sweep:
                 self._events.emit(Kind.SWEPT, f"the whole suite could not be run: {error}", level=Level.WARNING)
 
     async def once(self) -> bool:
-        """Judge the tip unless that was done; report what broke, and by which task. Return True if all passed."""
+        """Judge the tip unless it was already judged; report broken tests and the task that broke them.
+
+        Returns:
+            True if all tests pass.
+        """
         tip = await asyncio.to_thread(self._services.git.resolve, None, BRANCH)
         last = self._services.state.get(_KEY)
         if tip == last:
@@ -79,7 +83,10 @@ class Sweep:
         return not failing
 
     async def _failing(self, commit: str, only: Sequence[str] | None) -> tuple[str, ...] | None:
-        """Return a commit's failing test files among `only`, or those with an unknown closure; None if work came up."""
+        """Return the test files that fail at a commit, as full paths; None if the workers got work meanwhile.
+
+        Runs the files in `only`, or all test files with an unknown closure if `only` is None.
+        """
         full_tree = await asyncio.to_thread(self._services.git.tree, None, commit)
         failing: list[str] = []
         for scope in await asyncio.to_thread(scopes_of, full_tree):
@@ -90,7 +97,7 @@ class Sweep:
         return tuple(failing)
 
     async def _failing_in(self, scope: Scope, tree: Tree, only: Sequence[str] | None) -> list[str] | None:
-        """Return the test files of one part of the workspace that also fail alone, as paths of that part."""
+        """Return the test files in one project of the workspace that also fail alone, as paths in that project."""
         if only is None:
             paths = await asyncio.to_thread(self._unknown, tree)
         else:
@@ -117,7 +124,7 @@ class Sweep:
         return failing
 
     async def _run(self, job: SuiteJob, paths: Sequence[str]) -> list[str]:
-        """Run test files in a sandbox of their own, which also ends leftover processes; return the failing ones."""
+        """Run test files in one sandbox, which also ends leftover processes; return the failing files."""
         texts = {path: read_text(job.base, path) for path in paths}
         verdict = await self._services.suite.judge(replace(job, given=texts))
         return sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
@@ -132,7 +139,7 @@ class Sweep:
         ]
 
     async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
-        """Report the first commit after `good` at which each of the files fails, found by bisection."""
+        """Report, for each file, the first commit after `good` at which it fails; bisection finds the commit."""
         log = await asyncio.to_thread(self._services.git.recent_commits, None, HISTORY, tip)
         ids = [line.id for line in log]
         suspects = list(log[: ids.index(good)] if good in ids else log)[::-1]
@@ -151,7 +158,7 @@ class Sweep:
             left -= {*blamed}
 
     async def _find_culprit(self, suspects: Sequence[LogLine], files: Sequence[str]) -> tuple[LogLine, list[str]]:
-        """Return the first suspect at which one of the files fails, and the files that fail there but not before it."""
+        """Return the first suspect at which a file fails, and the files that fail there but not at its parent."""
         low, high = 0, len(suspects) - 1
         while low < high:
             middle = (low + high) // 2

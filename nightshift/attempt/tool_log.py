@@ -1,4 +1,4 @@
-"""The tool calls of one attempt, stored under its worker's fencing token (a `core.ports.ToolLog`)."""
+"""Stores the tool calls of one attempt under its worker's fencing token; implements `core.ports.ToolLog`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.storage.db.tool_store import ToolStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptToolLog:
-    """The log of an attempt's calls; `say` receives a short description of each."""
+    """The log of an attempt's tool calls; `say` receives each call in one line, for the worker's status."""
 
     store: ToolStore
     fence: int
@@ -25,7 +25,7 @@ class AttemptToolLog:
         return self.store.stored(position)
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:
-        """Store a record with the change after it and an event; it is durable when this returns.
+        """Store a call's record and an event about the call; both are durable when this returns.
 
         Raises:
             StaleFence: the task is no longer this worker's.

@@ -1,7 +1,8 @@
-"""Distinguishes trouble around a task from its own failure: a disk that is away or full, a lock, a lack of memory.
+"""Distinguishes trouble outside a task, such as a full disk, a lock or a lack of memory, from the task's own failure.
 
-Such trouble is not the task's fault, so it does not count as a try: the task keeps its steps and its change and waits,
-for hours if need be. The first task that meets a trouble checks repeatedly whether it is over; the others wait for it.
+Such trouble is not the task's fault, so it does not count as a try. The task keeps its steps and its change and waits,
+for hours if necessary. The first task that meets a trouble checks repeatedly whether it has passed; the other tasks
+wait for that one.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ _OF_MACHINE = {
 }
 _BY_WORDS = {os.strerror(number).lower(): number for number in (*_OF_PLACES, *_OF_MACHINE)}
 _LEAST_BYTES, _LEAST_INODES = 1 << 20, 16
-# Seconds that a task waits. The first check comes soon; the task that checks for all does so at most once a minute.
+# Seconds that a task waits: at first, and at most, if it is the task that checks for the trouble; then for all other
+# tasks.
 _FIRST_S, _LOOKS_S, _OTHERS_S = 5.0, 60.0, 300.0
 
 
 def find_trouble(error: BaseException, repo: Path) -> str:
-    """Return what a task of a repository must wait for; empty if a failure is its own."""
+    """Return the trouble that a repository's task must wait for; empty if the error is the task's own failure."""
     for each in _chain(error):
         if isinstance(each, ReferenceLocked):
             return f"a lock in {_short(repo)}: {each}"
@@ -70,7 +72,7 @@ def find_lack(repo: Path) -> str:
         return f"disk of {_short(repo)} is read-only"
     if room.f_bavail * room.f_frsize < _LEAST_BYTES:
         return f"disk of {_short(repo)} is full"
-    if room.f_files and room.f_favail < _LEAST_INODES:  # a file system without a limit reports 0
+    if room.f_files and room.f_favail < _LEAST_INODES:  # a file system without an inode limit reports 0
         return f"disk of {_short(repo)} has no inodes left"
     return ""
 
@@ -89,7 +91,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _number_of(error: BaseException) -> int:
-    """Return the system's error number, 0 if there is none; the messages of git and sandboxes contain its text."""
+    """Return an error's system error number; 0 if it has none.
+
+    The messages of git and sandboxes are searched for the system's text of each number.
+    """
     if isinstance(error, OSError):
         return error.errno or 0
     if isinstance(error, GitError | SandboxError):
@@ -105,13 +110,13 @@ def _short(path: Path) -> str:
 
 @dataclass(slots=True)
 class Troubles:
-    """The troubles that tasks wait for, each with the task that checks whether it is over."""
+    """The troubles that tasks wait for, each with the one task that checks whether the trouble has passed."""
 
     _looking: dict[str, int] = field(default_factory=dict)
     _waits: dict[int, int] = field(default_factory=dict)
 
     def enter(self, task_id: int, why: str, now: datetime) -> tuple[datetime, bool]:
-        """Record that a task waits; return until when, and whether the trouble is new."""
+        """Record that a task waits for a trouble; return when its wait ends, and True if the trouble is new."""
         is_new = why not in self._looking
         self.leave(task_id, but=why)
         looks = self._looking.setdefault(why, task_id) == task_id
@@ -120,7 +125,7 @@ class Troubles:
         return now + timedelta(seconds=rest_s), is_new
 
     def leave(self, task_id: int, *, but: str = "") -> tuple[str, ...]:
-        """Record that a task waits for nothing, or only for one trouble; return the other troubles that it checked."""
+        """Record that a task waits for nothing, except the trouble `but`; return the other troubles it checked."""
         over = tuple(why for why, looking in self._looking.items() if looking == task_id and why != but)
         for why in over:
             del self._looking[why]

@@ -1,7 +1,8 @@
 """Runs a coroutine to its end, even if the task that waits for it is cancelled.
 
-`asyncio.shield` protects the inner task but does not wait for it: the waiting task continues while the work is half
-done. A unit that moves a git reference and writes its record must be finished before the task's ending is decided.
+`asyncio.shield` protects the inner task but does not wait for it, so the caller would continue while the work is half
+done. An operation that moves a git reference and writes its record must be finished before the task's ending is
+decided.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Verifies a commit again: whether its note describes it, and whether its evidence still holds.
 
-There are two halves. First the note's claims about the commit are compared with git, without running anything. A note
-that does not belong to the commit ends the verification, because its tests prove nothing about another tree. Then
+There are two halves. First the note's claims about the commit are compared with git, without running anything. If the
+note does not belong to the commit, verification ends, because the note's tests prove nothing about another tree. Then
 everything that the note names is run again in a sandbox, on the parent with the commit's change on top: the same tests,
 with new must-fail copies.
 """
@@ -49,7 +49,7 @@ _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSuite:
-    """A suite, or the reason why nothing may be executed here."""
+    """A suite, or `why_not`: the reason why nothing may be executed on this machine."""
 
     suite: Suite | None
     why_not: str = ""
@@ -57,13 +57,13 @@ class OpenedSuite:
 
 
 class Verification:
-    """Verifies the commits of one repository again.
+    """Verifies commits of one repository again.
 
     Args:
         git: reads the repository; nothing is written to it.
         repo: a checkout of the repository.
-        open_suite: finds a sandbox; called only if there is something to run.
-        key: of this home's seal, empty if it has none.
+        open_suite: opens a suite in a sandbox; called only if there is something to run.
+        key: the key of this home's seal; empty if the home has none.
     """
 
     def __init__(
@@ -72,11 +72,15 @@ class Verification:
         self._git, self._repo, self._open_suite, self._key = git, repo, open_suite, key
 
     async def verify(self, name: str, listener: Told | None = None) -> Report:
-        """Verify the commit with this name; `listener` receives the current activity and the checks so far.
+        """Verify a commit; `listener` receives the current activity and the checks so far.
+
+        Args:
+            name: any name that git resolves to the commit.
+            listener: called when the activity changes; None if nobody listens.
 
         Raises:
             UnknownCommit: there is no such commit.
-            NoEvidence: it has no note; the message says how to fetch notes.
+            NoEvidence: the commit has no note; the message says how to fetch notes.
             GitError: the repository cannot be read.
         """
         tell = listener or (lambda _doing, _checks: None)
@@ -111,7 +115,7 @@ class Verification:
         return self._git.describe(self._repo, commit), self._git.read_note(self._repo, commit)
 
     def _missing(self, facts: CommitFacts) -> str:
-        """Return why there may be no note, and what to do about it."""
+        """Explain why a commit has no note, and what to do about it."""
         if undoes(facts.message):
             return _REVERT
         if task_of(facts.message) is not None and FORCED in facts.message:
@@ -156,7 +160,7 @@ class Verification:
 
 
 async def choose_environment(opened: OpenedSuite, note: Note, base: Tree) -> str:
-    """Return the digest of the environment that a note names, or of the base's declarations if these differ now."""
+    """Return the digest of the note's environment; if the base now declares another one, the digest of that."""
     if not note.environment or opened.environments is None:
         return ""
     if await opened.environments.declares(base, note.environment):
@@ -170,7 +174,10 @@ def _to_run(note: Note) -> str:
 
 
 def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: bytes) -> Report:
-    """Return the report on a draft, which claims nothing that could be run again: the test results in its note."""
+    """Return the report on a draft. A draft claims nothing that could be run again, so no tests are run.
+
+    The report contains the test results in the draft's note.
+    """
     number = draft_of(facts.message)
     report = replace(blank, label=Label.DRAFT, task=int(number) if number.isdecimal() else None, is_draft=True)
     try:
@@ -184,7 +191,7 @@ def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: byt
     return replace(report, checks=checks)
 
 
-# --- the note against git; nothing is run
+# Comparing the note with git, without running anything.
 
 
 def _seal(sealed: Sealed) -> Check:
@@ -200,7 +207,7 @@ def _seal(sealed: Sealed) -> Check:
 
 
 def belongs(note: Note, facts: CommitFacts) -> tuple[Check, ...]:
-    """Check whether the note was written for exactly this commit, tree and parent."""
+    """Compare the note's commit, tree and parent with the commit's own."""
     return (
         ok("commit", "the note was written for it")
         if note.commit == facts.id
@@ -260,7 +267,7 @@ def _paths(note: Note, changed_paths: frozenset[str]) -> Check:
     )
 
 
-# --- the run that a note describes
+# Repeating the run that a note describes.
 
 
 MOST = RunLimits(cpu_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8192)
@@ -269,10 +276,14 @@ MOST = RunLimits(cpu_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """A run to repeat. `missing` are tests that the commit does not contain.
+    """A run to repeat.
 
-    `start_known` is True if all files that the owner gave with the task are available. If the commit changed one of
-    them, its first text is not kept, and it can no longer be checked whether self-written tests failed on it.
+    Attributes:
+        job: the job of the run.
+        missing: test files that the note names but the commit does not contain.
+        start_known: True if all files that came with the task are known. The note has only their digests, so the text
+            of a file that the commit changed is lost. It can then not be checked whether self-written tests failed on
+            that text.
     """
 
     job: SuiteJob
@@ -303,7 +314,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
-        asked="",  # not in the note; another check covers the same tests
+        asked="",  # The note lacks it; another check covers it.
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))
@@ -415,26 +426,27 @@ def _check_dropped(then: Evidence, now: Evidence) -> Check:
 
 
 def _start(note: Note, tree: Tree) -> Files:
-    """Return the files given with the task whose text is unchanged in the commit."""
+    """Return the files that came with the task and that the commit contains unchanged."""
     held = {path: read_text(tree, path) for path in note.start if path in tree.entries()}
     return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
 
 
 def _read_limits(noted: NotedLimits) -> RunLimits | None:
-    """Return the limits that the note states, none of them above `MOST`; None if it states none."""
+    """Return the note's limits, none of them above `MOST`; None if the note has no limits."""
     given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
     given["cpu_s"] = noted.cpu_s or noted.wall_s
     limits = {name: min(value, getattr(MOST, name)) for name, value in given.items() if value is not None and value > 0}
     return replace(RUN_LIMITS, **limits) if limits else None
 
 
-# --- single checks, and the judgement
+# Checks, and the judgement that follows from them.
 
 
 class Standing(StrEnum):
     """The result of checking one claim of the note.
 
-    CHANGED differs from then but refutes nothing, such as a newer Python; FAILED refutes the claim.
+    CHANGED means that a value differs but refutes nothing, such as a newer Python. FAILED means that the claim is
+    refuted.
     """
 
     OK = "ok"
@@ -444,9 +456,10 @@ class Standing(StrEnum):
 
 
 class Judgement(StrEnum):
-    """The result of all checks together. UNKNOWN: nothing refutes the commit, and nothing was run.
+    """The result of all checks together.
 
-    DRAFT: the commit never claimed to pass.
+    UNKNOWN means that nothing refutes the commit, but nothing was run either. DRAFT means that the commit never claimed
+    to pass.
     """
 
     HOLDS = "holds"
@@ -457,7 +470,7 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check, described for the owner."""
+    """The result of one check, worded for the owner."""
 
     what: str
     standing: Standing
@@ -465,15 +478,22 @@ class Check:
 
 
 Told = Callable[[str, tuple[Check, ...]], None]
-"""A listener that receives the current activity, in words, and all checks so far."""
+"""A listener to a verification; it receives the current activity, in words, and all checks so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The result of verifying a commit.
 
-    `ran` is True if its tests were run. `label` is the note's, None without a note. `duration_s` is the time of the run
-    in seconds.
+    Attributes:
+        commit: full id of the commit.
+        subject: the first line of its message.
+        task: id of its task, if known.
+        label: the label in its note; None without a note.
+        checks: the results of all checks.
+        ran: True if the commit's tests were run.
+        duration_s: duration of that run in seconds.
+        is_draft: True if the commit is a draft.
     """
 
     commit: str
@@ -487,7 +507,7 @@ class Report:
 
     @property
     def judgement(self) -> Judgement:
-        """The judgement: a failed check means BROKEN, except for a draft; without a run the commit cannot hold."""
+        """The judgement. A failed check means BROKEN, except for a draft. Without a run, it is at most UNKNOWN."""
         if self.is_draft:
             return Judgement.DRAFT
         if any(check.standing is Standing.FAILED for check in self.checks):
@@ -496,7 +516,7 @@ class Report:
 
     @property
     def sentence(self) -> str:
-        """The judgement with its reason."""
+        """The judgement with its reason, in one line."""
         if self.is_draft:
             tests = [check.detail for check in self.checks if check.what == "tests"]
             return ": ".join([f"{Judgement.DRAFT}: it did not pass", *tests])
@@ -511,25 +531,25 @@ class Report:
 
 
 def ok(what: str, detail: str) -> Check:
-    """Return a check of a claim that still holds."""
+    """Return the result for a claim that still holds."""
     return Check(what=what, standing=Standing.OK, detail=detail)
 
 
 def report_changed(what: str, detail: str) -> Check:
-    """Return a check of a property that changed, which refutes nothing."""
+    """Return the result for a value that changed without refuting anything."""
     return Check(what=what, standing=Standing.CHANGED, detail=detail)
 
 
 def report_failed(what: str, detail: str) -> Check:
-    """Return a check of a refuted claim."""
+    """Return the result for a claim that was refuted."""
     return Check(what=what, standing=Standing.FAILED, detail=detail)
 
 
 def report_unchecked(what: str, detail: str) -> Check:
-    """Return a check of a claim that could not be checked."""
+    """Return the result for a claim that could not be checked."""
     return Check(what=what, standing=Standing.UNCHECKED, detail=detail)
 
 
 def same(what: str, then: object, now: object) -> Check:
-    """Compare a property of the run that may change without harm."""
+    """Compare two values of a property; a difference counts as CHANGED, not as FAILED."""
     return ok(what, f"{now}") if then == now else report_changed(what, f"{then} then, {now} now")

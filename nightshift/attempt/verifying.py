@@ -1,8 +1,8 @@
-"""Verifies commits again on request: one at a time, with progress, cancellation and stored results.
+"""Verifies commits on request, one at a time, with progress, cancellation and stored results.
 
-A verification is a task on the workers' event loop, and there is one slot for it: it takes one sandbox beside those of
-the workers, however many requests come. The server's threads read its progress. Its result is stored as an event of the
-commit's task, so it is available after a restart, and pages receive it over the stream.
+A verification is a task on the workers' event loop. There is one slot for it, so that however many requests come, it
+needs only one sandbox in addition to those of the workers. The server's threads read its progress. Its result is stored
+as an event of the commit's task, so the result survives a restart, and pages receive it over the stream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nightshift.storage.db.state_store import Commit
 
 KEPT_CHECKS = 24
 KEPT_CHARS = 200
-"""Most characters of a check's detail: an event holds 8 KB."""
+"""Most characters of a check's detail. Many checks must fit into one event, which holds 8 KB."""
 _LOOKED_AT = 50
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderWay:
-    """A running verification. `doing` is its current activity, `checks` are the checks so far."""
+    """A running verification, with its current activity (`doing`) and the checks so far."""
 
     commit: str
     task_id: int
@@ -43,7 +43,7 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """The end of a verification: the judgement with its reason, and the whole time since the request."""
+    """The result of a verification: the judgement, its reason, and the seconds since the request (`took_s`)."""
 
     commit: str
     judgement: Judgement
@@ -54,13 +54,13 @@ class Verified:
 
 
 class Verifying:
-    """The one verification slot; its methods may be called from any thread.
+    """The slot for the one verification that may run; its methods may be called from any thread.
 
     Args:
-        opened: returns the verification of a repository, by its path in the ledger.
+        opened: returns the verification of a repository, given the repository's path in the ledger.
         events: receives the beginning and the end of each verification.
-        loop: the workers'.
-        clock: dates the verifications.
+        loop: the workers' event loop.
+        clock: gives the times of the verifications.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Verifying:
         self._loop.call_soon_threadsafe(self._start, entry)
 
     def cancel(self, entry: Commit) -> None:
-        """Cancel the verification of a commit; its earlier result stays.
+        """Cancel the verification of a commit; the result of an earlier verification is kept.
 
         Raises:
             NotVerified: the commit is not being verified.
@@ -104,14 +104,14 @@ class Verifying:
         self._loop.call_soon_threadsafe(self._stop, entry.commit)
 
     def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
-        """Return the running verification, of any commit, and this commit's last result; None for a missing one.
+        """Return the running verification, whatever its commit, and the last result for this commit; None if missing.
 
         A cancelled verification does not replace the previous result.
         """
         return self._now, self._last(entry)
 
     def stop(self) -> None:
-        """Cancel the running or starting verification, because the daemon ends."""
+        """Cancel the verification that runs or is about to start, because the daemon ends."""
         self._loop.call_soon_threadsafe(self._stop, None)
 
     def _last(self, entry: Commit) -> Verified | None:
@@ -127,7 +127,7 @@ class Verifying:
         self._task.add_done_callback(lambda task: self._conclude(task, entry))
 
     def _stop(self, commit: str | None) -> None:
-        """Cancel the verification of a commit, or any if `commit` is None."""
+        """Cancel the running verification if it is of this commit; of any commit if `commit` is None."""
         if self._task is not None and self._now is not None and commit in {None, self._now.commit}:
             self._task.cancel()
 
@@ -181,7 +181,7 @@ def _shorten(check: Check) -> Check:
 
 
 def _data(ended: Verified) -> VerifiedData:
-    """Return the data of the event; `_read_verified` reads them."""
+    """Return the event data of a result, which `_read_verified` reads again."""
     return {
         "commit": ended.commit,
         "judgement": ended.judgement,

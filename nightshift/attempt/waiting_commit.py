@@ -1,4 +1,4 @@
-"""A commit that waits on its task's branch, and the errors for one that is neither integrated nor discarded."""
+"""A commit that waits on its task's branch, and the errors if it can be neither integrated nor discarded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The newest commit of a task with the workspace in which it was made; `facts` come from git."""
+    """A task's newest commit, which waits on the task's branch; `facts` is its description in git."""
 
     task: Task
     entry: Entry
@@ -30,12 +30,12 @@ class Waiting:
 
     @property
     def target(self) -> str:
-        """The target's short name."""
+        """The target branch's short name; empty without a target."""
         return (self.workspace.target or "").removeprefix("refs/heads/")
 
     @property
     def commit(self) -> Commit:
-        """The commit as git knows it."""
+        """The waiting commit in the form that `GitManager` works with."""
         facts, parent = self.facts, next(iter(self.facts.parents), "")
         return Commit(id=facts.id, tree=facts.tree, branch=self.entry.branch, parent=parent)
 
@@ -62,7 +62,7 @@ def is_the_hubs(task: Task, entry: Entry) -> BranchRefused:
 
 
 def is_integrated(entry: Entry) -> BranchRefused:
-    """Return the error for an integrated task, which has nothing to discard."""
+    """Return the error for discarding a commit that is already integrated."""
     target, number = entry.target.removeprefix("refs/heads/"), entry.task_id
     undo = format_command(f"revert {number}")
     return BranchRefused(f"task {number} is integrated: {entry.commit[:10]} is in {target}; `{undo}` undoes it")
@@ -109,13 +109,13 @@ def target_not_moved(waiting: Waiting, why: str) -> BranchRefused:
 
 
 def stays(waiting: Waiting, why: str) -> BranchRefused:
-    """Return the error for a commit that stays on its branch for any other reason."""
+    """Return the error for a commit that must stay on its branch for the reason `why`."""
     entry = waiting.entry
     return BranchRefused(f"{entry.commit[:10]} stays on {entry.branch}: {why}\n{_by_hand(waiting)}")
 
 
 def conflicts(waiting: Waiting, paths: Sequence[str]) -> BranchRefused:
-    """Return the error for newer work that changed the same lines."""
+    """Return the error for a commit that conflicts with newer work in the target."""
     entry, where = waiting.entry, name_first(paths, SHOWN)
     return BranchRefused(
         f"{waiting.target} has changed the same lines in {where}; the commit stays on {entry.branch}\n"
@@ -124,7 +124,7 @@ def conflicts(waiting: Waiting, paths: Sequence[str]) -> BranchRefused:
 
 
 def brings_nothing(waiting: Waiting, later: Sequence[LogLine]) -> BranchRefused:
-    """Return the error for a target that already has the same content."""
+    """Return the error for a commit whose whole change is already in the target."""
     number, entry = waiting.entry.task_id, waiting.entry
     by = f", since {later[0].id[:10]} ({later[0].subject})" if later else ""
     return BranchRefused(
@@ -134,7 +134,7 @@ def brings_nothing(waiting: Waiting, later: Sequence[LogLine]) -> BranchRefused:
 
 
 def no_evidence(waiting: Waiting, why: str) -> BranchRefused:
-    """Return the error for a commit without usable evidence on how to judge it."""
+    """Return the error for a commit without a usable note, which would say how to judge it."""
     entry = waiting.entry
     return BranchRefused(
         f"nothing says how to judge {entry.commit[:10]}: {why}\n{_force(waiting)} integrates it without a run",
@@ -143,7 +143,7 @@ def no_evidence(waiting: Waiting, why: str) -> BranchRefused:
 
 
 def not_judged(waiting: Waiting, why: str) -> BranchRefused:
-    """Return the error for tests that cannot be run here."""
+    """Return the error for a commit whose tests cannot be run."""
     return BranchRefused(
         f"its tests cannot be run, so nothing was moved: {why}\n{_force(waiting)} integrates it without a run",
         is_forcible=True,
@@ -170,5 +170,5 @@ def _by_hand(waiting: Waiting) -> str:
 
 
 def branch_again(entry: Entry) -> str:
-    """Return the command that recreates the branch of a commit."""
+    """Return the git command that recreates a commit's branch."""
     return f"git -C {quote(entry.repo)} branch {entry.branch} {entry.commit}"

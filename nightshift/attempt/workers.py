@@ -1,4 +1,4 @@
-"""A worker of the pool, and its running task."""
+"""A worker of the pool, and the task that it runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nightshift.core.tasks.task import Task
 _T = TypeVar("_T")
 
 GRACE_S = 300.0
-"""Seconds after the time limit at which an attempt is overdue. Its last work, such as storing a reply, ends long
-before.
+"""Seconds past its time limit after which an attempt is overdue. An attempt's last work, such as storing a reply, ends
+long before that.
 """
 
 
 @dataclass(slots=True)
 class Running:
-    """A task that a worker runs; `why` is set before its coroutine is cancelled.
+    """A worker's running task. `why` is set before `job` is cancelled.
 
     `put_down` is set once the queue knows the task's ending.
     """
@@ -39,7 +39,7 @@ class Running:
             self.job.cancel()
 
     def is_overdue(self, now: float) -> bool:
-        """Check whether the attempt should have ended long ago; `now` is monotonic."""
+        """Check whether the attempt passed its time limit by more than `GRACE_S`; `now` is monotonic."""
         return self.attempt.late_s(now) > GRACE_S
 
 
@@ -56,14 +56,17 @@ class Worker:
 
     @property
     def seen(self) -> WorkerStatus:
-        """The worker's status, with the current activity of its attempt."""
+        """The worker's status, including the phase, the iteration and the latest message of its attempt."""
         if self.running is None:
             return self.status
         now = self.running.attempt
         return replace(self.status, phase=now.phase, iteration=now.iteration, last_line=now.last_line)
 
     async def claim(self, claimed: Future[Task | None]) -> Task | None:
-        """Wait for a claim. Until it returns, this worker may own a task whose lease nobody here renews."""
+        """Wait for the result of a claim.
+
+        `claiming` is True meanwhile, because the worker may already own a task whose lease nobody renews yet.
+        """
         self.claiming = True
         try:
             return await asyncio.wrap_future(claimed)
@@ -71,9 +74,9 @@ class Worker:
             self.claiming = False
 
     async def restart(self) -> Restart:
-        """Restart the worker: interrupt its task at the last finished step, and take it up again.
+        """Interrupt the worker's task after its last finished step, and claim it again.
 
-        Returns when the task was given back; an idle worker only looks for work again.
+        Returns when the task is back in the queue. An idle worker only looks for work again.
         """
         running = self.running
         self.woken.set()
@@ -86,7 +89,7 @@ class Worker:
 
 
 async def wait_done(future: Future[_T]) -> _T:
-    """Wait for a database write."""
+    """Wait for a database write, and return its result."""
     return await asyncio.wrap_future(future)
 
 

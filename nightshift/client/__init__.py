@@ -1,1 +1,1 @@
-"""The command line: its options, the client of the daemon's API, each command's action, the interactive prompt."""
+"""The command line: its arguments and commands, the client of the daemon's API, and the interactive prompt."""

@@ -1,4 +1,4 @@
-"""The functions that the commands of the command line call with the values of their parameters."""
+"""Maps each command of the command line to the function that is called with the values of its parameters."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ ACTIONS: Mapping[str, Action] = {
     "reload": lambda s, _: daemon.reload(s),
     "install-extra": lambda s, v: daemon.install_extra(s, v["name"]),
 }
-"""The commands that need only the daemon's API; `session.Application` has the others."""
+"""The commands that need only the daemon's API. `session.Application` holds the commands that need more."""

@@ -1,4 +1,4 @@
-"""The commands for the owner's decisions, and for questions and their answers."""
+"""Implements the commands with which the owner decides on approvals and answers questions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nightshift.core.errors import IllegalMove
 from nightshift.core.program import format_command
 
 QUESTION, BUDGET = "question", "budget"
-"""Kinds of asks (`core.tasks.change_checks.AskKind`) whose subject is not a name."""
+"""Kinds of asks (`core.tasks.change_checks.AskKind`) that have no name as their subject."""
 
 
 def approvals(session: Session) -> int:
-    """List the open approvals."""
+    """List the approvals that wait for a decision."""
     answer = _open(session)
     session.print(answer, session.views.approvals(answer))
     return Exit.OK
@@ -28,10 +28,10 @@ def _open(session: Session) -> Any:
 
 
 def approve(session: Session, approval_id: int, remark: str = "") -> int:
-    """Grant an approval; granting a question accepts its assumed answer.
+    """Grant an approval. Granting a question accepts its default answer.
 
     Raises:
-        IllegalMove: a remark was given for a question; the remark would answer it.
+        IllegalMove: a remark was given for a question, although the remark would become its answer.
     """
     if remark and _is_question(session, approval_id):
         raise IllegalMove(
@@ -51,7 +51,7 @@ def answer(session: Session, approval_id: int, text: str) -> int:
     """Answer a question.
 
     Raises:
-        IllegalMove: the approval is no question, or was answered before.
+        IllegalMove: the approval is not a question, or is already answered.
         click.UsageError: the answer is empty.
     """
     text = text.strip()
@@ -66,7 +66,10 @@ def _decide(session: Session, approval_id: int, granted: bool, remark: str) -> A
 
 
 def _is_question(session: Session, approval_id: int) -> bool:
-    """Check whether an approval is a question; its kind never changes, so it may be read before the decision."""
+    """Check whether an approval is a question.
+
+    Its kind never changes, so it may be read before the decision is made.
+    """
     kinds = {row.approval_id: row.kind for row in _open(session).approvals}
     return kinds.get(approval_id) == QUESTION
 

@@ -1,9 +1,9 @@
-"""Turns typed arguments into a command: commands as they are, the older options, and bare tasks.
+"""Turns the arguments of the command line into a command: a command, an older option, or a task without a command.
 
-`nightshift status` is a command already. `--status`, `--logs 50` and the other options that ask for something become
-the command that does it, and a text of several words becomes `add`. Input that may be a typing error (one word that is
-no command, an unquoted text of several words, a command within quotes) is never a task. It becomes `Unclear`, with the
-commands that may have been meant.
+`nightshift status` already names a command. The older options `--status`, `--logs 50` and so on become the command that
+does the same. A quoted text of several words becomes `add`. Input that may be a typing error is never added as a task:
+one word that is no command, several words without quotes, or a command within quotes. Such input becomes `Unclear`,
+with the commands that may have been meant.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import click
 from nightshift.core.program import format_command
 
 LIKE = 0.7
-"""Minimum similarity (`difflib`'s ratio) of a word to a command to count as its misspelling."""
+"""Minimum similarity (`difflib`'s ratio) at which a word counts as a misspelt command."""
 SHORTEST_LIKE = 3
 _PARAMETER = re.compile(r"#?\d[\w:=.-]*|--?[a-z][\w=-]*|all|HEAD|[~./]\S*", re.ASCII)
 _WITH_A_WORD = frozenset({"help", "verify", "proof", "completion", "install-extra", "reviewed", "memory"})
-"""Commands that accept a name: two bare words that begin with one of these are no task."""
+"""Commands that accept a name. A text of two words that begins with one of these commands is not a task."""
 ALIASES: Mapping[str, str] = {
     "list": "history",
     "ls": "history",
@@ -44,11 +44,11 @@ INSTEAD: Mapping[str, str] = {
     "its settings again",
     "config": "`reload` makes the daemon read its settings again, `repo-settings PATH` shows those of a repository",
 }
-"""Advice for words that are no commands but are often tried."""
+"""Advice for words that are not commands but that users often try."""
 
 
 class Takes(Enum):
-    """Whether an option has a value: never, always or optionally."""
+    """Whether an older option is followed by a value: never, always or optionally."""
 
     NOTHING = 0
     A_VALUE = 1
@@ -57,7 +57,10 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """An option that acts as a command: the command's name, and whether the option has a value."""
+    """An older option that acts as a command.
+
+    `command` is the command, `takes` says whether a value follows the option.
+    """
 
     command: str
     takes: Takes = Takes.NOTHING
@@ -104,20 +107,20 @@ ASKING: Mapping[str, Asking] = {
     "--uninstall-service": Asking("uninstall-service"),
     "--completion": Asking("completion", _ONE),
 }
-"""Options from before there were commands; they still work."""
+"""Options that date from before there were commands and that still work."""
 _TAKING_WORDS = frozenset({"--answer", "--repo-settings"})
 _ABOUT_ITSELF = ("-h", "--help", "--version")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unclear:
-    """An input that may be a typing error: nothing is done until a person has confirmed it.
+    """An input that may be a typing error. Nothing is done until the user has confirmed what was meant.
 
     Args:
         text: the input.
-        why: the reason why it is no task.
-        meant: commands that may have been meant, as they are typed.
-        as_task: the arguments that add it as a task; empty if it has to be typed again.
+        why: the reason why the input is not used as a task.
+        meant: commands that may have been meant, as the user would type them.
+        as_task: the arguments that add the input as a task; empty if the user has to type it again.
     """
 
     text: str
@@ -126,7 +129,7 @@ class Unclear:
     as_task: Sequence[str] = ()
 
     def sentences(self) -> Iterator[str]:
-        """Yield the sentences for the person."""
+        """Yield the sentences that explain the problem to the user."""
         yield self.why
         if self.meant:
             yield f"Did you mean {' or '.join(map(format_command, self.meant))}?"
@@ -135,7 +138,7 @@ class Unclear:
 
 @dataclass(slots=True)
 class _Given:
-    """Arguments, sorted by kind."""
+    """Arguments, sorted by kind: older options that act as commands (with their values), other options, and words."""
 
     asking: list[tuple[str, str | None]] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
@@ -143,7 +146,7 @@ class _Given:
 
 
 class Arguments:
-    """Reads typed arguments; `root` contains the commands."""
+    """Interprets the words of a command line; `root` is the group that contains the commands."""
 
     def __init__(self, root: click.Group) -> None:
         self._root = root
@@ -154,10 +157,10 @@ class Arguments:
         return dict(_options(self._root))
 
     def arrange(self, arguments: Sequence[str]) -> list[str] | Unclear:
-        """Return the arguments with a command in front, for click, or `Unclear`.
+        """Return the arguments with a command in front, as click expects them, or `Unclear`.
 
         Raises:
-            click.UsageError: two commands are asked for, or an option is unknown.
+            click.UsageError: the arguments name two commands, or an unknown option.
         """
         if not arguments or arguments[0] in self.command_names or arguments[0] in _ABOUT_ITSELF:
             return list(arguments)
@@ -177,7 +180,10 @@ class Arguments:
         return self.unclear(first, ["add", *given.options, "--", given.words[0]])
 
     def may_be_a_slip(self, text: str) -> bool:
-        """Check whether a text looks more like a command with parameters, possibly misspelt, than like a task."""
+        """Check whether a text looks more like a command with parameters, possibly misspelt, than like a task.
+
+        A text of one word always does.
+        """
         words = text.split()
         if len(words) < 2:
             return True
@@ -190,9 +196,11 @@ class Arguments:
         return _bare(word) in self.command_names or bool(self.nearest(word))
 
     def nearest(self, word: str) -> list[str]:
-        """Return the most similar command, or none.
+        """Return the command that is most similar to a word, in a list.
 
-        A word that differs from a command only by punctuation and case is that command.
+        The list is empty if no command is similar enough.
+
+        A word that differs from a command only by punctuation and case counts as that command.
         """
         bare = _bare(word)
         if bare in self.command_names:
@@ -263,7 +271,7 @@ class Arguments:
         raise click.UsageError(f"{given.options[0]} needs a command or a task, and none was given.")
 
     def _path(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Split words into those that name a command and the rest."""
+        """Split words into those that name a command (one word, or two for a subcommand) and the remaining words."""
         command = self._root.commands.get(ALIASES.get(words[0], words[0]))
         deeper = isinstance(command, click.Group) and len(words) > 1 and words[1] in command.commands
         count = 2 if deeper else 1
@@ -281,7 +289,7 @@ def _bare(word: str) -> str:
 
 
 def _options(group: click.Group) -> Iterator[tuple[str, bool]]:
-    """Yield every option of a group's commands, and whether a value follows it."""
+    """Yield the name of every option of a group's commands, and whether the option takes a value."""
     for command in group.commands.values():
         if isinstance(command, click.Group):
             yield from _options(command)

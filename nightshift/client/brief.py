@@ -1,4 +1,7 @@
-"""The brief: what landed, failed, was spent and waits since the owner last looked, with the causes below."""
+"""Implements the command `brief`.
+
+The brief says what landed, failed, was spent and waits since the owner last looked, with the causes of failures.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,19 @@ from nightshift.core.program import format_command
 
 SPANS = ("read", "night", "today")
 NAMED = 8
-"""Maximum number of tasks that are listed for one cause."""
+"""Maximum number of tasks that are named for one cause."""
 
 
 def brief(session: Session, since: str, *, read: bool) -> int:
-    """Print the brief of a span; with `read`, the next brief begins where this one ends.
+    """Print the brief of a span of time. With `read`, the next brief begins where this brief ends.
 
     Args:
         session: the session of the home.
         since: one of `SPANS`, or a time.
-        read: whether to mark it as read.
+        read: whether to mark the brief as read.
 
     Raises:
-        click.UsageError: `since` is neither.
+        click.UsageError: `since` is neither one of `SPANS` nor a time.
     """
     answer = session.get("/api/brief", since=since if since in SPANS else own_time("--since", since))
     ahead = session.get("/api/forecast") if session.connection.live and not session.out.as_json else None
@@ -48,7 +51,7 @@ def _blocks(answer: Any, since: str) -> Iterator[Block]:
 
 
 def _ahead(forecast: Any) -> Iterator[Block]:
-    """Yield the forecast of the open tasks."""
+    """Yield the block with the forecast of the open tasks; nothing if there is no forecast."""
     if forecast is None or not forecast.line:
         return
     more = [Cell(f"  {forecast.range}", Tone.DIM)] if forecast.range else []
@@ -57,7 +60,10 @@ def _ahead(forecast: Any) -> Iterator[Block]:
 
 
 def _cause(cause: Any) -> Iterator[Cell]:
-    """Yield the lines of a cause of failures with the tasks' numbers; a single task is shown with its title."""
+    """Yield the lines of a cause of failures.
+
+    A single task is shown with its title, several tasks only with their numbers.
+    """
     yield Cell(f"{cause.count} failed: {cause.title}", Tone.BAD)
     if len(cause.tasks) == 1:
         (task,) = cause.tasks

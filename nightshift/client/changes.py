@@ -1,4 +1,4 @@
-"""The diff of a task and its last failed tests, as lines for a terminal."""
+"""Shows the diff of a task and the tests that failed in its last run, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from nightshift.core.text.masking import printable
 
 MOST_FAILURES = 3
 MOST_TEXT_LINES = 20
-"""Maximum lines of the text of one failure."""
+"""Maximum number of text lines for each failure."""
 IN_SHORT = 60
-"""Maximum lines of a diff that is shown together with other facts about the task."""
+"""Maximum number of lines of a diff that is shown together with other facts about the task."""
 _SIGNS: Mapping[str, str] = {"same": " ", "added": "+", "gone": "-"}
 _TONES: Mapping[str, Tone] = {"same": Tone.PLAIN, "added": Tone.GOOD, "gone": Tone.BAD}
 
 
 def diff(session: Session, name: str) -> int:
-    """Show the complete change of a task.
+    """Print the complete change of a task.
 
     Raises:
-        NotFound: the name matches nothing.
+        NotFound: no task matches the name.
     """
     difference = session.get(f"/api/task/{session.get('/api/resolve', name=name).task_id}/diff")
     session.print(difference, diff_blocks(difference))
@@ -33,7 +33,10 @@ def diff(session: Session, name: str) -> int:
 
 
 def diff_blocks(difference: Any, *, most: int | None = None) -> list[Block]:
-    """Return a diff file by file; a longer one is cut after `most` lines, with the number of the remaining lines."""
+    """Return the lines of a diff, file by file.
+
+    A diff longer than `most` lines is cut, and the number of the remaining lines is shown.
+    """
     if not difference.files:
         return [Lines(lines=[Cell(difference.note or "it changed no file", Tone.DIM)])]
     lines = list(_lines(difference))
@@ -70,7 +73,10 @@ def _file(file: Any) -> Iterator[Cell]:
 
 
 def show_failed_tests(session: Session, task: Any) -> list[Block]:
-    """Return the tests that failed in the last run, with their messages; nothing for a task that passed."""
+    """Return the tests that failed in the last run that had failures, with their messages.
+
+    The list is empty for a task that is done.
+    """
     if task.status == Status.DONE or not any(row.failed for row in task.iterations):
         return []
     timeline = session.get(f"/api/task/{task.task_id}/timeline")
@@ -83,7 +89,7 @@ def show_failed_tests(session: Session, task: Any) -> list[Block]:
 def _show_failures(session: Session, task: Any, step: Any) -> list[Block]:
     try:
         verdict = session.get(f"/api/task/{task.task_id}/step/{step.attempt}/{step.step_no}").verdict
-    except NotFound:  # pruned, as the task's own output says
+    except NotFound:  # the step was pruned, which the task's own output says
         return []
     if verdict is None or not verdict.failures:
         return []
@@ -105,6 +111,6 @@ def _failure(failure: Any) -> Iterator[Cell]:
 
 
 def more_of(task: Any) -> Lines:
-    """Return a line with the commands that show the rest."""
+    """Return a line with the commands that show the whole diff and, if the task failed or was cancelled, retry it."""
     again = [format_command(f"retry {task.task_id}")] if task.status in {Status.FAILED, Status.CANCELLED} else []
     return Lines(lines=[Cell("  ".join([format_command(f"diff {task.task_id}"), *again]), Tone.DIM)])

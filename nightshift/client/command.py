@@ -1,9 +1,9 @@
-"""One call of the command line, from its arguments to an exit code.
+"""Carries out one call of the command line, from its arguments to an exit code.
 
-`client.arguments` finds the command in the typed arguments, click parses its parameters (`client.commands`), and
-`client.actions` carries it out through the daemon's API. Commands that only the application can carry out come from
-`session.Application`. The application is imported for nothing else, because importing it takes longer than the daemon's
-answer.
+`client.arguments` finds the command in the arguments, click parses the command's parameters (`client.commands`), and
+`client.actions` carries out the command through the daemon's API. Commands that need the application itself come from
+`session.Application`. The application is imported only for these commands, because importing it takes longer than the
+daemon's answer.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ COMPLETE_VARIABLE = "_NIGHTSHIFT_COMPLETE"
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Gives commands their session: that of the prompt, or a new one."""
+    """Returns the session in which a command runs: the session of the prompt, or a new session."""
 
     load_application: Callable[[], Application]
     session: Session | None = None
 
     def __call__(self, home: Path | None, **printed: Any) -> Session:
-        """Return the prompt's session, or a new one for this home."""
+        """Return the prompt's session if there is one, else a new session for this home."""
         from nightshift.client.session import Session  # noqa: PLC0415  # what help and usage errors do without
 
         return self.session or Session(self.load_application, home, **printed)
 
 
 class Commands(click.Group):
-    """All commands; an alias stands for its command."""
+    """The group of all commands. A command is also found by its aliases."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name or an alias; None if there is none."""
+        """Return the command with this name or alias; None if there is no such command."""
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
-        """Write all commands on one screen."""
+        """Write the list of all commands, which fits on one screen."""
         write_screen(self.commands.values(), formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete commands, and after a dash also the options that act as commands."""
+        """Complete the names of commands and, after a dash, the older options that act as commands."""
         asking = [CompletionItem(name) for name in ASKING if incomplete.startswith("-") and name.startswith(incomplete)]
         return [*super().shell_complete(ctx, incomplete), *asking]
 
 
 def main(load_application: Callable[[], Application], arguments: Sequence[str]) -> int:
-    """Run one call with the arguments of a process and return the exit code."""
+    """Run one call with the arguments of the process, and return the exit code."""
     return call(load_application, [os.fsencode(each).decode("utf-8", "surrogateescape") for each in arguments])
 
 
 def call(load_application: Callable[[], Application], arguments: Sequence[str]) -> int:
-    """Carry out the arguments; every error becomes a sentence on the standard error stream and an exit code."""
+    """Run one call and return the exit code. Every error is printed as a sentence on the standard error stream."""
     as_json = "--json" in arguments
     return run_guarded(lambda: _call(Sessions(load_application), arguments, as_json=as_json), as_json=as_json)
 
@@ -86,11 +86,11 @@ def _call(sessions: Sessions, arguments: Sequence[str], *, as_json: bool) -> int
 
 
 def perform(arguments: Sequence[str], sessions: Sessions) -> int:
-    """Carry out a command.
+    """Carry out a command and return its exit code.
 
     Args:
-        arguments: its name and parameters.
-        sessions: give its session.
+        arguments: the command's name and parameters.
+        sessions: returns the session in which the command runs.
 
     Raises:
         click.ClickException: the parameters are wrong.
@@ -104,7 +104,7 @@ def perform(arguments: Sequence[str], sessions: Sessions) -> int:
 
 @cache
 def commands() -> Commands:
-    """Return the root of all commands, made once."""
+    """Return the root group of all commands. It is built only once."""
     version_option = click.Option(
         ["--version"], is_flag=True, is_eager=True, expose_value=False, help="Print the version.",
         callback=lambda ctx, _, given: ctx.exit(_print_version()) if given else None,
@@ -118,9 +118,9 @@ def commands() -> Commands:
 
 
 def _without_a_command() -> int:
-    """Handle a call without a command: a terminal gets the prompt.
+    """Handle a call without a command: open the prompt on a terminal, otherwise print the help.
 
-    A pipe is not read, because it may contain anything.
+    Input from a pipe is not read, because it may contain anything.
     """
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:
@@ -175,7 +175,7 @@ def _print_version() -> int:
 
 
 def _help(ctx: click.Context, words: Sequence[str]) -> int:
-    """Print the help of a command, or the list of all commands."""
+    """Print the help of a command or, without words, the list of all commands."""
     at = ctx.find_root()
     for word in words:
         below = at.command.get_command(at, word) if isinstance(at.command, click.Group) else None
@@ -189,7 +189,11 @@ def _help(ctx: click.Context, words: Sequence[str]) -> int:
 
 
 def _ask_about(unclear: Unclear, *, as_json: bool) -> Sequence[str] | None:
-    """Return the arguments that a person has confirmed; None if the person declines or cannot be asked."""
+    """Explain why the input is unclear, and ask the user whether to add it as a task.
+
+    Returns:
+        The arguments that add the task; None if the user declines or cannot be asked.
+    """
     if as_json:
         raise click.UsageError(" ".join(unclear.sentences()))
     for sentence in unclear.sentences():
@@ -218,7 +222,7 @@ def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
 
 
 def _of_another(error: click.NoSuchOption) -> str:
-    """Name the commands that have the option which this command lacks; empty if no command has it."""
+    """Name the commands that have the option that this command lacks; empty if no command has the option."""
     name = error.option_name
     having = [
         each.name

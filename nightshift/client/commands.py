@@ -1,7 +1,7 @@
-"""The commands of the command line: their names, arguments and options, and their sections in the help.
+"""Defines the commands of the command line: names, arguments, options, and sections of the help.
 
-Their actions are in `client/actions.py`, under the same names. The options from before there were commands are in
-`client/arguments.py`, which turns them into commands.
+The functions that carry them out are in `client/actions.py`, under the same names. The options that date from before
+there were commands are in `client/arguments.py`, which turns them into commands.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from nightshift.client.session import Values
 
 NEWEST, WORDS = 40, 50
-"""Number of tasks that a shell offers to complete an id, and the maximum characters of their descriptions."""
+"""Limits for completing a task id in a shell: the number of tasks, and the characters of a description."""
 COLUMN = 22
-"""Width in characters of the column of names in the list of all commands."""
+"""Width in characters of the column with the names in the list of all commands."""
 
 
 class Section(StrEnum):
-    """The headings of the help, in their order."""
+    """The headings under which the help lists commands, in the order of the help."""
 
     TASKS = "Tasks"
     LOOK = "See what happens"
@@ -38,7 +38,7 @@ class Section(StrEnum):
 
 
 class Whole(click.ParamType[int]):
-    """A whole number from 1 on; unlike `click.IntRange` it does not show its bounds in the help."""
+    """A whole number of at least 1. Unlike `click.IntRange`, it does not show its bounds in the help."""
 
     name = "number"
 
@@ -49,7 +49,7 @@ class Whole(click.ParamType[int]):
         """Parse a number.
 
         Raises:
-            click.BadParameter: it is not a whole number, or out of bounds.
+            click.BadParameter: the value is not a whole number, or is out of bounds.
         """
         text = str(value)
         if not (text.isascii() and text.isdigit() and len(text) < 20 and 1 <= int(text) <= self._most):
@@ -59,7 +59,7 @@ class Whole(click.ParamType[int]):
 
 
 class Name(click.ParamType[Any]):
-    """A task's number, or the beginning of a commit's id or of a branch (`server.naming`)."""
+    """A name of a task: its number, or the beginning of a commit's id or of a branch (`server.naming`)."""
 
     name = "name"
 
@@ -82,7 +82,7 @@ class Name(click.ParamType[Any]):
 
 
 class TaskId(Name, Whole):
-    """The number of a task; a shell offers the newest tasks."""
+    """The number of a task. For completion, a shell offers the newest tasks."""
 
     name = "number"
 
@@ -91,15 +91,15 @@ class TaskId(Name, Whole):
 
 
 class PriorityOrKind(click.ParamType[int | str]):
-    """The priority of a task, or instead the kind of program that is being built, as in `-p web_app`."""
+    """The priority of a task or, as in `-p web_app`, the kind of program that is to be built."""
 
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Parse a number, or the name of a kind.
+        """Parse a number, or the name of a kind of program.
 
         Raises:
-            click.BadParameter: it is neither.
+            click.BadParameter: the value is neither a number nor a kind.
         """
         from nightshift.core.tasks.task import Kind  # noqa: PLC0415  # see `Command`
 
@@ -107,7 +107,7 @@ class PriorityOrKind(click.ParamType[int | str]):
 
 
 class Option(click.Option):
-    """An option with its heading in the help of its command."""
+    """An option. `group` is the heading under which the help of its command lists it."""
 
     def __init__(self, *args: Any, group: str = "Options", **attributes: Any) -> None:
         self.group = group
@@ -115,12 +115,13 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command with its position in the help: `section` is its heading.
+    """A command. `section` is the heading under which the help lists it.
 
     Args:
-        make_params: makes its parameters when they are first needed, so that the list of all commands does not wait for
-            the imports of their options.
-        listed: its entry in the list, with its arguments; empty if another command's entry covers it.
+        make_params: returns the command's parameters. It is called when they are first needed, so that the list of all
+            commands does not wait for the imports that options need.
+        listed: the entry in the list of all commands, with arguments; empty if the entry of another command covers this
+            one.
     """
 
     section: Section | None = None
@@ -137,15 +138,18 @@ class Command(click.Command):
 
     @property
     def params(self) -> list[click.Parameter]:
-        """All its parameters."""
+        """All parameters of the command."""
         return self._cached_params
 
     @params.setter
     def params(self, _: list[click.Parameter]) -> None:
-        """Ignore the assignment; `make_params` makes the parameters."""
+        """Ignore the assignment by click's constructor, because `make_params` returns the parameters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one part for each heading, in the order of declaration; options of all commands come last."""
+        """Write one section for each heading, in the order in which the options are declared.
+
+        The options that every command has come last.
+        """
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             group = parameter.group if isinstance(parameter, Option) else OUTPUT
@@ -158,7 +162,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of subcommands, with its position in the help like a command."""
+    """A group of subcommands. `section` and `listed` have the same meaning as for a command."""
 
     section: Section | None = None
     listed = ""
@@ -180,7 +184,7 @@ Exit codes:
   6 paused, a node is lost, or a task waits for you"""
 OUTPUT, MORE = "Every command takes", "More about the task"
 Act = Callable[[click.Context, "Values"], int]
-"""Functions that carry out a command, given its context and the values of its parameters."""
+"""Function that carries out a command, given the command's context and the values of its parameters."""
 _ID, _NAME = TaskId(), Name()
 _TASK, _TASK_IS = ("-t", "--task", "task_text"), {"metavar": "TEXT", "help": "The same as TEXT."}
 _NAMED = "NAME is a task number, or the beginning of a commit id or a branch name."
@@ -190,7 +194,7 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def every_command(act: Act) -> list[click.Command]:
-    """Return all commands; `act` carries out each of them."""
+    """Return all commands. The function `act` is called to carry out each of them."""
 
     def carry_out(**values: Any) -> int:
         return act(click.get_current_context(), values)
@@ -240,7 +244,7 @@ def _output() -> list[click.Parameter]:
 
 
 def new_task_options() -> list[click.Parameter]:
-    """List the options of a new task."""
+    """List the options that describe a new task."""
     from nightshift.client.new_task import LIMITS  # noqa: PLC0415  # see `Command`
     from nightshift.core.tasks.task import Explore, Kind, Language  # noqa: PLC0415  # as above
 
@@ -393,7 +397,7 @@ def _looking() -> Iterator[Command | Group]:
 
 
 def _bench() -> Group:
-    """Make the commands that measure models on tasks from a repository's history."""
+    """Return the group of commands that measure models on tasks from a repository's history."""
     repo = _argument("repo", required=True, metavar="REPO")
     commands = [
         _command(
@@ -531,7 +535,7 @@ def _daemon() -> Iterator[Command | Group]:
 
 
 def _memory() -> Group:
-    """Make the commands that export lessons and accepted work from this home and import lessons."""
+    """Return the group of commands that export lessons and accepted work from this home, and import lessons."""
     commands = [
         _command("export", "Write all lessons as JSON Lines; `-` is the standard output.", _argument("file")),
         _command("import", "Import those lessons of an exported file that are new here.", _argument("file")),
@@ -544,7 +548,10 @@ def _memory() -> Group:
 
 
 def _hub() -> Group:
-    """Make the commands for the hub that several machines share; they ask its server and need no running daemon."""
+    """Return the group of commands for the hub that several machines share.
+
+    They ask the hub's server and need no running daemon.
+    """
     commands = [
         _command("init", "Set up Temporal's namespace, and the shared database if there is one.\n\nRun it as the "
                  "database's owner; it prints how nodes log in with fewer rights."),
@@ -583,7 +590,10 @@ def _hub() -> Group:
 
 
 def _list_hidden() -> Iterator[Command | Group]:
-    """Yield the commands that the help does not list: a help text or an older option names them."""
+    """Yield the commands that the help does not list.
+
+    Users find them in other help texts or through an older option.
+    """
     yield _command("help", "Explain a command.", _argument("words", nargs=-1, metavar="[COMMAND]"), hidden=True)
     yield _command("version", "Print the version.", hidden=True)
     yield _command("quit", "Leave the prompt.", hidden=True)
@@ -594,7 +604,7 @@ def _list_hidden() -> Iterator[Command | Group]:
 
 
 _SECTIONS = (_tasks, _looking, _deciding, _commits, _daemon, _list_hidden)
-"""Functions that make the commands of each section, in the order of `Section`; the last ones have no section."""
+"""Functions that yield the commands of each section, in the order of `Section`. The last has no section."""
 
 
 def write_screen(commands: Iterable[click.Command], formatter: click.HelpFormatter) -> None:

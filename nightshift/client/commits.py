@@ -1,4 +1,4 @@
-"""The commands for commits: list unread ones, show and mark them, integrate, discard, revert and reapply them."""
+"""Implements the commands for commits: list, show, mark as read, integrate, discard, revert and reapply."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from nightshift.core.errors import IllegalMove
 from nightshift.core.program import format_command
 
 COMMIT_WALL_S = 960.0
-"""Timeout in seconds; a little longer than the daemon's own wait for the tests (`server.context.COMMIT_WALL_S`)."""
+"""Timeout in seconds. It is a little longer than the daemon waits for the tests (`server.context.COMMIT_WALL_S`)."""
 LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
 
 
 def review(session: Session, what: str | None, *, read: bool, limit: int) -> int:
-    """List the unread commits, or show one commit's change and, on a terminal, ask whether to mark it as read.
+    """List the unread commits or, given a name, show the change of one commit.
+
+    On a terminal, ask then whether to mark the commit as read.
 
     Raises:
-        NotFound: there is no such commit.
+        NotFound: no commit matches the name.
         click.UsageError: `read` was given without a name.
     """
     if what is None:
@@ -57,17 +59,17 @@ def _find_commit(session: Session, name: str) -> Any:
 
 
 def unread(session: Session, count: int) -> int:
-    """List the commits that were not read yet, the riskiest first."""
+    """List the commits that the owner has not read, the riskiest first."""
     answer = session.get("/api/commits", unread=1, limit=count, order="risk")
     session.print(answer, _list(session, answer))
     return Exit.OK
 
 
 def mark_reviewed(session: Session, which: str) -> int:
-    """Mark commits as read: those of a task, one by the beginning of its id, or `all`.
+    """Mark commits as read: the commits of a task, one commit by the beginning of its id, or `all`.
 
     Raises:
-        NotFound: no commit matches.
+        NotFound: no task or commit matches.
     """
     if which == "all":
         done = session.post("/api/commits/reviewed", {"all": True})
@@ -108,7 +110,7 @@ def discard(session: Session, name: str) -> int:
 
 
 def revert(session: Session, name: str, *, force: bool = False, reapply: bool = False) -> int:
-    """Revert what a task integrated, or reapply it."""
+    """Revert what a task integrated or, with `reapply`, reapply what was reverted."""
     done = _act(session, name, "revert", force=force, reapply=reapply)
     what = "reapplied" if done.reapplied else "reverted"
     session.print(done, Cell(f"task {done.task_id} {what}: {done.by[:10]} on {done.branch} of {done.repo}"))
@@ -122,7 +124,11 @@ def _act(session: Session, name: str, action: str, **body: bool) -> Any:
 
 
 def _task_of(session: Session, name: str) -> int:
-    """Return the task whose newest commit a name means; older commits of a task cannot be acted on."""
+    """Return the task that a name stands for, before an action on its newest commit.
+
+    Raises:
+        IllegalMove: the name is an older commit of the task, on which no action is possible.
+    """
     named = session.get("/api/resolve", name=name)
     if named.by == "commit" and named.commit != named.newest:
         newest = (named.newest or "")[:10]
@@ -131,7 +137,10 @@ def _task_of(session: Session, name: str) -> int:
 
 
 def undo(session: Session, *, force: bool, yes: bool) -> int:
-    """Revert the last integrated commit, after showing it and, unless `yes` is set, asking."""
+    """Revert the commit that was integrated last.
+
+    The commit is shown first and, unless `yes` is set, the user is asked.
+    """
     newest = next(iter(session.get("/api/commits", standing=1, limit=1).commits), None)
     if newest is None:
         session.out.note("no integrated commit is left to revert")
@@ -180,7 +189,7 @@ def _what_to_do() -> list[str]:
 
 
 def _list_left_open(rows: Sequence[Any]) -> list[Block]:
-    """List the findings of readers that the commits leave open."""
+    """List the findings of readers that were still open when the commits were made."""
     left = [
         Cell(
             f"{row.task_id}: left open: {remark.severity} ({remark.reader}): {remark.place}: {remark.reason}", Tone.BAD

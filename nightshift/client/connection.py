@@ -1,8 +1,8 @@
-"""Connections to the API of a home: over the network if its daemon runs, otherwise to the same application in process.
+"""Connects to the API of a home: over the network if its daemon runs, otherwise inside this process.
 
-The daemon's lock shows whether it runs. Its port does not: another home's daemon, or another program, may answer there.
-Answers are JSON, and this module checks only the form of failures. Commands read the fields of an answer by name, and a
-missing field means that another program has answered.
+The daemon's lock shows whether it runs. Its port does not show this, because the daemon of another home, or another
+program, may answer there. Answers are JSON, and this module checks only the form of failures. Commands read the fields
+of an answer by name, and a missing field means that another program has answered.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_A_STATUS = ("state", "version", "queue", "overall")
 
 
 class Answer(dict[str, Any]):
-    """A JSON object of an answer, whose fields are attributes as well."""
+    """A JSON object from an answer. Its fields can also be read as attributes."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -43,7 +43,7 @@ class Answer(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request; `path` already contains its query."""
+    """One request to the API. `path` already contains the query."""
 
     method: str
     path: str
@@ -53,7 +53,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer that is not parsed yet; a request that came too soon may be repeated after `retry_after_s`."""
+    """A response that is not parsed yet.
+
+    If the daemon refused the request because it came too soon, it may be repeated after `retry_after_s` seconds.
+    """
 
     status: int
     content: bytes
@@ -61,11 +64,11 @@ class Reply:
 
 
 class Connection(ABC):
-    """Sends requests and turns failures into exceptions; for one thread.
+    """Sends requests to the API and turns failures into exceptions. May be used by one thread only.
 
     Args:
-        where: its address.
-        why_offline: why no daemon answers; empty if a daemon does.
+        where: the address of the API, for error messages.
+        why_offline: the reason why no daemon answers; empty if a daemon answers.
     """
 
     def __init__(self, where: str, why_offline: str = "") -> None:
@@ -77,7 +80,7 @@ class Connection(ABC):
         return not self.why_offline
 
     def close(self) -> None:  # noqa: B027  # a network connection has nothing to let go of
-        """Close databases; the connection cannot be used again."""
+        """Close the databases, if the connection uses any. The connection cannot be used again."""
 
     @abstractmethod
     def _send_once(self, request: Request) -> Reply: ...
@@ -95,7 +98,7 @@ class Connection(ABC):
         query: Mapping[str, Any] | None = None,
         wall_s: float = ANSWER_WALL_S,
     ) -> Reply:
-        """Send one request, and repeat it if the daemon answers that it came too soon and had no effect."""
+        """Send a request, and repeat it if the daemon answers that it came too soon and had no effect."""
         content = None if body is None else json.dumps(body).encode()
         given = {name: value for name, value in (query or {}).items() if value is not None}
         address = f"{path}?{urlencode(given)}" if given else path
@@ -108,19 +111,19 @@ class Connection(ABC):
         return reply
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> Answer:
-        """Send one request, as `send` does, and read its answer.
+        """Send a request as `send` does, and return the parsed answer.
 
         Raises:
-            DaemonGone: the daemon went away, or another program answers.
+            DaemonGone: the daemon does not answer any more, or another program answers.
             NotAllowed: the daemon refuses the client.
-            NotFound: the named thing does not exist.
+            NotFound: the request names something that does not exist.
             IllegalMove: the action is not allowed now.
-            InvalidTask: names the fields that are wrong.
+            InvalidTask: fields of the request are wrong. The error names them.
         """
         return self.read(self.send(method, path, body, **more))
 
     def read(self, reply: Reply) -> Answer:
-        """Return the content of a reply; raises as `ask` does."""
+        """Parse the content of a reply; raises as `ask` does."""
         try:
             answer = json.loads(reply.content, object_hook=Answer)
         except (ValueError, RecursionError):
@@ -151,9 +154,9 @@ class Connection(ABC):
 
 
 class NetworkConnection(Connection):
-    """A connection to the daemon. It follows no redirect and uses no proxy, because either would get the token.
+    """A connection to the daemon. It follows no redirect and uses no proxy, because either could receive the token.
 
-    Each request has its own socket: a kept one may be closed just when it is needed.
+    Each request opens a new socket: the daemon may close an idle socket just when the next request needs it.
     """
 
     def __init__(self, access: Access) -> None:
@@ -165,7 +168,7 @@ class NetworkConnection(Connection):
         super().__init__(f"{self._host}:{self._port}")
 
     def probe(self) -> None:
-        """Check that the daemon answers, and no other program; raises as `ask` does."""
+        """Check that the daemon answers and not another program; raises as `ask` does."""
         answer = self.status(PROBE_WALL_S)
         if any(name not in answer for name in _OF_A_STATUS):
             raise Stranger(f"something that is not Nightshift, or is another version of it, answers at {self._where}")
@@ -195,11 +198,11 @@ class NetworkConnection(Connection):
 
 
 def connect(access: Access, offline: Callable[[str], Connection]) -> Connection:
-    """Connect to the daemon of a home if it answers, otherwise to its database; each call chooses again.
+    """Connect to the daemon of a home if it answers, otherwise to the home's database.
 
     Args:
-        access: to the home.
-        offline: connects to its database, given the reason why no daemon answers.
+        access: address and token of the home's daemon.
+        offline: connects to the home's database, given the reason why no daemon answers.
 
     Raises:
         NotAllowed: a daemon runs, and refuses the client.

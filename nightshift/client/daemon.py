@@ -1,4 +1,4 @@
-"""The commands for the daemon as a whole: status, forges, pauses, checkpoints, settings, extras and environments."""
+"""Implements the commands for the daemon: status, forges, pauses, checkpoints, settings, extras, environments."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ HEALTH: Mapping[OverallState, Exit] = {
     OverallState.PAUSED: Exit.WAITS,
     OverallState.NEEDS_YOU: Exit.WAITS,
 }
-"""Exit codes of `status` for the states of a running daemon; any other state gives 0."""
+"""Exit codes of `status` for states of a running daemon. A state that is not listed gives 0."""
 WATCH_S = 2.0
 
 
 def status(session: Session, *, watch: bool = False) -> int:
-    """Print the daemon's status; `watch` repeats it until interrupted, even if the daemon stops or starts."""
+    """Print the daemon's status.
+
+    With `watch`, print it again and again until interrupted, even if the daemon stops or starts meanwhile.
+    """
     if not watch:
         return _status(session)
     while True:
@@ -47,7 +50,10 @@ def _status(session: Session) -> int:
 
 
 def live_or_noted(session: Session) -> int:
-    """Return the exit code of a read command; if no daemon runs, note that the database was read."""
+    """Return the exit code of a command that only reads.
+
+    If no daemon runs, print that the data come from the database.
+    """
     if session.connection.live:
         return Exit.OK
     session.out.note(f"{session.connection.why_offline}; showing saved data")
@@ -55,7 +61,7 @@ def live_or_noted(session: Session) -> int:
 
 
 def forges(session: Session) -> int:
-    """Print the state of the connections to forges, with their problems."""
+    """Print the state of the connections to forges, and the problems of each."""
     statuses = session.connection.status().forges
     notes = ((each, note) for each in statuses for note in filter(None, _describe_forge(each)))
     lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each, note in notes]
@@ -72,7 +78,7 @@ def _describe_forge(forge: Any) -> tuple[str, ...]:
 
 
 def pause(session: Session) -> int:
-    """Stop the claiming of tasks."""
+    """Stop the daemon from claiming tasks."""
     answer = session.post("/api/pause")
     state = str(answer.state) if session.connection.live else "paused"
     session.print(answer, Cell(state))
@@ -81,7 +87,7 @@ def pause(session: Session) -> int:
 
 
 def resume(session: Session) -> int:
-    """Allow the claiming of tasks again, and show any other pauses."""
+    """Let the daemon claim tasks again, and print any other reasons that still prevent it."""
     answer = session.post("/api/resume")
     state = str(answer.state) if session.connection.live else ("paused" if answer.holds else "not paused")
     session.print(answer, [Lines(lines=[Cell(state), *pause_reasons(answer.holds).lines])])
@@ -90,7 +96,7 @@ def resume(session: Session) -> int:
 
 
 def checkpoint(session: Session) -> int:
-    """Request a checkpoint now."""
+    """Ask the daemon for a checkpoint now."""
     answer = session.post("/api/checkpoint")
     if answer.asked:
         line = "checkpoint: running tasks finish, then the report is written; nothing starts until you resume"
@@ -105,7 +111,7 @@ def reload(session: Session) -> int:
     """Have the daemon read its settings and tasks.yaml again.
 
     Raises:
-        ConfigError: they have faults, and the old ones stay in force.
+        ConfigError: the new settings have faults; the old settings stay in effect.
         DaemonGone: no daemon runs.
     """
     if not session.connection.live:
@@ -123,7 +129,7 @@ def reload(session: Session) -> int:
 
 
 def install_extra(session: Session, name: str) -> int:
-    """Have optional packages installed."""
+    """Have the daemon install optional packages; raises `DaemonGone` if no daemon runs."""
     if not session.connection.live:
         raise DaemonGone(f"{session.connection.why_offline}; {install_by_hand(name)} installs them without it")
     answer = session.post(f"/api/extra/{quote(name, safe='')}/install")
@@ -132,7 +138,7 @@ def install_extra(session: Session, name: str) -> int:
 
 
 def environments(session: Session) -> int:
-    """List the environments, with the parts that were left out of each."""
+    """List the environments, and the parts that were left out of each environment."""
     answer = session.get("/api/environments")
     head = ("environment", "for", "packages", "MB", "used", "declared by")
     rows = [

@@ -1,4 +1,4 @@
-"""Failures of a call of the command line: its own exceptions, the exit code of each, and how they are printed."""
+"""Defines how a call of the command line fails: its exceptions, their exit codes, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from nightshift.core.text import faults
 
 
 class DaemonGone(NightshiftError):
-    """No daemon answers."""
+    """Raised if no daemon answers."""
 
 
 class Stranger(DaemonGone):
-    """A program other than Nightshift answers at the daemon's address."""
+    """Raised if a program other than Nightshift answers at the daemon's address."""
 
 
 class NotAllowed(NightshiftError):
-    """The daemon refused the request."""
+    """Raised if the daemon refused the request."""
 
 
 class NotFound(NightshiftError):
-    """A request names something that does not exist: a task, an approval, a commit or a step."""
+    """Raised if a request names a task, an approval, a commit or a step that does not exist."""
 
 
 class Exit(IntEnum):
-    """Exit codes of a call, for scripts."""
+    """Exit codes of a call of the command line, for scripts."""
 
     OK = 0
     FAILED = 1
@@ -73,7 +73,7 @@ def exit_of(error: NightshiftError) -> Exit:
 
 
 def print_error(error: NightshiftError, *, as_json: bool) -> None:
-    """Write an error to the standard error stream, as JSON in the API's form if `as_json` is set."""
+    """Print an error on the standard error stream. With `as_json`, it is JSON in the form of the API's errors."""
     if not as_json:
         from nightshift.core.text.masking import printable  # noqa: PLC0415 - most calls go well
 
@@ -87,7 +87,7 @@ def print_error(error: NightshiftError, *, as_json: bool) -> None:
 
 
 def run_guarded(action: Callable[[], int], *, as_json: bool) -> int:
-    """Carry out a call; every error becomes a sentence on the standard error stream and an exit code."""
+    """Run a call and return its exit code. Every error is printed as a sentence on the standard error stream."""
     _prepare_streams()
     try:
         code = action()
@@ -105,20 +105,20 @@ def run_guarded(action: Callable[[], int], *, as_json: bool) -> int:
         why = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         if isinstance(error, FileNotFoundError) and not error.filename:
             why = "the current folder is gone; change to another one"
-        with contextlib.suppress(OSError):  # the same device
+        with contextlib.suppress(OSError):  # the error stream may be on the same broken device
             print_error(NightshiftError(why), as_json=as_json)
         _leave(sys.stdout, sys.stderr)
         return Exit.FAILED
 
 
 def _prepare_streams() -> None:
-    """Open closed streams on the null device, and make streams that are not UTF-8 print escapes.
+    """Open closed standard streams on the null device, and make output streams escape what they cannot encode.
 
-    Otherwise the next opened file, such as the database, would get the number of the closed stream.
+    Without this, the next file that is opened, such as the database, would get the descriptor of the closed stream.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the lowest free descriptor, the closed one
             setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -126,7 +126,7 @@ def _prepare_streams() -> None:
 
 
 def _leave(*streams: TextIO) -> None:
-    """Discard all further output, including what the interpreter flushes at its end."""
+    """Discard all further output of the streams, including what the interpreter flushes when it exits."""
     for stream in streams:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

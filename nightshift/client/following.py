@@ -1,4 +1,7 @@
-"""Follows the log or a task by reading on from a cursor, like `tail -f`, whether a daemon runs or not."""
+"""Follows the log or a task like `tail -f`, by repeatedly reading the events after a cursor.
+
+This works whether a daemon runs or not.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,15 @@ from nightshift.core.program import format_command
 from nightshift.core.tasks.states import ENDED, Status
 
 LOOK_S = 0.3
-"""Seconds between two reads for new events; loopback and an index on the id make a read cheap."""
+"""Seconds between two reads for new events. A read is cheap, because it uses the loopback interface and an index."""
 PAGE = 500
 
 
 def logs(session: Session, query: Mapping[str, Any], *, follow: bool = False) -> int:
-    """Print the last events; with `follow`, continue until interrupted, even if the daemon stops or starts."""
+    """Print the last events of the log.
+
+    With `follow`, continue with new events until interrupted, even if the daemon stops or starts meanwhile.
+    """
     page = session.get("/api/logs", **query)
     if follow:
         for line in page.events:
@@ -35,7 +41,7 @@ def logs(session: Session, query: Mapping[str, Any], *, follow: bool = False) ->
 
 
 def run(session: Session, body: Mapping[str, Any]) -> int:
-    """Have a running daemon work on a task, and follow it."""
+    """Submit a task to the running daemon, print its events, and return when it has ended."""
     newest = session.get("/api/logs", limit=1).last_id
     task_id = submit(session, body)[0].task_id
     _note_pause_reasons(session)
@@ -49,7 +55,7 @@ def run(session: Session, body: Mapping[str, Any]) -> int:
 
 
 def wait(session: Session, task_id: int) -> int:
-    """Wait silently for a task's end."""
+    """Wait until a task ends, without printing its events."""
     task = session.get(f"/api/task/{task_id}")
     if _goes_on(task) and not session.connection.live:
         raise DaemonGone(f"task {task.task_id} is {task.status}, and {session.connection.why_offline}")
@@ -60,13 +66,13 @@ def wait(session: Session, task_id: int) -> int:
 
 
 def print_outcome(session: Session, task: Any) -> int:
-    """Print how a task ended."""
+    """Print how a task ended, and return the exit code."""
     session.print(task, outcome(task))
     return Exit.OK if task.status == Status.DONE else Exit.FAILED
 
 
 def show_progress(session: Session, line: Any) -> None:
-    """Print an event before the result; with JSON output only the result is printed."""
+    """Print an event of a task that is followed. With JSON output, only the result is printed."""
     if not session.out.as_json:
         session.out.line(session.views.log_line(line))
 
@@ -95,10 +101,10 @@ def _go_on(session: Session, query: Mapping[str, Any], after: int) -> None:
 
 
 def _follow_task(session: Session, task_id: int, after: int, show: Callable[[Any], None]) -> Any:
-    """Show the task's events until it ends or waits for a person; return the task."""
+    """Show the events of a task until it ends or waits for its owner, and return the task."""
     while True:
         task = session.get(f"/api/task/{task_id}")
-        # The events are read after the task, so they include those of its end.
+        # The events are read after the task's status, so the events of its end are included.
         while page := session.get("/api/logs", after=after, limit=PAGE, task=task_id).events:
             for line in page:
                 show(line)

@@ -1,4 +1,7 @@
-"""`nightshift hub`: shows and steers the tasks that several machines share, with or without a daemon."""
+"""Implements `nightshift hub`, which shows and controls the tasks that several machines share.
+
+The commands work with or without a running daemon.
+"""
 
 from __future__ import annotations
 
@@ -42,18 +45,18 @@ NO_DATABASE = (
 
 @contextmanager
 def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]:
-    """Connect to the hub of the session's home.
+    """Connect to the hub of the session's home, and close the connection at the end.
 
     Args:
-        session: its settings name the hub.
-        acts: workflows will be changed. This needs a worker; possibly no node is up, so this process is a worker
-            meanwhile.
+        session: the session, whose settings name the hub.
+        acts: True if workflows will be changed. A change needs a worker of the hub, and possibly no node is up, so this
+            process is a worker meanwhile.
 
     Raises:
         ConfigError: the settings name no hub.
-        ExtraMissing: the needed packages are not installed, and may not be installed.
+        ExtraMissing: the needed packages are missing, and the settings do not allow installing them.
         HubAway: the hub cannot be reached.
-        HubRefused: the hub refuses, or is not ready for this version.
+        HubRefused: the hub refuses the connection, or is not ready for this version.
     """
     connection = _open_connection(session)
     try:
@@ -72,7 +75,10 @@ def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]
 
 
 def _open_connection(session: Session) -> HubConnection:
-    """Install the packages for the hub and make a connection to the hub of the settings; raises as `open_hub` does."""
+    """Install the packages for the hub, and return a connection to the hub that the settings name.
+
+    Raises as `open_hub` does.
+    """
     url = session.settings.hub_url
     if url is None:
         raise ConfigError([NO_HUB])
@@ -90,11 +96,11 @@ def _ensure_extra(session: Session) -> None:
 
 @contextmanager
 def open_database(session: Session) -> Iterator[SharedDatabase]:
-    """Open the database that nodes share.
+    """Open the database that the nodes share, and close it at the end.
 
     Raises:
-        ConfigError: the settings name none.
-        ExtraMissing: the needed packages are not installed, and may not be installed.
+        ConfigError: the settings name no shared database.
+        ExtraMissing: the needed packages are missing, and the settings do not allow installing them.
     """
     url = session.settings.hub_database_url
     if url is None:
@@ -111,7 +117,7 @@ def open_database(session: Session) -> Iterator[SharedDatabase]:
 
 @contextmanager
 def queue_of(session: Session, *, acts: bool = False) -> Iterator[HubQueue]:
-    """Give the queue of the hub's tasks; see `open_hub`."""
+    """Connect to the hub as `open_hub` does, and yield the queue of its tasks."""
     with open_hub(session, acts=acts) as connection:
         from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415  # as above
 
@@ -119,7 +125,7 @@ def queue_of(session: Session, *, acts: bool = False) -> Iterator[HubQueue]:
 
 
 def dev(session: Session, port: int) -> int:
-    """Run the packaged server until it is interrupted."""
+    """Run the packaged Temporal server until it is interrupted."""
     from nightshift.remote.hub.dev_server import command  # noqa: PLC0415  # as above
 
     session.settings.hub_dir.mkdir(parents=True, exist_ok=True)
@@ -138,7 +144,7 @@ def dev(session: Session, port: int) -> int:
 
 
 def init(session: Session) -> int:
-    """Prepare the namespace, and the shared database if the settings name one."""
+    """Prepare the hub's namespace and, if the settings name a shared database, that database."""
     connection = _open_connection(session)
     try:
         from nightshift.remote.hub.control import prepare  # noqa: PLC0415  # as above
@@ -186,8 +192,8 @@ def status(session: Session) -> int:
     """Print the status of the hub.
 
     Returns:
-        `Exit.FAILED` if no node is up, `Exit.WAITS` if the hub is paused, a node was lost, or a task waits for its
-        owner.
+        `Exit.FAILED` if no node is up; `Exit.WAITS` if the hub is paused, a node was lost, or a task waits for its
+        owner; otherwise `Exit.OK`.
     """
     with open_hub(session) as connection:
         from nightshift.remote.hub.nodes import overview  # noqa: PLC0415  # as above
@@ -252,7 +258,7 @@ def nodes(session: Session) -> int:
 
 
 def drain(session: Session, name: str, *, undo: bool) -> int:
-    """Let a node accept no new tasks, or accept tasks again."""
+    """Stop a node from accepting new tasks or, with `undo`, let it accept tasks again."""
     with open_hub(session, acts=True) as connection:
         from nightshift.remote.hub.nodes import drain as drained  # noqa: PLC0415  # as above
 
@@ -264,7 +270,7 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
 
 
 def remove(session: Session, name: str, *, undo: bool) -> int:
-    """Exclude a node permanently, or admit it again."""
+    """Remove a node permanently or, with `undo`, admit it again."""
     with open_hub(session, acts=True) as connection:
         from nightshift.remote.hub import nodes as hub_nodes  # noqa: PLC0415  # as above
 
@@ -298,10 +304,10 @@ def tasks(session: Session, status: str | None, limit: int) -> int:
 
 
 def verify(session: Session, task_id: int | None) -> int:
-    """Print which results are signed by the node that had the task.
+    """Print for each result whether it is signed by the node that had the task.
 
     Returns:
-        `Exit.FAILED` if a signature is not valid.
+        `Exit.FAILED` if a signature is not valid, otherwise `Exit.OK`.
     """
     with open_hub(session) as connection:
         from nightshift.remote.hub.nodes import keys as all_keys  # noqa: PLC0415  # as above
@@ -341,7 +347,7 @@ def retry(session: Session, task_id: int) -> int:
 
 
 def prioritise(session: Session, words: Sequence[str]) -> int:
-    """Let a task be claimed sooner or later, given as `ID N`.
+    """Change the priority of a task, given as `ID N`, so that it is claimed sooner or later.
 
     Raises:
         click.UsageError: the arguments have another form.
@@ -374,7 +380,7 @@ def _set_pause(session: Session, reason: str | None) -> None:
 
 
 def asks(session: Session) -> int:
-    """Print the open asks of tasks, with the numbers that `answer` needs."""
+    """Print the open questions and requests of all tasks, with the numbers that `answer` needs."""
     with queue_of(session) as queue:
         waiting_tasks = queue.find(Status.WAITING, 200)
     open_ones = [(task, ask) for task in waiting_tasks for ask in json.loads(task.asks or "[]")]
@@ -386,7 +392,7 @@ def asks(session: Session) -> int:
 
 
 def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
-    """Answer an ask: `yes`, `no`, or a text for a question."""
+    """Answer a question or request of a task with `yes`, `no`, or a text."""
     text = words.strip()
     is_text = text.lower() not in {"yes", "no"}
     with queue_of(session, acts=True) as queue:
@@ -395,7 +401,7 @@ def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
 
 
 def workspace(session: Session, url: str | None) -> int:
-    """Show or set the remote of all workspaces."""
+    """Show the remote that the workspaces of all nodes follow or, given an address, set it."""
     with open_hub(session, acts=url is not None) as connection:
         from nightshift.remote.hub import control  # noqa: PLC0415  # as above
 
@@ -408,7 +414,7 @@ def workspace(session: Session, url: str | None) -> int:
 
 
 def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -> int:
-    """Show or set the common budget of all nodes; limits that are not given stay as they are."""
+    """Show the common budget of all nodes, or set it. Limits that are not given stay as they are."""
     with open_database(session) as database:
         from nightshift.remote.hub import shared_schema  # noqa: PLC0415  # as above
         from nightshift.remote.hub.budget import spending  # noqa: PLC0415  # as above
@@ -439,7 +445,7 @@ def _print_move(session: Session, task_id: int, now: Status, text: str) -> int:
 
 
 def _hub_address(session: Session) -> str:
-    """Return the address of the hub."""
+    """Return the hub's address without its scheme; empty if the settings name no hub."""
     return (session.settings.hub_url or "").removeprefix("temporal://")
 
 

@@ -1,4 +1,7 @@
-"""Makes the body of a new task from the typed arguments; the API validates it like every other task."""
+"""Builds the body of a new task from the values given on the command line.
+
+The API validates it like every other task.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +46,14 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         text: the description.
-        options: the values of the command line, by parameter name.
+        options: the values given on the command line, by parameter name.
 
     Raises:
         click.UsageError: a value cannot be parsed, or a file cannot be read.
     """
     body: dict[str, Any] = {"description": text}
     body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
-    if isinstance(kind := body.get("priority"), str):  # `-p web_app`
+    if isinstance(kind := body.get("priority"), str):  # a kind of program, as in `-p web_app`
         body = {"kind": kind, **body}
         del body["priority"]
     fields = {
@@ -72,7 +75,7 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edit_text() -> str:
-    """Return the description of a task, written in the owner's editor.
+    """Open the owner's editor, and return the description of a task that was written there.
 
     Raises:
         click.UsageError: the description is empty, or there is no terminal.
@@ -86,7 +89,7 @@ def edit_text() -> str:
 
 
 def text_or_stdin(text: str) -> str:
-    """Return the text; for `-`, return the content of the standard input."""
+    """Return the text or, if it is `-`, the content of the standard input."""
     if text != "-":
         return text
     try:
@@ -96,7 +99,7 @@ def text_or_stdin(text: str) -> str:
 
 
 def _repo(text: str | None) -> str | None:
-    """Return the path as an absolute one: it is relative to this process's folder, and the daemon runs in another."""
+    """Return a path as an absolute path, because the daemon runs in another folder than this process."""
     return str(Path(text).expanduser().resolve()) if text else None
 
 
@@ -108,7 +111,10 @@ def _files(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _name_file(text: str) -> tuple[str, Path]:
-    """Parse `PATH=FILE`, or a file that keeps its relative path; a file outside this folder keeps only its name."""
+    """Return the path in the repository and the file for `PATH=FILE` or `FILE`.
+
+    With only `FILE`, the path is the file's relative path, or only its name if the file is outside the current folder.
+    """
     name, separator, file = text.partition("=")
     if separator and not Path(text).exists():
         return name, Path(file).expanduser()
@@ -118,7 +124,7 @@ def _name_file(text: str) -> tuple[str, Path]:
 
 
 def _cases(path: str) -> list[Any]:
-    """Read the list of cases in a YAML or JSON file; the content of each is validated with the task."""
+    """Read the list of cases in a YAML or JSON file. The API validates the content of the cases."""
     import yaml  # noqa: PLC0415 (slow to import; only where cases are given)
 
     try:
@@ -143,10 +149,12 @@ def _read(path: Path) -> str:
 
 
 def own_time(option: str, text: str) -> str:
-    """Return a time in the API's form; a time without a zone is local time, which the API cannot know.
+    """Return a time in the form that the API accepts.
+
+    A time without a zone is local time. It is converted here, because the API cannot know the zone of this process.
 
     Raises:
-        click.UsageError: it is not a time.
+        click.UsageError: the text is not a time.
     """
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
@@ -166,6 +174,6 @@ def _number(name: str, text: str) -> int | float:
         number = float(text) if name in FRACTIONS else int(text)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number):  # JSON has no infinity
+    if not math.isfinite(number):  # NaN and infinity cannot be sent as JSON
         raise click.UsageError(f"--limit: {name}: {text!r} is not a number")
     return number

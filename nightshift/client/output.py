@@ -1,8 +1,8 @@
-"""The output as plain values (fields, tables and lines of toned cells), and how they are printed.
+"""Defines output as plain values (fields, tables and lines of cells), and prints it.
 
-A terminal gets Rich's tables and colours. A pipe gets aligned text without colours, and nothing is cut: columns are
-padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because its import takes
-longer than the answer itself.
+A terminal gets Rich's tables and colours. A pipe gets aligned text without colours, in which nothing is cut: columns
+are padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because its import
+takes longer than the daemon's answer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 LAST_COLUMN, GAP = 20, 2
-"""Minimum width of the last column in characters, however narrow the terminal is, and the gap between columns."""
+"""Minimum width of the last column, even on a narrow terminal, and width of the gap between columns, in characters."""
 
 
 class Tone(StrEnum):
-    """The meaning of a cell; only a terminal with colours shows it."""
+    """The meaning of a cell, such as good or bad. A terminal shows it as a colour; without colours it is not shown."""
 
     PLAIN = "plain"
     GOOD = "good"
@@ -41,7 +41,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One line of text; control characters in it become visible, and line breaks and tabs become spaces."""
+    """One line of text. Control characters are made visible, and line breaks and tabs become spaces."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -52,16 +52,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """Names with their values, one per line."""
+    """Pairs of a name and a value, printed one pair per line."""
 
     pairs: Sequence[tuple[str, Cell]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of cells; the last column may be long.
+    """Rows of cells under column names. The last column may be long.
 
-    On a narrow terminal the columns of `spare` are left out, in that order.
+    On a narrow terminal, columns named in `spare` are left out, the first of them first.
     """
 
     head: Sequence[str]
@@ -69,7 +69,7 @@ class Table:
     spare: Sequence[str] = ()
 
     def within(self, width: int) -> Table:
-        """Return the table with only the columns that fit into a width."""
+        """Return the table without the spare columns that do not fit into this width."""
         columns, spare = list(range(len(self.head))), list(self.spare)
         chars = [max(map(len, (name, *(row[at].text for row in self.rows)))) for at, name in enumerate(self.head)]
         while spare and sum(chars[at] + GAP for at in columns[:-1]) + LAST_COLUMN > width:
@@ -79,7 +79,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Lines of text, one per cell."""
+    """Lines of text, each given as a cell."""
 
     lines: Sequence[Cell]
 
@@ -88,23 +88,27 @@ Block = Fields | Table | Lines
 
 
 def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
-    """Return a value as a cell; an empty value becomes a dash, so that columns can be counted."""
+    """Return a value as a cell. An empty value becomes a dash, so that scripts can count columns."""
     text = "" if value is None else str(value)
     return Cell(text if text.strip() else "-", tone)
 
 
 def cells(*values: object) -> list[Cell]:
-    """Return a row of a table; values that are not cells become cells."""
+    """Return a row of a table. Values that are not cells are converted to cells."""
     return [value if isinstance(value, Cell) else cell(value) for value in values]
 
 
 def fields(*pairs: tuple[str, object]) -> Fields:
-    """Return names with their values; a pair without a value is left out."""
+    """Return names with their values. A pair whose value is None, empty or 0 is left out."""
     return Fields(pairs=[(name, cells(value)[0]) for name, value in pairs if value not in {None, "", 0}])
 
 
 def stamp(at: datetime | str | None, *, short: bool) -> Cell:
-    """Return a local time: to the second with its offset, or short, without the date if that is today."""
+    """Return a time as a cell, in local time.
+
+    The full form has seconds and the offset from UTC. The short form leaves out the date if it is today, otherwise the
+    seconds.
+    """
     if not at:
         return cell(None)
     own = (from_text(at) if isinstance(at, str) else at).astimezone()
@@ -125,7 +129,7 @@ STYLES = {
 
 
 class Color(StrEnum):
-    """The values of `--color`."""
+    """The values of the option `--color`."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -133,11 +137,11 @@ class Color(StrEnum):
 
 
 class Printer:
-    """Writes to the standard streams.
+    """Prints answers on standard output, and notes on the standard error stream.
 
     Args:
         as_json: print answers as JSON documents instead of blocks.
-        color: `auto` colours a terminal, unless `NO_COLOR` is set (Rich checks that).
+        color: `auto` uses colours on a terminal, unless `NO_COLOR` is set (Rich checks that).
     """
 
     def __init__(self, *, as_json: bool = False, color: Color = Color.AUTO) -> None:
@@ -159,12 +163,12 @@ class Printer:
         sys.stdout.flush()
 
     def clear(self) -> None:
-        """Clear a terminal; elsewhere do nothing, so that answers follow each other."""
+        """Clear the terminal. If the output is not a terminal, do nothing, so that successive answers are all kept."""
         if self.is_terminal:
             self._terminal().clear()
 
     def line(self, line: Cell) -> None:
-        """Print one line immediately."""
+        """Print one line and flush it."""
         if self.is_terminal:
             self._terminal().print(_text(line), soft_wrap=True)
         else:
@@ -172,7 +176,7 @@ class Printer:
             sys.stdout.flush()
 
     def text(self, text: str) -> None:
-        """Print a text as it is."""
+        """Print a text unchanged, and flush it."""
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
@@ -181,11 +185,11 @@ class Printer:
         self.text(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
 
     def note(self, text: str, stream: TextIO | None = None) -> None:
-        """Print a text that is not part of the answer, on the standard error stream."""
+        """Print a text that is not part of the answer, by default on the standard error stream."""
         print(Cell(text).text, file=stream or sys.stderr, flush=True)
 
     def reader_has_gone(self) -> bool:
-        """Check whether the reader of our output has gone (`… | head -1`), without writing to it."""
+        """Check, without writing, whether the program that reads our output has ended (as in `… | head -1`)."""
         try:
             pipe = select.poll()
             pipe.register(sys.stdout.fileno(), 0)
@@ -237,7 +241,10 @@ def _text(line: Cell) -> Text:
 
 
 def _rich_table(table: Table, width: int) -> object:
-    """Make a table that leaves out spare columns and then shortens the last one on a narrow terminal."""
+    """Build a Rich table for a terminal of this width.
+
+    On a narrow terminal, spare columns are left out first, and then the last column is shortened.
+    """
     from rich import box  # noqa: PLC0415  # only a terminal pays for it
     from rich.table import Table as RichTable  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The interactive prompt: a line is a task, unless it is a command, with or without a slash before it."""
+"""The interactive prompt. A line is added as a task, unless it is a command, with or without a slash before it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ LEAVE = frozenset({"quit", "exit", "/quit", "/exit"})
 
 
 class Prompt:
-    """Reads lines until the person leaves; announces the end of tasks that were typed here.
+    """Reads lines until the user leaves, and announces the end of tasks that were added in this prompt.
 
     Args:
-        session: the session that commands use.
+        session: the session in which commands run.
         commands: the available commands.
         perform: carries out a command in the session and returns its exit code.
     """
@@ -44,7 +44,7 @@ class Prompt:
         self._printing = threading.Lock()
 
     def run(self) -> int:
-        """Serve until Ctrl-D or /quit."""
+        """Read and handle lines until Ctrl-D or /quit."""
         print(GREETING)
         watcher = threading.Thread(target=self._watch, name="prompt-watch", daemon=True)
         watcher.start()
@@ -57,7 +57,7 @@ class Prompt:
         return Exit.OK
 
     def _turn(self) -> bool:
-        """Handle one line; return False when the person leaves. Ctrl-C only drops the line."""
+        """Read and handle one line; return False if the user leaves. Ctrl-C only drops the line."""
         try:
             line = input(PROMPT).strip()
             with self._printing:
@@ -86,7 +86,10 @@ class Prompt:
         return True
 
     def _do(self, line: str) -> None:
-        """Carry out a line: a command if it begins with a slash or looks like a command, otherwise a task."""
+        """Carry out a line.
+
+        A line that begins with a slash or looks like a command is a command. Any other line is added as a task.
+        """
         arguments = Arguments(self._commands)
         words = _words(line.removeprefix("/"))
         if line.startswith("/") or arguments.may_be_a_slip(line):
@@ -108,10 +111,10 @@ class Prompt:
             self._session.disconnect()
 
     def _watch(self) -> None:
-        """Watch the tasks that were typed, with a client of this thread's own."""
+        """Announce the end of the tasks that were added in this prompt. The thread has a connection of its own."""
         while not self._left.wait(LOOK_S):
             if self._open:
-                # If the daemon is just stopping or starting, the next look will succeed.
+                # If the daemon is stopping or starting at this moment, the next check will succeed.
                 with (
                     contextlib.suppress(NightshiftError),
                     contextlib.closing(self._session.connect()) as connection,
@@ -126,14 +129,14 @@ class Prompt:
                 self._announce(task)
 
     def _announce(self, task: Any) -> None:
-        """Print a line above the one that is being typed."""
+        """Print how a task ended, above the line that the user is typing."""
         with self._printing:
             sys.stdout.write(f"\r\x1b[K{outcome(task).text}\n{PROMPT}{readline.get_line_buffer()}")
             sys.stdout.flush()
 
 
 def _words(line: str) -> list[str]:
-    """Split a line into words as a shell would; a line with an open quote is split at its spaces."""
+    """Split a line into words as a shell would. If a quote is not closed, split it at whitespace."""
     try:
         return shlex.split(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A person's session on one home: the access to its daemon, the current connection, and the printer."""
+"""The session of a user with one home: access to its daemon, the current connection, and the printer."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from nightshift.config.load import Settings
 
 Values = Mapping[str, Any]
-"""The values given on the command line, by parameter name of `client.commands`."""
+"""The values given on the command line, by the parameter names in `client.commands`."""
 Action = Callable[["Session", Values], int]
-"""Functions that carry out a command and return the exit code."""
+"""Function that carries out a command and returns the exit code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """The application's own part of the command line.
+    """The part of the command line that needs the application itself.
 
     Attributes:
-        actions: the commands that it carries out itself, by name.
-        offline: makes the connection of a session whose daemon is down, given the reason.
+        actions: the commands that the application carries out, by name.
+        offline: returns a connection to the home's database, given the session and the reason why no daemon answers.
     """
 
     actions: Mapping[str, Action]
@@ -37,11 +37,11 @@ class Application:
 
 
 class Session:
-    """Carries out one command after the other, as the prompt needs it; it may reconnect for each.
+    """Holds what commands need to reach one home. The prompt runs many commands in one session.
 
     Args:
         load_application: imports the application, which takes longer than a daemon's answer.
-        home: the given home; see `places_of`.
+        home: the home given on the command line; see `places_of`.
         as_json: print answers as JSON.
         color: see `Printer`.
     """
@@ -81,7 +81,7 @@ class Session:
 
     @property
     def connection(self) -> Connection:
-        """The current connection, made when it is first needed.
+        """The current connection, opened when it is first needed.
 
         Raises:
             NotAllowed: a daemon runs and refuses the client.
@@ -91,29 +91,29 @@ class Session:
         return self._connection
 
     def connect(self) -> Connection:
-        """Return a new connection that the caller closes; raises as `connection` does."""
+        """Return a new connection, which the caller must close; raises as `connection` does."""
         return connect(self.access, lambda why: self.load_application().offline(self, why))
 
     def disconnect(self) -> None:
-        """Close the connection, so that the next use reconnects: the daemon may have stopped or started."""
+        """Close the connection. The next request connects again, because the daemon may have stopped or started."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
 
     def get(self, path: str, **query: Any) -> Answer:
-        """Send a GET request; raises as `Connection.ask` does."""
+        """Send a GET request and return the answer; raises as `Connection.ask` does."""
         return self.connection.ask("GET", path, query=query)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> Answer:
-        """Send a POST request; raises as `Connection.ask` does."""
+        """Send a POST request and return the answer; raises as `Connection.ask` does."""
         return self.connection.ask("POST", path, body or {}, **more)
 
     def print(self, answer: object, shown: Sequence[Block] | Cell) -> None:
-        """Print the result of an action.
+        """Print the result of a command.
 
         Args:
-            answer: the daemon's, or fields of our own; printed if JSON was requested.
-            shown: the form for people: blocks, or one line.
+            answer: the daemon's answer, or fields that the command built; printed if JSON was requested.
+            shown: the same for people, as blocks or as one line; printed otherwise.
         """
         if self.out.as_json:
             self.out.document(answer)
@@ -121,19 +121,20 @@ class Session:
             self.out.blocks([Lines(lines=[shown])] if isinstance(shown, Cell) else shown)
 
     def note_if_down(self, consequence: str) -> None:
-        """If no daemon answers, note that and its consequence."""
+        """Print a note if no daemon answers: the reason and this consequence."""
         if not self.connection.live:
             self.out.note(f"{self.connection.why_offline}; {consequence}")
 
 
 def places_of(home: Path | None) -> Places:
-    """Return the places of the given home, else of the home whose daemon runs, else of the default home.
+    """Return the folders and files of a home.
 
-    A daemon may use another layout than this shell would choose (the service sets `NIGHTSHIFT_LAYOUT=xdg`, the shell
-    does not): its lock shows it.
+    The home is the given one. If none is given, it is the home whose daemon runs, or else the default home. A daemon
+    may use another layout than this shell would choose (the service sets `NIGHTSHIFT_LAYOUT=xdg`, the shell does not).
+    The lock of a running daemon shows which layout it uses.
 
     Raises:
-        ConfigError: the environment contradicts itself.
+        ConfigError: the environment variables contradict each other.
     """
     usual = find_places(home)
     if home is not None or place_is_given() or usual.folders is not None or is_held(usual.lock_file):
@@ -145,10 +146,10 @@ def places_of(home: Path | None) -> Places:
 
 
 def access_to(places: Places) -> Access:
-    """Return the access to the daemon of these places, from valid settings.
+    """Return address and token of the daemon of a home, from valid settings.
 
     Raises:
-        ConfigError: lists every fault of the settings.
+        ConfigError: the settings have faults. The error lists all of them.
     """
     if access := recall_access(places) or of_nothing_set(places):
         return access

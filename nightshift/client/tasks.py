@@ -1,4 +1,4 @@
-"""The commands for tasks: submit, list, show, cancel, retry and fork them, and change their priority."""
+"""Implements the commands for tasks: submit, list, show, cancel, retry, fork, say and prioritise."""
 
 from __future__ import annotations
 
@@ -23,16 +23,21 @@ _PLACE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,9}))??(?::([0-9]{1,9}))?", re.AS
 
 
 def submit(session: Session, body: Mapping[str, Any]) -> tuple[Answer, bool]:
-    """Submit a task, given as the API's body.
+    """Submit a task, given as the body that the API accepts.
 
-    Return the answer, and whether the task is new (its key may exist already).
+    Returns:
+        The answer, and whether the task is new. It is not new if a task with the same key exists already.
     """
     reply = session.connection.send("POST", "/api/task", body)
     return session.connection.read(reply), reply.status == HTTPStatus.CREATED
 
 
 def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> int:
-    """Submit a task; a `typed` text is not on the command line, so it is printed again if it is refused."""
+    """Submit a task.
+
+    With `typed`, the text was not given on the command line. It is then printed if the task is refused, so that it is
+    not lost.
+    """
     try:
         task, is_new = submit(session, body)
     except InvalidTask:
@@ -52,7 +57,7 @@ def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> in
 
 
 def _tell_forecast(session: Session) -> None:
-    """Print the forecast after a task was added; a missing forecast does not undo the addition."""
+    """Print the forecast after a task was added. An error is only noted, because the task is in the queue already."""
     try:
         ahead = session.get("/api/forecast")
     except NightshiftError as error:
@@ -73,10 +78,10 @@ def history(session: Session, count: int) -> int:
 
 
 def show(session: Session, name: str) -> int:
-    """Show one task: its failed tests with their messages, then the task itself, then its change.
+    """Show one task: first the tests that failed, with their messages, then the task itself, then its change.
 
     Raises:
-        NotFound: the name matches nothing.
+        NotFound: no task matches the name.
     """
     task = session.get(f"/api/task/{session.get('/api/resolve', name=name).task_id}")
     if session.out.as_json:
@@ -91,10 +96,13 @@ def show(session: Session, name: str) -> int:
 
 
 def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, from_draft: bool = False) -> int:
-    """Queue ended tasks again, or all that failed; with `from_draft` they begin with the changes of their drafts.
+    """Queue the given tasks again or, with `failed`, all failed tasks.
+
+    With `from_draft`, the tasks begin with the changes of their drafts.
 
     Raises:
-        click.UsageError: neither tasks nor `failed` are given, or both, or `failed` together with `from_draft`.
+        click.UsageError: neither tasks nor `failed` are given, or both are given, or `failed` and `from_draft` are
+            given.
     """
     if failed == bool(task_ids):
         raise click.UsageError(
@@ -110,9 +118,9 @@ def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, fr
 
 
 def move_each(session: Session, task_ids: Sequence[int], action: str, body: Mapping[str, Any] | None = None) -> int:
-    """Apply an action to one task after the other.
+    """Apply an action to tasks, one after the other, and return the exit code.
 
-    If there are several, a refusal is printed and the others continue.
+    If there are several tasks and one is refused, the error is printed and the next task follows.
     """
     code = Exit.OK
     for task_id in task_ids:
@@ -130,7 +138,7 @@ def move_each(session: Session, task_ids: Sequence[int], action: str, body: Mapp
 
 
 def _retry_failed(session: Session) -> int:
-    """Queue all failed tasks again; tasks that are refused are printed, and the others continue."""
+    """Queue all failed tasks again. The reasons for tasks that are refused are printed."""
     results, after = list[Answer](), 0
     while after is not None:
         body = {"action": "retry", "filter": {"status": [Status.FAILED]}, "after": after}
@@ -160,7 +168,7 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
 
 
 def id_and_priority(words: Sequence[str], command: str) -> tuple[int, int]:
-    """Return the number of a task and its priority, given to a command as `ID N` or `ID=N`.
+    """Parse `ID N` or `ID=N`, and return the number of the task and its priority. `command` is named in the error.
 
     Raises:
         click.UsageError: the arguments have another form.
@@ -174,7 +182,7 @@ def id_and_priority(words: Sequence[str], command: str) -> tuple[int, int]:
 
 
 def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
-    """Add a remark to an open task; with `interrupt`, a running request to its model is broken off.
+    """Send a message to an open task. With `interrupt`, a running request to its model is interrupted.
 
     Raises:
         InvalidTask: the text is not accepted.
@@ -187,17 +195,19 @@ def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
 
 
 def fork(session: Session, step: str, *, model: str | None = None, models: str | None = None, note: str = "") -> int:
-    """Submit a task that continues with the files and the plan of another task's step, or one for each of `models`.
+    """Submit a task that continues from a step of another task, or one such task for each of `models`.
+
+    A fork begins with the files and the plan that the other task had after that step.
 
     Args:
         session: the session of the home.
-        step: the step, as `parse_place` reads it.
-        model: the model that is asked first in the new task.
-        models: several, separated by commas; the commits of these forks wait on their branches.
-        note: added to the task's description.
+        step: the step, in a form that `parse_place` accepts.
+        model: the model that the new task asks first.
+        models: several models, separated by commas. The commits of these forks wait on their branches.
+        note: text that is added to the task's description.
 
     Raises:
-        InvalidTask: names what is wrong, such as a model that is not configured.
+        InvalidTask: a value is wrong, such as a model that is not configured. The error names it.
         click.UsageError: both `model` and `models` are given.
     """
     if models and model:
@@ -223,7 +233,7 @@ def fork(session: Session, step: str, *, model: str | None = None, models: str |
 
 
 def parse_place(text: str) -> tuple[int, int | None, int | None]:
-    """Return task, attempt and step of `ID`, `ID:STEP` or `ID:ATTEMPT:STEP`; missing ones are None.
+    """Parse `ID`, `ID:STEP` or `ID:ATTEMPT:STEP`, and return task, attempt and step. Missing parts are None.
 
     Raises:
         click.UsageError: the text has another form.

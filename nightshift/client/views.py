@@ -1,4 +1,4 @@
-"""The daemon's answers for a terminal: each function turns an answer into blocks."""
+"""Turns the daemon's answers into blocks that can be printed."""
 
 from __future__ import annotations
 
@@ -34,16 +34,19 @@ LEVEL_TONE: Mapping[Level, Tone] = {Level.DEBUG: Tone.DIM, Level.WARNING: Tone.W
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Views:
-    """Makes the blocks; `short` times are for a terminal, complete ones for a pipe."""
+    """Builds the blocks for answers.
+
+    With `short`, times are short, for a terminal; otherwise they are complete, for a pipe.
+    """
 
     short: bool = False
 
     def at(self, time: str | None) -> Cell:
-        """Return a time of an answer as a cell."""
+        """Return a time from an answer as a cell."""
         return stamp(time, short=self.short)
 
     def report(self, report: Any) -> list[Block]:
-        """Return the daemon's status."""
+        """Return the daemon's status as blocks."""
         parts: list[tuple[Any, Callable[[Any], Block]]] = [
             (report, self._daemon), (report.workers, self._workers), (report.models, _models),
             (report.forges, self.forges), (report.holds, pause_reasons),
@@ -52,7 +55,7 @@ class Views:
         return [*(make(part) for part, make in parts if part), *([Lines(lines=notices)] if notices else [])]
 
     def forges(self, forges: Sequence[Any]) -> Table:
-        """Return the connections to forges."""
+        """Return the state of the connections to forges as a table."""
         rows = [
             cells(each.address, each.kind, self.at(each.looked_at), each.issues, each.pulls,
                   cell(_forge_state(each), Tone.WARN if each.fault or each.notes else Tone.GOOD))
@@ -61,7 +64,7 @@ class Views:
         return Table(head=("forge", "kind", "looked at", "issues", "drafts", "state"), rows=rows, spare=("kind",))
 
     def tasks(self, tasks: Sequence[Any]) -> list[Block]:
-        """Return a list of tasks."""
+        """Return a list of tasks as a table."""
         head = ("id", "status", "ending", "prio", "iter", "created", "ended", "commit", "description")
         spare = ("iter", "prio", "created", "commit", "ending")
         rows = [
@@ -74,7 +77,7 @@ class Views:
         return [Table(head=head, rows=rows, spare=spare)]
 
     def task(self, task: Any) -> list[Block]:
-        """Return one task in full."""
+        """Return one task with all its fields, its description and its iterations as blocks."""
         blocks: list[Block] = [self._task_fields(task)]
         blocks.append(Lines(lines=[Cell(line) for line in printable(task.description).split("\n")]))
         if task.iterations:
@@ -115,7 +118,10 @@ class Views:
         )
 
     def approvals(self, answer: Any) -> list[Block]:
-        """Return the open approvals; the questions are below the table, because they must be readable in full."""
+        """Return the open approvals as a table.
+
+        The questions follow below it, because they must be readable in full.
+        """
         if not answer.approvals:
             return [Lines(lines=[Cell("nothing needs your decision")])]
         rows = [
@@ -135,11 +141,11 @@ class Views:
         return [*asked, f"   without an answer, used from {self.at(row.assumed_at).text}: {row.default}"]
 
     def logs(self, logs: Any) -> list[Block]:
-        """Return events, one per line."""
+        """Return events of the log as lines."""
         return [Lines(lines=[self.log_line(line) for line in logs.events])]
 
     def log_line(self, line: Any) -> Cell:
-        """Return one event: time, level, task, event and message in columns."""
+        """Return one event of the log as a line with the columns time, level, task, event and message."""
         text = line.message or (json.dumps(line.data, ensure_ascii=False) if line.data else "")
         time = stamp(line.timestamp, short=self.short).text
         task = "-" if line.task_id is None else str(line.task_id)
@@ -186,13 +192,13 @@ def _status(task: Any, text: str) -> Cell:
 
 
 def pause_reasons(holds: Sequence[Any]) -> Lines:
-    """Return why no task is started, and what ends each reason."""
+    """Return the reasons why no task is started, each with what ends it."""
     reasons = ((hold.label, f" ({hold.reason})" if hold.reason else "", hold.lifted_by) for hold in holds)
     return Lines(lines=[Cell(f"{title}{why}; continues {how}", Tone.WARN) for title, why, how in reasons])
 
 
 def outcome(task: Any) -> Cell:
-    """Describe the state or the end of a task in one line."""
+    """Describe in one line how a task ended, or its state if it has not ended."""
     text = f"task {task.task_id} {task.status}"
     if task.commit:
         text += f": commit {task.commit[:10]} on {task.branch}"
@@ -205,21 +211,21 @@ def outcome(task: Any) -> Cell:
 
 
 def _format_saved(saved: Any) -> str:
-    """Format the number of replies that the built-in engine saved, in one line."""
+    """Describe in one line how many replies the built-in engine saved."""
     share = f" ({percent(saved.saved / saved.replies)})" if saved.replies else ""
     tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
 
 def _forms(model: Any) -> str:
-    """Describe the unusual form of a model's requests, and its protocol for tools if that was tried."""
+    """Describe how a model's requests differ from the standard form, and its protocol for tool calls if known."""
     share = model.malformed_share
     calls = "" if share is None else f"tool calls: {model.protocol}, {percent(share)} malformed"
     return "; ".join(filter(None, (model.form, calls)))
 
 
 def _forge_state(forge: Any) -> str:
-    """Return the state of a forge: "well", its fault, or its first note and the number of further ones."""
+    """Describe the state of a forge: its fault, its first note with the number of further notes, or "well"."""
     if forge.fault:
         return str(forge.fault)
     more = f" (and {len(forge.notes) - 1} more)" if len(forge.notes) > 1 else ""

@@ -1,1 +1,1 @@
-"""The groups of settings, each with its defaults. `config` combines and reads them."""
+"""The groups of settings, each with its defaults. The module `load` combines the groups and reads the values."""

@@ -1,11 +1,11 @@
 """Caches how to reach the daemon of a home, from the last time that the settings were read without a fault.
 
-Reading the settings imports pydantic, which takes longer than everything else that the command `status` does. So a file
-in the home caches the settings that the command line needs, under a digest of everything that the settings were read
-from: files, variables, and the code that read them. As long as the digest is the same, the settings are the same and
-have no fault. If anything has changed, `config.load.load_access` reads all settings again and reports every fault. A
-reader of the digest could try out short secrets, so only the owner can read the file. The file does not contain the
-token itself.
+Reading the settings imports pydantic, which takes longer than everything else in the command `status`. So a file in the
+home caches the settings that the command line needs. They are stored under a digest of everything that determines the
+settings: files, variables, and the code that reads them. As long as the digest is the same, the settings are the same
+and have no fault. If anything has changed, `config.load.load_access` reads all settings again and reports every fault.
+Anyone who can read the digest could guess short secrets, so only the owner can read the file. The file does not contain
+the token itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ OWNER_ALONE = 0o600
 FLASK_HOST, FLASK_PORT = "127.0.0.1", 5000
 """The address at which a daemon listens by default."""
 KEPT = 8
-"""Cache size: sets of sources. More than one, because shells and services differ in their variables."""
+"""Maximum number of cached entries, each for one digest. More than one, because shells and services have different
+environment variables.
+"""
 _TOKEN = "api_token"  # noqa: S105  # the name of the setting
 _CODE = tuple(sorted(Path(__file__).parent.glob("*.py")))
 _FIELD = re.compile(r"^    ([a-z]\w*): ", re.MULTILINE)
@@ -48,14 +50,14 @@ class Access:
 
     @property
     def host(self) -> str:
-        """The address to connect to."""
+        """The host to connect to."""
         return _LOOPBACK.get(self.flask_host, self.flask_host)
 
     @property
     def port(self) -> int:
-        """The port that the daemon wrote to its port file, or the setting.
+        """The port that the daemon wrote to its port file, or else the port of the settings.
 
-        They differ if the setting asks for any free port.
+        The two differ if the setting requests any free port.
         """
         try:
             return int(self.places.port_file.read_text(encoding="ascii"))
@@ -64,7 +66,7 @@ class Access:
 
     @property
     def token(self) -> str | None:
-        """The token that the daemon asks for: the one in the settings, or else the one in the token file, or None."""
+        """The token that the daemon requires: the token in the settings, or else that in the token file, or None."""
         if self.api_token:
             return self.api_token
         try:
@@ -74,7 +76,7 @@ class Access:
 
 
 def digest_of(places: Places, names: Collection[str]) -> str:
-    """Return a digest of everything that the settings of a home are read from.
+    """Return a digest of everything that determines the settings of a home.
 
     Args:
         places: The paths of the home.
@@ -91,7 +93,7 @@ def digest_of(places: Places, names: Collection[str]) -> str:
 
 
 def recall_access(places: Places) -> Access | None:
-    """Return the cached access to a home; None if the settings have changed, so that they must be read again."""
+    """Return the cached access to a home; None if the settings have changed and must be read again."""
     try:
         stored = json.loads(places.access_file.read_bytes())
         sound_settings = stored["known"][digest_of(places, frozenset(stored["names"]))]
@@ -102,14 +104,14 @@ def recall_access(places: Places) -> Access | None:
             flask_port=sound_settings["flask_port"],
             api_token=token,
         )
-    except (OSError, ValueError, LookupError, TypeError):  # Missing, of another version, or of other sources
+    except (OSError, ValueError, LookupError, TypeError):  # Missing, of another version, or without the digest
         return None
 
 
 def of_nothing_set(places: Places) -> Access | None:
     """Return the access that follows from the defaults, or None if any settings file or variable exists.
 
-    This serves a home that has not been used yet and so has no cache.
+    This is for a home that has not been used yet and so has no cache.
     """
     files = (places.config_file, places.overrides_file, places.dotenv_file)
     if any(map(os.path.lexists, files)) or not names_in_code().isdisjoint(map(str.lower, os.environ)):
@@ -118,18 +120,18 @@ def of_nothing_set(places: Places) -> Access | None:
 
 
 def names_in_code() -> frozenset[str]:
-    """Return the names of all settings, and of some other fields, without importing the settings."""
+    """Return the names of all settings, and of some other fields, read from the source code without importing it."""
     name_lists = (_FIELD.findall(path.read_text(encoding="utf-8")) for path in _CODE)
     return frozenset(name for names in name_lists for name in names) - _NO_SETTINGS
 
 
 def remember(access: Access, names: Collection[str], digest: str, token: Origin) -> None:
-    """Cache what was read, if the home has a database already.
+    """Cache the access to the daemon, if the home already has a database.
 
     If writing fails, the next command reads the settings again.
 
     Args:
-        access: The access that follows from the settings, which have no fault.
+        access: The access that follows from settings without faults.
         names: The names of all settings.
         digest: The digest of the sources before they were read. Nothing is cached if it has changed since.
         token: The source of the owner's token; DEFAULT if there is none.
@@ -146,7 +148,7 @@ def remember(access: Access, names: Collection[str], digest: str, token: Origin)
 
 
 def _owners_token(places: Places, origin: Origin) -> str | None:
-    """Return the token from its source, which is known to be valid."""
+    """Read the owner's token from its source, where it is known to be valid."""
     if origin is Origin.ENVIRONMENT:
         return {name.lower(): value for name, value in os.environ.items()}[_TOKEN]
     if origin is Origin.FILE:

@@ -1,6 +1,7 @@
-"""The catalogue of settings: text, kind, unit, bounds, choices, default, and when and how each may be changed.
+"""The catalogue of settings.
 
-Everything is taken from the JSON schema of the settings models, so the page always agrees with the validation.
+An entry has text, kind, unit, bounds, choices and default, and how the setting may change. All entries come from the
+JSON schema of the settings models, so the settings page always agrees with the validation.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from nightshift.config.fields import Takes, by_hand, headings, takes
 
 
 class Kind(StrEnum):
-    """The form of a value. CHOICES is a list of values from `choices`; MAPPING maps names to texts, lists or prices."""
+    """The kind of a value. CHOICES is a list of values from `choices`; MAPPING maps names to texts, lists or prices."""
 
     SWITCH = "switch"
     WHOLE = "whole number"
@@ -36,7 +37,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """One setting. `above` is an exclusive lower bound; `by_hand` is the reason why only its file may change it."""
+    """The description of one setting.
+
+    `above` is an exclusive lower bound. `by_hand` is the reason why the setting may only be changed in its file.
+    """
 
     name: str
     group: str
@@ -54,7 +58,7 @@ class Described:
 
 
 def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
-    """Return all settings of the model that have a heading, in order."""
+    """Describe all settings of the model that have a heading, in order."""
     schema = model.model_json_schema()
     return {
         name: _describe(name, heading, schema["properties"][name], model.model_fields[name])
@@ -63,7 +67,7 @@ def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
 
 
 def to_json_value(value: Any) -> Any:
-    """Return a value in its JSON and YAML form; None for a secret."""
+    """Convert a setting's value to a value for JSON and YAML; a secret becomes None."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, Mapping):
@@ -71,7 +75,7 @@ def to_json_value(value: Any) -> Any:
     if isinstance(value, list):
         return [to_json_value(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no such number, and the settings accept the word
+        return str(value)  # JSON has no infinity and no NaN, but the settings accept them as words
     return None if isinstance(value, SecretStr) else str(value) if isinstance(value, Path) else value
 
 

@@ -1,4 +1,4 @@
-"""Markers in the definition of a setting: its heading, when a change takes effect, and who may change it."""
+"""Markers in the definition of a setting: its heading, when a change takes effect, and who may change the setting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class SettingsGroup(BaseSettings):
-    """The settings under one heading, in order. The docstring below each setting is the text that the owner sees."""
+    """The settings under one heading, in order. The owner sees the docstring below each setting."""
 
     model_config = SettingsConfigDict(use_attribute_docstrings=True)
 
@@ -23,8 +23,8 @@ class Takes(StrEnum):
     """When a changed setting takes effect: LIVE, unless the field's `Annotated` says RESTART.
 
     A LIVE setting applies to work that starts after the reload; a running task keeps the limits that it started with.
-    RESTART is for paths and listening addresses, for the sandbox, which is tested at the start, for the model that
-    makes the vectors, and for leases, which running claims hold already.
+    RESTART is for paths and listening addresses, for the sandbox (it is tested at the start), for the model that
+    computes the embedding vectors, and for leases (running claims already hold them).
     """
 
     LIVE = "live"
@@ -33,18 +33,18 @@ class Takes(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ByHand:
-    """Marker in a field's `Annotated`: the setting is changed in its file alone, never through the API.
+    """Marker in a field's `Annotated`: the setting can only be changed in its file, never through the API.
 
-    On the loopback the API asks for no token, so any program that may open a socket on this machine can write to it:
-    other users, a browser's extension, or code that escaped from a sandbox. Such a program could already submit tasks,
-    and those run in the sandbox. So the API must not change any setting that leads out of the sandbox: programs that
-    the daemon starts, files that it loads as code, the strength of the sandbox or of the checks on a change, and the
-    access to the daemon. A program that can edit the owner's files has all of that already. Keys have a rule of their
-    own, see `app.settings_service`.
+    On the loopback interface the API requires no token, so any program that may open a socket on this machine can write
+    to the API: another user's program, a browser's extension, or code that escaped from a sandbox. Such a program can
+    submit tasks, but tasks run in the sandbox. So the API must not change any setting that leads out of the sandbox:
+    programs that the daemon starts, files that it loads as code, the strength of the sandbox or of the checks on a
+    change, and the access to the daemon. A program that can edit the owner's files can already change all of these.
+    Keys follow a separate rule, see `app.settings_service`.
     """
 
     reason: str
-    """The reason, as the end of a sentence."""
+    """The reason, worded as the end of a sentence."""
 
 
 def takes(field: FieldInfo) -> Takes:
@@ -53,7 +53,7 @@ def takes(field: FieldInfo) -> Takes:
 
 
 def by_hand(field: FieldInfo) -> str:
-    """Return the reason why only its file may change the setting; empty if the API may change it too."""
+    """Return the reason why the setting may only be changed in its file; empty if the API may change it too."""
     return next((each.reason for each in field.metadata if isinstance(each, ByHand)), "")
 
 

@@ -12,18 +12,18 @@ GIVES_TASKS = ByHand("it decides who else may give tasks, and where tokens are s
 
 
 class ForgeSettings(SettingsGroup):
-    """The forges that issues come from and that pull requests go to."""
+    """The forges whose issues become tasks and that receive pull requests."""
 
     heading: ClassVar[str] = "Forges"
 
     forges: Annotated[dict[str, str], GIVES_TASKS] = Field(default_factory=dict)
-    """Repositories whose labelled issues become tasks: the address of each, and the folder of its local checkout."""
+    """Repositories whose labelled issues become tasks: each address with the folder of its local checkout."""
     forge_kinds: Annotated[dict[str, str], GIVES_TASKS] = Field(default_factory=dict)
     """The kind of forge at each of your own hosts: github, gitlab, gitea or forgejo."""
     forge_label: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[^,:\n]+$"), GIVES_TASKS] = "nightshift"
     """The label that makes an issue a task."""
     forge_poll_s: Annotated[float, Field(ge=5, json_schema_extra={"unit": "s"})] = 60
-    """How often a forge is polled. Webhooks bring news at once."""
+    """How often a forge is polled. Webhooks report changes at once."""
     forge_webhook_secret: Annotated[SecretStr | None, GIVES_TASKS] = None
     """The secret that signs the forge's webhooks. Unset: no webhook is accepted."""
     github_token: Annotated[SecretStr | None, GIVES_TASKS] = None
@@ -33,4 +33,4 @@ class ForgeSettings(SettingsGroup):
     gitea_token: Annotated[SecretStr | None, GIVES_TASKS] = None
     """The token for Gitea and Forgejo; FORGEJO_TOKEN is read as well."""
     forge_tokens: Annotated[dict[str, SecretStr], GIVES_TASKS] = Field(default_factory=dict)
-    """Tokens for single hosts, used before the tokens above; for example for an Enterprise server beside github.com."""
+    """Tokens for single hosts, such as an Enterprise server. They take precedence over the tokens above."""

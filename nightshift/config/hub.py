@@ -54,10 +54,10 @@ works alone."""
     """The PostgreSQL database in which nodes share lessons and a budget, such as \
 postgresql://user:password@host/nightshift. Unset: they share only tasks."""
     node_name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$"), Takes.RESTART] = None
-    """The name of this machine in the hub. Unset: its host name."""
+    """The name of this machine on the hub. Unset: its host name."""
     node_labels: Annotated[list[Label], Takes.RESTART] = Field(default_factory=list)
-    """Labels of this machine that tasks may require, such as `gpu`. Others are detected automatically."""
+    """Labels of this machine that tasks may require, such as `gpu`. Nightshift also detects some labels itself."""
     node_url: Annotated[PageAddress, Takes.RESTART] = ""
     """The address at which the dashboards of other nodes link to this node. Unset: where its own dashboard listens."""
     hub_lease_s: Annotated[Seconds, Field(ge=1), Takes.RESTART] = 60
-    """After this long without a sign of life from a node, its tasks go to other nodes."""
+    """How long a node may give no sign of life before its tasks go to other nodes."""

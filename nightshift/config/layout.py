@@ -1,7 +1,7 @@
-"""The folders of an installed Nightshift, after the XDG base directory specification.
+"""The folders of an installed Nightshift, which follow the XDG base directory specification.
 
-`platformdirs` would do the same, but it reads the environment, which only `config` may do here. Its support for other
-systems is of no use, because those have no bubblewrap. What remains is a table of five rows.
+`platformdirs` would do the same, but it reads the environment, which only `config` may do in Nightshift. Its support
+for other systems is of no use, because those systems have no bubblewrap. Without that, a table of five rows is enough.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Folders:
 def xdg_folders(environ: Mapping[str, str], user_home: Path, uid: int) -> Folders:
     """Return the folders of a user; none of them is created.
 
-    A variable that is empty or relative counts as unset, as the specification (version 0.8) requires. If the login set
-    no runtime folder (cron, `su`), the fallback is the folder that systemd keeps for the user, or else a folder below
+    A variable that is empty or relative counts as unset, as the specification (version 0.8) requires. A session without
+    a runtime folder (cron, `su`) falls back to the folder that systemd keeps for the user, or else to a folder below
     the state folder.
 
     Args:

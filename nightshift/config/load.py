@@ -1,10 +1,10 @@
-"""Settings: the only package that reads the environment and `config.yaml`.
+"""Reads all settings. Only this package reads the environment and `config.yaml`.
 
-`config.yaml` overrides the defaults. The overrides of the settings page (`settings.overrides.yaml`) come next, then the
-environment (and `.env`), then flags. A key in a file and its variable share a name: `worker_count: 3` and
-`WORKER_COUNT=3`. All faults are reported together, unknown keys in a file are rejected, and secrets never appear in a
-repr. The files are in `NIGHTSHIFT_HOME`. Without it they are in the user's XDG folders if `NIGHTSHIFT_LAYOUT=xdg` or
-there is no writable checkout, and otherwise in the checkout.
+`config.yaml` overrides the defaults, the overrides of the settings page (`settings.overrides.yaml`) come next, then the
+environment (and `.env`), and then command-line flags. A key in a file and its variable share a name: `worker_count: 3`
+and `WORKER_COUNT=3`. All faults are reported together, unknown keys in a file are rejected, and secrets never appear in
+a repr. The files are in `NIGHTSHIFT_HOME`. If that is unset, they are in the user's XDG folders if
+`NIGHTSHIFT_LAYOUT=xdg` or there is no writable checkout, and otherwise in the checkout.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from nightshift.config.work import GitSettings, LearningSettings, ReviewSettings
 from nightshift.core.errors import ConfigError
 
 _ALSO = {"github": "GH_TOKEN", "gitea": "FORGEJO_TOKEN"}
-"""Variables of other programs, read as a fallback if the setting for that kind of forge is unset."""
+"""Variables of other programs, read as a fallback if the token for this kind of forge is unset."""
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
 _LONG_VALUE = 16
-"""Length from which a value counts as a secret although its name does not say so.
+"""Length from which a value counts as a secret even if its name does not suggest a secret.
 
-Shorter values are flags and names, which would mask ordinary text.
+Shorter values are flags and names, and masking them would mask ordinary text.
 """
 
 
@@ -87,17 +87,17 @@ class Settings(
 
     @property
     def process_environment(self) -> Mapping[str, str]:
-        """The daemon's own environment, for callers that pass parts of it on by an allow-list."""
+        """The daemon's own environment, for callers that pass on only an allow-list of variables."""
         return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
     @property
     def own_environment(self) -> Mapping[str, str]:
-        """The variables for another process of Nightshift on this home: the whole environment of this process."""
+        """Variables for another Nightshift process on this home: the whole environment of this process."""
         return {**os.environ, **({} if self.folders else {"NIGHTSHIFT_HOME": str(self.home)})}
 
     @property
     def acp_environment(self) -> Mapping[str, str]:
-        """The variables that the owner lets the agent have."""
+        """Variables that the owner lets the agent see."""
         own = (self.openai_api_key, self.anthropic_api_key, self.gemini_api_key)
         keys = dict(zip(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), own, strict=True))
         variables = {name: key.get_secret_value() for name, key in keys.items() if key} | dict(os.environ)
@@ -113,7 +113,7 @@ class Settings(
 
     @property
     def access(self) -> Access:
-        """The address and the token for reaching the daemon."""
+        """The address and the token with which the daemon is reached."""
         return Access(
             places=Places(home=self.home, folders=self.folders),
             flask_host=self.flask_host,
@@ -123,22 +123,22 @@ class Settings(
 
     @property
     def _agents_keys(self) -> tuple[str, ...]:
-        """The values in the agent's environment that may be keys."""
+        """Values in the agent's environment that may be keys."""
         variables = self.acp_environment.items()
         return tuple(value for name, value in variables if _SECRET_NAME.search(name) or len(value) >= _LONG_VALUE)
 
     @property
     def _placeholder(self) -> str:
-        """A short word without digits in place of a key that the owner's own server does not need.
+        """A short word without digits that stands in for a key, if the owner's own server needs none.
 
-        Masking it would mask ordinary text.
+        It is not masked, because that would mask ordinary text.
         """
         key = self.openai_api_key.get_secret_value() if self.openai_api_key and self.openai_base_url else ""
         return "" if len(key) >= _LONG_VALUE or any(map(str.isdigit, key)) else key
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts that must never be shown."""
+        """Texts that must never be shown."""
         secret_fields = (
             *(self.openai_api_key, self.anthropic_api_key, self.gemini_api_key, self.api_token),
             *(self.notify_secret, self.notify_url),
@@ -160,7 +160,7 @@ class Settings(
 
 
 NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())
-"""The settings that files and variables may set. The home and the folders are not among them."""
+"""Names of the settings that files and variables may set, which excludes the home and the folders."""
 
 
 def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = None) -> Settings:
@@ -168,7 +168,8 @@ def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = No
 
     Args:
         flags: Settings by field name that override everything else; None values are ignored.
-        home: The folder of `config.yaml`, the database and the rest, instead of the one that the environment gives.
+        home: The folder of `config.yaml`, the database and the other files; None means the folder that the environment
+            gives.
 
     Raises:
         ConfigError: Lists every fault with the name of its setting and the way to fix it.
@@ -180,7 +181,7 @@ def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overr
     """Read the settings from all sources at these paths, like `load_settings`.
 
     Args:
-        places: The paths of the files; earlier settings will do.
+        places: The paths of the files; an earlier `Settings` object also works.
         flags: As for `load_settings`.
         overrides: The text to use instead of the content of `settings.overrides.yaml`.
     """
@@ -199,9 +200,9 @@ def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overr
 
 
 def _add_sources(places: Layout, from_files: Mapping[str, Any]) -> type[Settings]:
-    """Return a settings class with its sources, in order.
+    """Return a settings class that reads these sources in order.
 
-    The class is new for each reading, as it holds the content of the files.
+    Each reading needs a new class, because the class contains the content of the files.
     """
 
     class Sourced(Settings):
@@ -219,10 +220,10 @@ def _add_sources(places: Layout, from_files: Mapping[str, Any]) -> type[Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The values of each source, by the names of settings.
+    """The values from each source, by the names of settings.
 
-    `in_file` holds the values of `config.yaml`. `page` holds the values of the settings page, where None stands for the
-    default. `origins` gives the source of each setting that is set anywhere.
+    `in_file` contains the values in `config.yaml`. `page` contains the values of the settings page, where None stands
+    for the default. `origins` gives the source of each setting that is set anywhere.
     """
 
     in_file: Mapping[str, Any]
@@ -231,7 +232,7 @@ class Sources:
 
     @property
     def overruled(self) -> tuple[str, ...]:
-        """The settings for which the value of the page overrides a different value in `config.yaml`."""
+        """Names of the settings for which the page's value overrides a different value in `config.yaml`."""
         pages = [name for name in self.page if self.origins[name] is Origin.PAGE]
         return tuple(name for name in pages if name in self.in_file and not same(self.in_file[name], self.page[name]))
 
@@ -260,7 +261,7 @@ def sources(places: Layout) -> Sources:
 
 
 def load_access(places: Places) -> Access:
-    """Read the settings from all sources and cache how to reach the daemon of these paths.
+    """Read the settings from all sources, and cache how to reach the daemon of these paths.
 
     Raises:
         ConfigError: As for `load_settings`.
@@ -275,7 +276,10 @@ def load_access(places: Places) -> Access:
 
 
 def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str, ...]]:
-    """Return the settings and no faults; or, if they have faults, the defaults for the same home with the faults."""
+    """Return the settings and their faults.
+
+    If there are any faults, the settings are the defaults for the same home.
+    """
     try:
         return load_settings(home=home), ()
     except ConfigError as error:
@@ -288,12 +292,12 @@ def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str,
 
 
 def set_variables(given: Mapping[str, object]) -> None:
-    """Set environment variables from flags of the command line; None leaves a variable as it is."""
+    """Set environment variables from command-line flags; a value of None leaves the variable unchanged."""
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
 
 
 def service_manager() -> ServiceManager:
-    """Read from the environment how the service manager that started this process wants to be notified."""
+    """Read from the environment how to notify the service manager that started this process."""
     return service_manager_in(os.environ, os.getpid())
 
 
@@ -311,12 +315,12 @@ def _read_files(places: Layout, overrides: str | None) -> tuple[dict[str, Any], 
 
 
 def _read_file(path: Path, text: str | None) -> tuple[dict[str, Any], list[str]]:
-    """Return the file's mapping of known settings, and the faults of the file."""
+    """Return the file's known settings, and the faults of the file."""
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8") if text is None else text) or {}
     except FileNotFoundError:
         return {}, []
-    except yaml.MarkedYAMLError as error:  # Its own text shows the line, which may hold a secret
+    except yaml.MarkedYAMLError as error:  # The error's own text shows the line, which may contain a secret
         mark, what = error.problem_mark, " ".join(filter(None, (error.context, error.problem)))
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         return {}, [f"{path.name}: cannot be read: {where}{what}"]

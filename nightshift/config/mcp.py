@@ -12,7 +12,7 @@ STARTS_PROGRAMS = ByHand("it names programs that run outside of the sandbox, and
 
 
 class McpSettings(SettingsGroup):
-    """External tools, for models that work in steps."""
+    """External tools, for models that call tools while they work."""
 
     heading: ClassVar[str] = "MCP servers"
 

@@ -17,13 +17,13 @@ ThinkingLevel = Annotated[Literal["auto", "off", "low", "medium", "high"], Befor
 AGENT = ByHand("it decides which program is started, and what it sees and may reach")
 LONGEST_PROMPT = 24_000
 LEAST_CONTEXT = 32_768
-"""Tokens of context that a local model has if the owner set none."""
+"""Minimum context of a local model, in tokens, if the owner sets none."""
 LONGEST_CONVERSATION = 96_000
-"""Tokens of a conversation. Successful conversations stay far below (arXiv 2602.16069)."""
+"""Maximum tokens of a conversation. Successful conversations stay far below this limit (arXiv 2602.16069)."""
 LEAST_PROMPT = 3_000
-"""Tokens of the shortest prompt. Less would hold the instructions but not the task.
+"""Tokens that every prompt may have. A lower limit would leave room for the instructions but not for the task.
 
-No phase limits prompts below this (`agent.services`).
+No phase limits prompts below this value (`agent.services`).
 """
 
 
@@ -39,11 +39,11 @@ such as `openai,ollama`."""
     """The model, or several separated by commas; `backend=model` names its backend. Unset: each backend picks a model \
 that can code."""
     phase_models: dict[str, str] = Field(default_factory=dict)
-    """The model that a phase asks first, such as REVIEW: anthropic=claude-sonnet-5. The chain is the fallback."""
+    """The model that a phase asks first, such as REVIEW: anthropic=claude-sonnet-5. The other models are fallbacks."""
     routing: Literal["fixed", "measured"] = "fixed"
-    """The order in which models are asked: that of the chain (fixed), or one learned from earlier tasks (measured)."""
+    """The order in which models are asked: as configured (fixed), or as learned from earlier tasks (measured)."""
     openai_api_key: SecretStr | None = None
-    """The key for OpenAI, or for the server behind openai_base_url."""
+    """The key for OpenAI, or for the server at openai_base_url."""
     openai_base_url: str | None = None
     """The address of a server that speaks OpenAI's API. Unset: OpenAI itself."""
     openai_api: Literal["auto", "chat", "responses"] = "auto"
@@ -65,39 +65,39 @@ that can code."""
     acp_command: Annotated[str | None, AGENT] = None
     """The command of a coding agent that speaks the Agent Client Protocol, such as `gemini --experimental-acp`."""
     acp_hosts: Annotated[list[Host], AGENT] = Field(default_factory=list)
-    """The hosts that the agent may reach, by TLS: those of its vendor's service, such as `api.example.com`."""
+    """The hosts that the agent may reach over TLS, such as `api.example.com` for its vendor's service."""
     acp_variables: Annotated[list[Variable], AGENT] = Field(default_factory=list)
-    """Names of the daemon's environment variables that the agent gets, including the one with its key."""
+    """Names of the daemon's environment variables that the agent gets, including the variable with its key."""
     acp_folders: Annotated[list[Path], AGENT] = Field(default_factory=list)
     """Folders that the agent may read, if its program or its interpreter is not below `/usr`."""
     acp_auth: Annotated[str | None, AGENT] = None
-    """The agent's own name for its login method. Unset: the agent finds its key itself."""
+    """The agent's own name for its login method. Unset: the agent finds its key without help."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
     """The prices of models, by their names, in USD per million tokens. Without a price only tokens are counted."""
     model_cutoffs: dict[str, date] = Field(default_factory=dict)
     """The training cutoff of each model, by its name. The benchmark reports later commits separately."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
-    """How models write changes: whole files, edits of a few lines, or the one that fits model and file (auto)."""
+    """How models write changes: whole files, edits of a few lines, or whichever suits the model and file (auto)."""
     explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.read_typed)] = "auto"
     """Use of tools to explore and try things: always (on), never (off), or when one prompt is not enough (auto)."""
     explore_steps: Annotated[int, Field(ge=2, le=500)] = 40
-    """How many replies with tool calls a model may use to write a change."""
+    """The maximum number of replies with tool calls that a model may use to write a change."""
     model_num_ctx: Annotated[Tokens, Field(ge=2048)] | None = None
-    """The context of local models, for prompt and reply. Unset: 65536 if that fits, else 32768."""
+    """The context of local models in tokens, for prompt and reply together. Unset: 65536 if that fits, else 32768."""
     model_max_tokens: PositiveTokens = 8192
     """The maximum length of a reply, including the thinking."""
     model_thinking: ThinkingLevel = "auto"
-    """How much models think before they answer: off, low, medium, high, or what fits phase and model (auto)."""
+    """How much models think before they answer: off, low, medium, high, or auto (depends on phase and model)."""
     phase_thinking: dict[str, ThinkingLevel] = Field(default_factory=dict)
     """How much models think in a phase, such as CODING: high."""
     model_first_byte_s: Seconds = 300
     """How long a remote server may be silent before its reply begins."""
     model_silence_s: Seconds = 120
-    """How long the connection may be silent during a reply."""
+    """How long the server may be silent during a reply."""
     model_timeout_s: Seconds = 900
     """How long one reply may take in total."""
     model_max_wait_s: Seconds = 60
-    """The longest wait that a server may ask for; beyond it, the next backend is asked."""
+    """The longest wait that a server may request. If it requests more, the next backend is asked."""
     model_probe_s: Seconds = 30
     """How often an unavailable backend is checked."""
     repair_first_s: Annotated[float, Field(ge=0, json_schema_extra={"unit": "s"})] = 10
@@ -116,7 +116,7 @@ class LimitSettings(SettingsGroup):
     max_iterations: Annotated[int, Field(ge=1, le=100)] = 15
     """How many tries an attempt has to make its tests pass."""
     warn_iterations: Annotated[int, Field(ge=1, le=100)] = 12
-    """The number of tries after which the model is told that few are left."""
+    """The number of tries after which the model is told that few tries are left."""
     suite_timeout_s: Seconds = RUN_LIMITS.cpu_s
     """Processor time that a test run may use. A run that mostly waits may last five times as long."""
     call_tokens: PositiveTokens | None = None
@@ -124,38 +124,38 @@ class LimitSettings(SettingsGroup):
     call_cost_usd: Cost | None = None
     """The spending limit of one call."""
     task_model_calls: Positive | None = None
-    """The most calls of a task. Beyond it, the task asks you for as many again."""
+    """The maximum number of calls of a task. After that, the task asks you for the same number again."""
     task_tokens: PositiveTokens | None = None
-    """The most tokens of a task. Beyond it, the task asks you for as many again."""
+    """The maximum number of tokens of a task. After that, the task asks you for the same number again."""
     task_cost_usd: Cost | None = None
-    """The most that a task may cost. Beyond it, the task asks you for as much again."""
+    """The maximum cost of a task. After that, the task asks you for the same amount again."""
     day_tokens: PositiveTokens | None = None
-    """The most tokens of a UTC day. Beyond it, tasks wait for the next day."""
+    """The maximum number of tokens in a UTC day. After that, tasks wait for the next day."""
     day_cost_usd: Cost | None = None
-    """The most that a UTC day may cost. Beyond it, tasks wait for the next day."""
+    """The maximum cost of a UTC day. After that, tasks wait for the next day."""
     total_tokens: PositiveTokens | None = None
-    """The most tokens of all time. Beyond it, tasks wait until you raise it."""
+    """The maximum number of tokens in total. After that, tasks wait until you raise the limit."""
     total_cost_usd: Cost | None = None
-    """The most that all time may cost. Beyond it, tasks wait until you raise it."""
+    """The maximum cost in total. After that, tasks wait until you raise the limit."""
 
 
 class PromptSettings(ModelSettings, LimitSettings):
-    """The space for a prompt, which follows from the settings of models and tasks together."""
+    """The token limits of prompts, which follow from the settings of models and tasks together."""
 
     @property
     def prompt_tokens(self) -> int:
-        """The longest prompt in tokens: the context without a reply, but at most three quarters of a call's tokens.
+        """Maximum tokens of a prompt: the context without the reply, but at most 3/4 of a call's token limit.
 
-        Prompts longer than `LONGEST_PROMPT` cost more than they help.
+        Prompts longer than `LONGEST_PROMPT` cost more than they help, so that is a limit too.
         """
         of_call = LONGEST_PROMPT if self.call_tokens is None else self.call_tokens * 3 // 4
         return min(LONGEST_PROMPT, (self.model_num_ctx or LEAST_CONTEXT) - self.model_max_tokens, of_call)
 
     @property
     def conversation_tokens(self) -> int:
-        """The longest conversation with tools, in tokens, whatever the model's window.
+        """Maximum tokens of a conversation with tools, whatever the context of the model.
 
-        Beyond it, a new conversation begins.
+        After that, a new conversation begins.
         """
         return LONGEST_CONVERSATION if self.call_tokens is None else self.call_tokens * 3 // 4
 

@@ -1,4 +1,4 @@
-"""The sources of a setting's value; each overrides the ones before it."""
+"""The sources of a setting's value. Each source overrides the ones listed before it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The overrides from the settings page: a small file of the daemon's own beside `config.yaml`, which it overrides.
+"""The overrides from the settings page: a small file beside `config.yaml` that only the daemon writes.
 
-It has one line for each setting that differs from `config.yaml`, and is always written as a whole. `null` stands for
-the default. When a line is removed, the value of `config.yaml` applies again.
+The file has one line for each setting that differs from `config.yaml`, and is always written as a whole. `null` stands
+for the default. When a line is removed, the value of `config.yaml` applies again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ConfigChanged(ConfigError):
 
 
 class _Dumper(yaml.SafeDumper):
-    """The dumper for PyYAML, which also reads the settings. It escapes line breaks, so that a text is one line."""
+    """The YAML dumper of the file. It escapes line breaks, so that each text is one line."""
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
@@ -44,7 +44,7 @@ _Dumper.add_representer(str, _text)
 
 
 def line(name: str, value: Any) -> str:
-    """Return the line of one setting."""
+    """Return the line of the file for one setting."""
     text: str = yaml.dump(
         {name: value}, Dumper=_Dumper, default_flow_style=True, width=_WIDE, allow_unicode=True, sort_keys=False
     )
@@ -59,7 +59,7 @@ def text_of(overrides: Mapping[str, Any]) -> str:
 def change_overrides(
     overrides: Mapping[str, Any], in_file: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str]
 ) -> dict[str, Any]:
-    """Return the overrides after a change. A value that `config.yaml` has already needs no override.
+    """Return the overrides after a change, without those that repeat the value in `config.yaml`.
 
     Args:
         overrides: The overrides before the change.
@@ -82,10 +82,10 @@ def same(value: Any, other: Any) -> bool:
 
 
 class OverridesFile:
-    """The overrides file, replaced only if it and `config.yaml` have not changed since they were read.
+    """The overrides file. It is replaced only if this file and `config.yaml` have not changed since they were read.
 
-    The digest has a new key in each process: a digest that anybody can compute would let its readers try out short
-    secrets.
+    The digest uses a new random key in each process, because anyone who can compute the digest could guess short
+    secrets from it.
 
     Args:
         path: The file, which need not exist.
@@ -100,7 +100,7 @@ class OverridesFile:
         """Return a digest of the current content of both files.
 
         Raises:
-            ConfigError: One of them cannot be read.
+            ConfigError: One of the files cannot be read.
         """
         own, owners = _bytes(self._path), _bytes(self._config_file)
         raw = len(own).to_bytes(8) + own + owners

@@ -1,6 +1,7 @@
 """The paths of all files: below one home (by default the checkout) or in the user's XDG folders.
 
-They follow from the environment alone, without the other settings and the libraries that read those.
+The paths follow from the environment alone, so this module needs neither the other settings nor the libraries that read
+them.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class Layout:
 
     @property
     def overrides_file(self) -> Path:
-        """The file of the settings page, which overrides `config.yaml`."""
+        """The file that the settings page writes; it overrides `config.yaml`."""
         return self.config_dir / "settings.overrides.yaml"
 
     @property
     def dotenv_file(self) -> Path:
-        """Variables that override both files."""
+        """A file of environment variables, which override both settings files."""
         return self.config_dir / ".env"
 
     @property
@@ -56,22 +57,22 @@ class Layout:
 
     @property
     def benchmark_dir(self) -> Path:
-        """The folder of the homes in which the benchmark's arms work, while a run lasts."""
+        """The folder with a home for each arm of the benchmark, while a run lasts."""
         return self.state_dir / "benchmark"
 
     @property
     def benchmark_lock_file(self) -> Path:
-        """Lock that is held during a run of the benchmark."""
+        """Lock file of a run of the benchmark."""
         return self.benchmark_dir / "lock"
 
     @property
     def backups_dir(self) -> Path:
-        """The folder of the newest backups of the database, and of older daily ones."""
+        """The folder of the database's backups: the newest ones, and daily ones of earlier days."""
         return self.db_path.parent / "backups"
 
     @property
     def tasks_file(self) -> Path:
-        """The watched inbox of tasks."""
+        """The file `tasks.yaml`, from which the daemon takes new tasks."""
         return self.home / "tasks.yaml"
 
     @property
@@ -81,7 +82,7 @@ class Layout:
 
     @property
     def workspace(self) -> Path:
-        """The daemon's own repository, for tasks without one."""
+        """The daemon's own repository, for tasks that name no repository."""
         return self.home / "workspace"
 
     @property
@@ -96,60 +97,66 @@ class Layout:
 
     @property
     def state_dir(self) -> Path:
-        """The folder of staging and keys."""
+        """The folder of files that are prepared for the sandbox, and of keys."""
         return self.folders.state if self.folders else self.home / "state"
 
     @property
     def lock_file(self) -> Path:
-        """Lock that the daemon of this home holds as long as it lives."""
+        """Lock file that the daemon of this home holds while it lives."""
         return self._open_dir / "lock"
 
     @property
     def db_lock_file(self) -> Path:
-        """Second lock of the daemon, beside the database itself. A home under another name leads to the same lock."""
+        """Second lock file of the daemon, beside the database.
+
+        It is the same file if a home is reached by another name.
+        """
         return self.db_path.resolve().with_name(self.db_path.name + ".lock")
 
     @property
     def packages_dir(self) -> Path:
-        """Packages that tasks may use, in the form that the sandbox shows."""
+        """Packages that tasks may use, laid out as the sandbox shows them."""
         return (self.folders.cache if self.folders else self.state_dir) / "packages"
 
     @property
     def environments_dir(self) -> Path:
-        """The environments of repositories, in the form that the sandbox shows."""
+        """The environments of repositories, laid out as the sandbox shows them."""
         return (self.folders.cache if self.folders else self.state_dir) / "environments"
 
     @property
     def port_file(self) -> Path:
-        """The port that the daemon listens on, for programs on this machine."""
+        """The file with the daemon's port, for programs on this machine."""
         return self._open_dir / "port"
 
     @property
     def access_file(self) -> Path:
-        """The cache of settings for the command line, written once the settings had no fault (`config.access`)."""
+        """The cache of settings for the command line, written after a reading without faults (`config.access`)."""
         return (self.folders.cache if self.folders else self.state_dir) / "access.json"
 
     @property
     def token_file(self) -> Path:
-        """The API token, if the daemon has to create one. Only the owner can read the file."""
+        """The file with the API token, if the daemon has to create a token. Only the owner can read it."""
         return self.state_dir / "token"
 
     @property
     def seal_file(self) -> Path:
-        """The key that seals the evidence of commits.
+        """The file with the key that seals the evidence of commits.
 
-        Only the owner can read it, and old evidence cannot be checked without it.
+        Only the owner can read the file. Without the key, old evidence cannot be checked.
         """
         return (self.folders.data if self.folders else self.state_dir) / "seal"
 
     @property
     def hub_dir(self) -> Path:
-        """The folder of this machine as a node of a hub: its key, and clones of other nodes' repositories."""
+        """The folder for this machine as a node of a hub: its key, and clones of other nodes' repositories."""
         return (self.folders.data if self.folders else self.state_dir) / "hub"
 
     @property
     def runner_dir(self) -> Path:
-        """The test libraries shown inside the sandbox; created at set-up, shared by all homes of a checkout."""
+        """The test libraries that are visible inside the sandbox.
+
+        The folder is created at set-up, and shared by all homes of a checkout.
+        """
         if IS_CHECKOUT:
             return ROOT / ".runner"
         return (self.folders.cache if self.folders else self.state_dir) / "runner"
@@ -160,7 +167,9 @@ class Layout:
         return self.folders.runtime if self.folders else self.state_dir
 
     def make_folders(self) -> None:
-        """Create the XDG folders, accessible to their owner alone as the specification requires. A home exists already.
+        """Create the XDG folders. Only the owner can access them, as the specification requires.
+
+        Nothing is created for a home, because it exists already.
 
         Raises:
             OSError: A folder cannot be created.
@@ -181,10 +190,10 @@ class Places(Layout):
 
 
 def find_places(home: Path | None = None, layout: str | None = None) -> Places:
-    """Return the paths of the given home, or of the one that the environment gives; none of them need exist.
+    """Return the paths of `home`, or of the home that the environment names; none of the paths needs to exist.
 
     Args:
-        home: The folder of `config.yaml`, the database and the rest.
+        home: The folder of `config.yaml`, the database and the other files.
         layout: `home` or `xdg`.
 
     Raises:
@@ -204,7 +213,7 @@ def find_places(home: Path | None = None, layout: str | None = None) -> Places:
 
 
 def place_is_given() -> bool:
-    """Return True if the environment sets the home or the layout."""
+    """Return True if an environment variable sets the home or the layout."""
     return bool(os.environ.get("NIGHTSHIFT_HOME") or os.environ.get("NIGHTSHIFT_LAYOUT"))
 
 
@@ -214,7 +223,7 @@ def user_folders() -> Folders:
 
 
 def is_held(*paths: Path) -> bool:
-    """Return True if a living process holds one of the locks. The mere existence of a file does not show that."""
+    """Return True if a living process holds one of the locks. A lock file can exist without a holder."""
     return any(map(_is_one_held, paths))
 
 

@@ -10,7 +10,7 @@ HOW_TO_REMOVE = "remove it on that page, or its line from settings.overrides.yam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Later:
-    """A changed setting that needs a restart. `holds` is the value until then, in the form that may be shown."""
+    """A changed setting that needs a restart. `holds` is the value in force until then, with secrets masked."""
 
     name: str
     holds: str
@@ -18,7 +18,7 @@ class Later:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reloaded:
-    """The result of reloading the settings: the names that changed, and the settings that wait for a restart.
+    """The result of reloading the settings: the names that changed, and the settings that need a restart.
 
     `overruled` names the settings for which the settings page overrides a different value in `config.yaml`.
     """
@@ -29,7 +29,7 @@ class Reloaded:
 
     @property
     def sentence(self) -> str:
-        """A sentence for the log and for the owner."""
+        """The result as a sentence for the log and the owner."""
         parts = [f"changed: {', '.join(self.changed)}"] if self.changed else []
         if self.later:
             parts.append("after a restart: " + ", ".join(f"{each.name} (still {each.holds})" for each in self.later))

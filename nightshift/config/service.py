@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "FDSTORE", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
-"""Variables for this process alone; a child process must not notify the service manager in its name."""
+"""Environment variables for this process alone; a child process must not notify the service manager in its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceManager:
-    """The socket for notifications (empty: none), and the interval of the watchdog's signs of life (None: never)."""
+    """How to notify the service manager.
+
+    `socket` receives notifications; empty means that there is no service manager. `watchdog_s` is the interval of the
+    watchdog's signs of life in seconds; None means that none are needed.
+    """
 
     socket: str = ""
     watchdog_s: float | None = None
 
 
 def service_manager_in(environ: Mapping[str, str], pid: int) -> ServiceManager:
-    """Read the variables. The watchdog's variables apply only to the process that they name.
+    """Read the environment variables. The watchdog's variables apply only to the process that they name.
 
     Args:
         environ: The environment variables.

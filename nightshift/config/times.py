@@ -1,4 +1,4 @@
-"""Settings that are spans of time."""
+"""Types of settings that are spans of time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.core.quiet_hours import parse
 
 
 def several(value: object) -> object:
-    """Read a list from a variable: JSON, or spans separated by semicolons or line breaks."""
+    """Read a list from an environment variable: JSON, or spans of time separated by semicolons or line breaks."""
     if not isinstance(value, str):
         return value
     if value.lstrip().startswith("["):
@@ -28,7 +28,7 @@ def span(value: str) -> str:
     """Normalise a span of time.
 
     Raises:
-        ValueError: The value is not a span; the message shows the form of one.
+        ValueError: The value is not a span of time; the message shows a correct example.
     """
     return parse(value).text
 

@@ -1,4 +1,4 @@
-"""Settings of a daemon that runs unattended for months: checkpoints, notices, address, backups, retention."""
+"""Settings of a daemon that runs unattended for months: checkpoints, notices, addresses, backups and retention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CheckpointSettings(SettingsGroup):
     heading: ClassVar[str] = "Checkpoint and quiet hours"
 
     checkpoint_days: Annotated[Days, Field(le=3650)] = 7
-    """How long the daemon works after a resume until the next checkpoint."""
+    """How many days the daemon works after a resume before it pauses at the next checkpoint."""
     quiet_hours: QuietHours = Field(default_factory=list)
     """Spans of local time in which no task is started, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`."""
     pause_on_battery: bool = False
@@ -28,18 +28,18 @@ class CheckpointSettings(SettingsGroup):
 
 
 class NotificationSettings(SettingsGroup):
-    """The notices to send, and their recipients."""
+    """The notices to send, and where they are sent."""
 
     heading: ClassVar[str] = "Notifications"
 
     notify_on: list[Notice] = Field(default=["failed", "needs_you", "checkpoint", "trouble"])
-    """The notices that you get: done, failed, needs_you, checkpoint, trouble."""
+    """The kinds of notices that you get: done, failed, needs_you, checkpoint, trouble."""
     notify_desktop: bool = False
     """Show notices on this machine's desktop, with notify-send."""
     notify_url: WebAddress | None = None
     """The address to which each notice is posted (a webhook)."""
     notify_form: Literal["auto", "json", "slack", "discord", "ntfy"] = "auto"
-    """The format of posted notices. auto recognises Slack, Discord and ntfy.sh by their addresses, else it is JSON."""
+    """The format of posted notices. auto chooses by the address (Slack, Discord or ntfy.sh), otherwise JSON."""
     notify_secret: SecretStr | None = None
     """The secret that signs posted notices."""
     notify_command: Annotated[list[str], ByHand("it names a program that the daemon starts")] = Field(
@@ -49,14 +49,14 @@ class NotificationSettings(SettingsGroup):
 
 
 class DashboardSettings(SettingsGroup):
-    """The addresses and the token of dashboard and API."""
+    """The addresses and the token of the dashboard and the API."""
 
     heading: ClassVar[str] = "Dashboard"
 
     flask_host: Annotated[str, Takes.RESTART, ByHand("it decides who can reach the daemon")] = FLASK_HOST
-    """The address that dashboard and API listen on. If other machines can reach it, api_token is required."""
+    """The address that the dashboard and the API listen on. If other machines can reach it, api_token is required."""
     flask_port: Annotated[int, Field(ge=0, le=65535), Takes.RESTART] = FLASK_PORT
-    """The port of dashboard and API; 0 picks a free one."""
+    """The port of the dashboard and the API; 0 picks a free port."""
     dashboard_url: Annotated[PageAddress, Takes.RESTART, ByHand("it decides by which name pages are reached")] = ""
     """The external address of the dashboard, for example through a proxy. Posted notices link to it."""
     dashboard_names: Annotated[DashboardNames, Takes.RESTART, ByHand("it decides by which name pages are reached")] = (
@@ -68,7 +68,10 @@ class DashboardSettings(SettingsGroup):
 
 
 class StorageSettings(SettingsGroup):
-    """Limits of age and size for stored data, and installation of packages. Tasks and commits are always kept."""
+    """Limits on the age and size of stored data, and the installation of packages.
+
+    Tasks and commits are always kept.
+    """
 
     heading: ClassVar[str] = "Storage and log"
 
@@ -77,7 +80,7 @@ class StorageSettings(SettingsGroup):
     keep_work_days: Days = 30
     """How long steps, prompts and replies are kept after the end of their task."""
     keep_calls_days: Annotated[Days, Field(ge=70)] = 90
-    """How long each model call, recall and iteration is kept. Of older calls only daily sums are kept."""
+    """How long each model call, recall and iteration is kept. After that, only daily sums are kept."""
     keep_lessons_days: Days = 180
     """How long an unused lesson is kept."""
     keep_lessons: Annotated[int, Field(ge=100)] = 5_000
@@ -89,7 +92,7 @@ class StorageSettings(SettingsGroup):
     backups_keep: Positive = 4
     """How many of the newest backups are kept."""
     backups_daily: Annotated[int, Field(ge=0)] = 7
-    """How many daily backups of earlier days are kept."""
+    """How many backups of earlier days are kept, one for each day."""
     state_interval_s: Seconds = 3600
     """How often state.json and a backup of the database are written."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

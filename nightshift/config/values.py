@@ -1,4 +1,4 @@
-"""The kinds of values that settings have."""
+"""Types of the values of settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
-# The unit goes into the JSON schema, where the settings page reads it.
+# The unit is part of the JSON schema, from which the settings page reads it.
 Positive = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(json_schema_extra={"unit": "tokens"})]
 PositiveTokens = Annotated[Tokens, Field(gt=0)]
@@ -24,11 +24,11 @@ Distribution = Annotated[
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
-# A host that is reached by TLS, with or without a port.
+# A host that is reached over TLS, with or without a port.
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]
 # A host name in the address of the dashboard, with or without a port.
 DashboardName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]
-# A list of dashboard names. In a variable it is JSON, or names separated by commas or blanks.
+# A list of dashboard names. In an environment variable it is JSON, or names separated by commas or blanks.
 DashboardNames = Annotated[
     list[DashboardName],
     NoDecode,
@@ -39,7 +39,7 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 
 
 def off(value: object) -> object:
-    """Turn False back into `off`: YAML reads the bare word as a boolean."""
+    """Turn False back into `off`, because YAML reads the unquoted word `off` as a boolean."""
     return "off" if value is False else value
 
 
@@ -54,7 +54,7 @@ def web_address(value: SecretStr) -> SecretStr:
 
 
 def page_address(value: str) -> str:
-    """Check an address like `web_address`, but one that is no secret. An empty text is not an address.
+    """Check an address like `web_address`, for addresses that are not secret. An empty text is refused.
 
     Raises:
         ValueError: The value is not an address.
@@ -71,7 +71,7 @@ def page_address(value: str) -> str:
 
 PageAddress = Annotated[str, AfterValidator(lambda value: value and page_address(value))]
 
-# An address may include the right to use it, as those of chat services do, so it is hidden like a password.
+# Anyone who knows such an address may be able to post to it, as with chat services, so it is hidden like a password.
 WebAddress = Annotated[SecretStr, AfterValidator(web_address)]
 
 

@@ -1,4 +1,4 @@
-"""Settings of the work itself: workers, reviews, git, sandbox and checks, learning."""
+"""Settings of the work itself: workers, reviews, git, the sandbox, checks and learning."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class WorkerSettings(SettingsGroup):
     max_retries: Annotated[int, Field(ge=1, le=20)] = 3
     """How many attempts a task has."""
     retry_base_s: Seconds = 10
-    """The wait before a second attempt. It doubles with each further attempt."""
+    """The wait before the second attempt. It doubles with each further attempt."""
     drain_s: Annotated[float, Field(ge=0, json_schema_extra={"unit": "s"})] = 20
     """How long running tasks may continue when the daemon is stopped. Then they go back to the queue."""
     lease_s: Annotated[float, Field(ge=5, json_schema_extra={"unit": "s"}), Takes.RESTART] = 60
-    """How long a task stays assigned to a worker without a sign of life."""
+    """How long a worker may give no sign of life before its task goes to another worker."""
 
 
 class ReviewSettings(SettingsGroup):
@@ -41,9 +41,9 @@ class ReviewSettings(SettingsGroup):
     enable_review: bool = False
     """Have a model review each change before its tests run."""
     review_blocks: list[Graveness] = Field(default=["critical", "high"])
-    """The severities of a reviewer's remark that send the change back."""
+    """The severities of reviewers' remarks that send a change back."""
     review_rounds: Annotated[int, Field(ge=0, le=20)] = 2
-    """How often each reader may send the change back in one attempt. Then a blocking audit waits for you."""
+    """How often each reader may send the change back in one attempt. After that, a blocking audit waits for you."""
     critical_left: Literal["ask", "wait", "commit"] = "ask"
     """Critical remarks that are left after the last round: you are asked for clarify_wait_s (ask) or without a time \
 limit (wait), or they are committed and named (commit)."""
@@ -53,17 +53,17 @@ they stay (keep). Nightshift's own need no answer."""
     enable_audit: bool = False
     """Have a model audit each change for security weaknesses before its tests run."""
     audit_blocks: list[Graveness] = Field(default=["critical", "high"])
-    """The severities of an auditor's remark that send the change back."""
+    """The severities of auditors' remarks that send a change back."""
     enable_clarify: bool = False
     """Ask you about the gaps of an unclear task before it begins."""
     clear_enough: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Clarity from 0 to 1. A model first puts the wording of less clear tasks in order; 0 switches this off."""
+    """Clarity from 0 to 1. A model first rewrites tasks that are less clear than this; 0 switches this off."""
     clarify_wait_s: Seconds = 14_400
     """How long a question waits for your answer before its default is used."""
     enable_split: bool = False
     """Let a plan split a large task into parts."""
     review_debt: Positive | None = None
-    """How many commits may wait for you to read them before new work stops. Unset: any number."""
+    """How many commits may wait for you to read them before new work stops. Unset: no limit."""
 
 
 class GitSettings(SettingsGroup):
@@ -76,7 +76,7 @@ class GitSettings(SettingsGroup):
     git_integrate: bool = False
     """Let finished tasks move a branch of your own repositories. A task can override this."""
     integrate_self_tested: bool = False
-    """Let commits that only the agent's own tests have judged move a branch of your own repositories as well."""
+    """Also let commits that only the agent's own tests have judged move a branch of your own repositories."""
     git_remove_branches: bool = False
     """Delete the branch of a task once its commit is on the target branch."""
     git_author_name: str | None = None
@@ -103,7 +103,7 @@ class SandboxSettings(SettingsGroup):
     sandbox_pids: Annotated[int, Field(ge=16)] = RUN_LIMITS.pids
     """How many processes and threads a run may have at once."""
     sandbox_work_mb: Annotated[Megabytes, Field(ge=1)] = RUN_LIMITS.work_mb
-    """How much a run may write."""
+    """How many megabytes a run may write."""
     sandbox_nice: Annotated[int, Field(ge=0, le=19), Takes.RESTART] = 5
     """The niceness of sandboxed work, so that your own work has priority; 0 switches this off."""
     environments: Literal["trust", "ask"] = "trust"
@@ -117,36 +117,37 @@ content (ask), run without asking (trust), or never (off)."""
     allowed_deps: list[Distribution] = Field(default_factory=list)
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25
-    """The share of the checks in given tests that models never see; 0 switches this off."""
+    """The share of the checks in your tests that models never see; 0 switches this off."""
     oracle_inputs: Annotated[int, Field(ge=0, le=500)] = 20
-    """How many inputs of Nightshift's own a task's oracle is asked for, in addition to the given ones."""
+    """How many inputs Nightshift adds to yours when it asks a task's oracle."""
 
-    # The static checker: severities of rules, rules that do not apply to a repository, and commands that never run.
+    # Settings of the static checker follow: severities of rules, exceptions for repositories, and commands that never
+    # run.
     checker_rules: Annotated[
         dict[str, Annotated[Literal["block", "ask", "note", "off"], BeforeValidator(off)]], LETS_THROUGH
     ] = Field(default_factory=dict)
-    """The consequence of a finding, by the rule's name: block, ask, note or off. Rules not named keep their own."""
+    """What a finding causes, by the rule's name: block, ask, note or off. Other rules keep their defaults."""
     linters: Literal["install", "found", "off"] = "install"
     """The repository's own linters that may send changes back: ruff, mypy and flake8, installed if needed (install), \
 only what its environment has (found), none (off)."""
     checker_allow: Annotated[dict[str, list[str]], LETS_THROUGH] = Field(default_factory=dict)
     """Rules that do not apply to a repository, by its folder."""
     blocked_commands: Annotated[list[str], LETS_THROUGH] = Field(default_factory=list)
-    """More commands that never run, as patterns such as `terraform apply *`."""
+    """Additional commands that never run, as patterns such as `terraform apply *`."""
 
 
 class LearningSettings(SettingsGroup):
-    """Lessons of earlier tasks."""
+    """Lessons from earlier tasks."""
 
     heading: ClassVar[str] = "Learning"
 
     embedder: Annotated[Literal["auto", "hashed", "sentence-transformers", "ollama", "openai"], Takes.RESTART] = "auto"
-    """The embedder that finds lessons: the best available one (auto), or one by name. `hashed` needs no model."""
+    """The embedder that finds lessons: the best available (auto), or one by name. `hashed` needs no model."""
     embedder_model: Annotated[
         str | None, Takes.RESTART, ByHand("it may name files that are loaded into the daemon")
     ] = None
     """The model of the embedder. Unset: the embedder's default."""
     recall_limit: Annotated[int, Field(ge=0, le=10)] = 3
-    """How many lessons of earlier tasks a prompt gets; 0: none."""
+    """How many lessons from earlier tasks a prompt gets; 0 means none."""
     recall_control_share: Annotated[float, Field(ge=0, le=0.5), Takes.RESTART] = 0.1
-    """The share of attempts without lessons, which serve to measure whether lessons help."""
+    """The share of attempts that get no lessons, to measure whether lessons help."""

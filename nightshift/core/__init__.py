@@ -1,1 +1,1 @@
-"""The shared vocabulary: values, state tables, ports and errors. Nothing in this package does I/O."""
+"""The values, state tables, ports and errors that all packages share. Nothing in this package does I/O."""

@@ -1,4 +1,4 @@
-"""Time for the rest of the code: aware UTC, from a clock that can be injected."""
+"""Time for the rest of the code: UTC times with a time zone, from a clock that tests can replace."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Annotated, Any
 Clock = Callable[[], datetime]
 Seconds = Callable[[], float]
 
-# Only Linux has it. Elsewhere a machine that slept looks like one whose clock was set.
+# Only Linux has this clock. On other systems, a machine that slept looks like a machine whose clock was set.
 _PASSING: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def utc_now() -> datetime:
-    """Return the current time, aware UTC."""
+    """Return the current time in UTC, with its time zone."""
     return datetime.now(UTC)
 
 
 def boottime() -> float:
-    """Return the seconds since an arbitrary moment, including those during which the machine slept."""
+    """Return the seconds since an arbitrary moment, including the time during which the machine slept."""
     return time.clock_gettime(_PASSING)
 
 
@@ -30,7 +30,8 @@ def boottime() -> float:
 class Clocks:
     """All clocks of a machine: the wall clock, which can be set, and two clocks that cannot be set.
 
-    `monotonic` counts the seconds during which the machine is awake. `passed` also counts those during which it sleeps.
+    `monotonic` counts the seconds during which the machine is awake. `passed` also counts the seconds during which it
+    sleeps.
     """
 
     wall: Clock = utc_now
@@ -39,7 +40,9 @@ class Clocks:
 
 
 def no_number(value: object) -> object:
-    """Return a person's value for a point in time, unless it is a number: seconds since 1970 are probably a mistake.
+    """Return the value that a person entered as a time, unless it is a number.
+
+    Numbers (seconds since 1970) are refused, because they are probably a mistake.
 
     Raises:
         ValueError: The value is a number; the message says how to write a time.
@@ -51,12 +54,12 @@ def no_number(value: object) -> object:
 
 
 def to_text(at: datetime) -> str:
-    """Return a time as ISO 8601 with microseconds and `Z`. Texts of this form sort like the times."""
+    """Return a time as ISO 8601 with microseconds and `Z`. Such texts sort like the times."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 class _AsText:
-    """Serialises and describes a time for pydantic, which is imported only if it is in use already."""
+    """Tells pydantic how to serialise and describe a time; imports pydantic only if it is already in use."""
 
     @staticmethod
     def __get_pydantic_core_schema__(source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -72,13 +75,13 @@ class _AsText:
 
 
 Moment = Annotated[datetime, _AsText]
-"""A time in a value that the API sends unchanged."""
+"""A time in a value that the API sends without conversion."""
 
 
 def on_the_wall(wall: datetime, zone: tzinfo | None = None) -> datetime:
-    """Return the UTC time at which the wall clock shows `wall` in a zone; None stands for the machine's zone.
+    """Return the UTC time at which the wall clock in a zone shows `wall`; None stands for the machine's zone.
 
-    A `wall` that has a zone already is converted to UTC.
+    If `wall` already has a zone, it is only converted to UTC.
     """
     return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
 
@@ -89,6 +92,6 @@ def midnight(now: datetime, zone: tzinfo | None = None) -> datetime:
 
 
 def from_text(text: str) -> datetime:
-    """Read a text of `to_text` or any other ISO 8601 time. A time without a zone is UTC."""
+    """Read a time that `to_text` wrote, or any other ISO 8601 time. A time without a zone is taken as UTC."""
     at = datetime.fromisoformat(text)
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 
 SAW_HELD_OUT = "saw_held_out"
-"""Key of `Completion.extra`: True if the author of the reply had seen the held-out cases of the tests."""
+"""Key of `Completion.extra`: True if the author of the reply had seen the held-out test cases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """A section of a model's thinking; only the model that wrote it gets it back.
+    """A section of a model's thinking; it is sent back only to the model that wrote it.
 
     `signature` is the vendor's proof or the encrypted form; `id` and `details` are further data of the vendor. `place`
-    counts the parts of the reply before it: the text is one part, and so is each call.
+    counts the parts of the reply before the section: the text is one part, and each call is one part.
     """
 
     text: str
@@ -42,10 +42,11 @@ class Thought:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn of a dialogue.
+    """One message of a dialogue.
 
-    An assistant's turn may carry native `tool_calls`; each is answered by a turn of the role `tool` with its `call_id`.
-    It may also carry `thoughts` of the model that `author` names as `backend=model`.
+    An assistant's message may contain native `tool_calls`; each call is answered by a message of the role `tool` with
+    its `call_id`. An assistant's message may also contain `thoughts` of the model that `author` names as
+    `backend=model`.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -73,12 +74,12 @@ class Finish(StrEnum):
     TOOL = "tool"
     FILTER = "filter"
     CUT = "cut"
-    """Something else ended it: the server, a gateway, or an unknown reason."""
+    """Something other than the model ended the reply: the server, a gateway, or an unknown cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """Code behind a request, for a backend that works on the code itself instead of on a prompt.
+    """The code that a request is about, for a backend that works on the code itself instead of on a prompt.
 
     `emit` accepts events about the backend's work, which become events of the attempt.
     """
@@ -94,20 +95,21 @@ class ModelRequest:
     """One request to a model.
 
     Attributes:
-        phase: The phase of the attempt that asks.
+        phase: The phase of the attempt that makes the request.
         messages: The dialogue so far.
-        task_id: With `attempt`, `step_no` and `call_no`, identifies the request: a step that is resumed after a crash
-            asks with the same numbers and gets the stored reply.
-        max_tokens: The longest reply, in tokens.
-        cut_at: The position where the stream is cut, in tokens by our own count: the tokens that were reserved for it.
+        task_id: With `attempt`, `step_no` and `call_no`, identifies the request. A step that is resumed after a crash
+            repeats the request with the same numbers and gets the stored reply.
+        max_tokens: The maximum length of the reply, in tokens.
+        cut_at: The position where the stream is cut, in tokens by our own count. This is the number of tokens reserved
+            for the reply.
         json_reply: Whether the reply must be JSON.
         thinking: How much the model is to think; None lets the model decide.
-        escalation: How often the loop was stuck. 0 asks the usual model, 1 and more a higher temperature or the next
-            model.
-        material: The code behind the request; it is never sent anywhere.
-        within_s: Seconds that a searching backend may use while other backends wait to be asked after it; None is its
-            usual time.
-        kind: The kind of the task, by which models are chosen and remembered.
+        escalation: How often the loop was stuck. 0 asks the usual model; 1 or more raises the temperature or asks the
+            next model.
+        material: The code that the request is about; it is never sent anywhere.
+        within_s: Seconds that a searching backend may use while other backends are left to ask; None gives it its usual
+            time.
+        kind: The kind of the task, by which models are chosen and their results are recorded.
         wanted: The backend, the model or `backend=model` that the owner wants to be asked first for this task, whatever
             the settings say.
         tools: The tools that the reply may call.
@@ -140,7 +142,7 @@ class ModelRequest:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the content that is sent."""
+        """SHA-256 of the content that is sent to the model."""
         turns = [[m.role, m.text, *([call.name, dict(call.arguments)] for call in m.tool_calls)] for m in self.messages]
         text = json.dumps([*turns, *([tool.name, tool.schema] for tool in self.tools)], ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -153,10 +155,11 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """One reply. `cost_usd` is None if the price of the model is unknown; it is never guessed.
+    """One reply of a model.
 
-    `saved` in `extra` names the backend whose call this reply made unnecessary. `protocol` is how the tools of the
-    request were offered; None if there were none. `author` is the model that was asked, as `backend=model`.
+    `cost_usd` is None if the price of the model is unknown; it is never guessed. `saved` in `extra` names the backend
+    whose call this reply made unnecessary. `protocol` says how the request offered tools; None if it offered none.
+    `author` is the model that was asked, as `backend=model`.
     """
 
     text: str
@@ -181,7 +184,7 @@ class Completion:
 
     @property
     def spent(self) -> Spent:
-        """Model use of this reply. The built-in engine takes time, but is not a model call."""
+        """The model use of this reply. The built-in engine takes time, but does not count as a model call."""
         return Spent(
             model_calls=int(self.backend != BUILT_IN),
             tokens_in=self.tokens_in,

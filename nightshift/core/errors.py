@@ -1,20 +1,20 @@
-"""The tree of errors. The meaning of each branch determines the code that may catch it.
+"""The tree of errors. Each branch has its own meaning, which decides the code that may catch its errors.
 
 NightshiftError
 ├── ConfigError            settings are wrong; lists every fault at once
 ├── TaskError
-│   ├── InvalidTask        a submission is not a task; names the fields
+│   ├── InvalidTask        a submission is not a valid task; names the fields
 │   ├── UnknownTask
 │   ├── UnknownApproval
 │   ├── UnknownStep
-│   ├── IllegalMove        a task may not go from this status to that one
+│   ├── IllegalMove        the status of the task does not allow this change of status
 │   └── StaleFence         another worker owns the task now
 ├── Interruption           ends an attempt from the inside; carries the reason
 │   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · WorkerRestarted · LeaseLost
-│   ├── Split              the task waits for its parts
-│   └── Parked             not now: wait until a stated time or for a model
-│       └── NeedsSettings  nothing changes until the owner changes the settings
-├── PlaceUnready           a place that a task works in lacks something; waiting may help
+│   ├── Split              the task waits for its subtasks
+│   └── Parked             the task must wait until a stated time or for a model
+│       └── NeedsSettings  the task must wait until the owner changes the settings
+├── PlaceUnready           the place where a task works lacks something; waiting may help
 ├── OwnerSpoke             a request was interrupted, to be repeated with the owner's new message
 ├── ModelError
 │   ├── ModelUnavailable   retryable: connection, 5xx, 429, timeout, cut stream
@@ -29,13 +29,13 @@ NightshiftError
 │   ├── HubAway            waiting may help
 │   └── HubRefused         only the owner can help
 ├── SandboxError           untrusted code could not be run safely
-│   └── SandboxUnready     it did not start; waiting may help
+│   └── SandboxUnready     the sandbox did not start; waiting may help
 ├── UnknownLesson
 ├── ExtraMissing           optional packages are not installed; says what to do
 ├── UnknownExtra
 ├── UnusableFile           a person's file, such as tasks.yaml, cannot be read; names its faults
-├── UnknownNode            no node of the hub has that name, or several do
-├── NotLessons             a file to learn from is not a file of lessons; names each faulty line
+├── UnknownNode            no node of the hub has that name, or several have it
+├── NotLessons             a file does not consist of lessons; names each faulty line
 ├── BenchmarkError         an arm, an item or a run of the benchmark cannot be used; says what to do
 ├── HookRefused            a webhook has no proof that one of the owner's forges sent it
 ├── NoEvidence             a commit has no note about how it was judged
@@ -43,7 +43,7 @@ NightshiftError
     ├── RemoteAway         the remote could not be reached, or rejected a push; waiting may help
     ├── UnknownCommit      a name matches no commit, or several
     ├── BaseGone           a commit that work depends on is not in the repository any more
-    ├── ReferenceLocked    a reference was locked for as long as git waits
+    ├── ReferenceLocked    a reference stayed locked for as long as git waits
     ├── GitStopped         git was stopped with the daemon; the result is unknown
     │   └── GitKilled      another process killed git; waiting may help
     ├── NotReverted        nothing was reverted; says why, and what to do instead
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 class NightshiftError(Exception):
-    """Something went wrong inside Nightshift."""
+    """Base class of all errors that Nightshift raises itself."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
@@ -82,11 +82,14 @@ class ConfigError(NightshiftError):
 
 
 class TaskError(NightshiftError):
-    """The task cannot do that."""
+    """Base class of errors about a task: it is unknown or invalid, or its state does not allow the request."""
 
 
 class InvalidTask(TaskError):
-    """A submission that is not a task. `fields` has the reasons, limited in size; `more` counts the omitted ones."""
+    """A submission is not a valid task.
+
+    `fields` maps field names to reasons, up to a limited size; `more` counts the omitted reasons.
+    """
 
     def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
         self.fields = faults.limit_faults(fields)
@@ -125,22 +128,22 @@ class UnknownWorker(NightshiftError):
 
 
 class UnknownNode(NightshiftError):
-    """No node has that name, or several do."""
+    """No node has that name, or several nodes have it."""
 
     def __init__(self, name: str, node_names: Sequence[str]) -> None:
         super().__init__(f"there is no node {name}, or more than one; there are: {', '.join(node_names) or 'none'}")
 
 
 class IllegalMove(TaskError):
-    """The task is in a status that does not allow this."""
+    """The status of the task does not allow this request."""
 
 
 class StaleFence(TaskError):
-    """Another worker owns this task now; the result of this one is discarded."""
+    """Another worker owns this task now; the result of the previous worker is discarded."""
 
 
 class Interruption(NightshiftError):
-    """The attempt ends here."""
+    """Base class of the reasons that end an attempt from the inside."""
 
     ending: Ending | None = None
 
@@ -150,8 +153,8 @@ class BudgetSpent(Interruption):
 
     Args:
         message: The budget, the use, and the limit.
-        measure: The exceeded field of `core.tasks.task.Limits`, if the owner could grant more of it.
-        short: The amount that is missing for the next call, in the unit of the measure.
+        measure: The exceeded field of `core.tasks.task.Limits` if the owner could grant more, else None.
+        short: The amount that the next call lacks, in the unit of the measure.
     """
 
     ending = Ending.BUDGET
@@ -174,7 +177,7 @@ class CancelledByUser(Interruption):
 
 
 class CommandBlocked(Interruption):
-    """The task's own test command is one that must never run."""
+    """The task's own test command is a forbidden command."""
 
     ending = Ending.REFUSED
 
@@ -209,7 +212,7 @@ class Parked(Interruption):
 
     Args:
         message: The reason, for the owner.
-        until: The time of the next check, aware UTC; None means as soon as a model is available.
+        until: The time of the next check, in UTC with a time zone; None means as soon as a model is available.
     """
 
     def __init__(self, message: str, until: datetime | None = None) -> None:
@@ -222,7 +225,7 @@ class NeedsSettings(Parked):
 
     Args:
         message: The reason, for the owner.
-        ending: The ending if settings cannot change while the task waits, such as for a task in the foreground.
+        ending: How the task ends if settings cannot change while it waits, as for a task in the foreground.
     """
 
     ending: Ending
@@ -236,8 +239,8 @@ class Split(Interruption):
     """The task waits for the subtasks that its plan split it into.
 
     Args:
-        message: The parts, in one line.
-        subtasks: The subtasks, each after those that it needs.
+        message: The subtasks, in one line.
+        subtasks: The subtasks; each comes after the subtasks that it depends on.
     """
 
     def __init__(self, message: str, subtasks: Sequence[SubtaskSpec]) -> None:
@@ -246,11 +249,11 @@ class Split(Interruption):
 
 
 class PlaceUnready(NightshiftError):
-    """A place that a task works in lacks something; the message names it in the form that follows “waiting for”."""
+    """The place where a task works lacks something. The message names it, worded to follow “waiting for”."""
 
 
 class OwnerSpoke(NightshiftError):
-    """The owner sent a message while a model was asked; the request must be repeated with the message."""
+    """The owner sent a message during a request to a model; the request must be repeated with the message."""
 
 
 class ModelError(NightshiftError):
@@ -271,11 +274,11 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The backend refused the request and would refuse it again."""
+    """The backend refused the request, and would refuse the same request again."""
 
 
 class PromptTooLong(ModelRefused):
-    """The prompt is longer than the model's context, whose size is known now; a shorter prompt may be answered."""
+    """The prompt is longer than the model's context, whose size is known now; a shorter prompt may succeed."""
 
 
 class BadReply(ModelError):
@@ -295,7 +298,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreTooOld(StoreError):
-    """The database was written by an older Nightshift and was opened for reading only."""
+    """The database was written by an older Nightshift, and was opened only for reading, without an upgrade."""
 
 
 class StoreDamaged(StoreError):
@@ -327,11 +330,11 @@ class HubAway(HubError):
 
 
 class HubRefused(HubError):
-    """The hub refuses permanently; the message says what its owner can do."""
+    """The hub permanently refuses the request; the message says what the hub's owner can do."""
 
 
 class NodeRemoved(HubRefused):
-    """The hub's owner has removed this node; its tasks of the hub now belong to other nodes."""
+    """The hub's owner has removed this node; the tasks that it had from the hub now belong to other nodes."""
 
 
 class SandboxError(NightshiftError):
@@ -373,11 +376,11 @@ class NotLessons(NightshiftError):
 
 
 class BenchmarkError(NightshiftError):
-    """The benchmark cannot do that."""
+    """A request to the benchmark cannot be fulfilled; the message says what to do."""
 
 
 class HookRefused(NightshiftError):
-    """A webhook has no signature made with the owner's secret, or no secret is set."""
+    """A webhook is not signed with the owner's secret, or the owner has set no secret."""
 
 
 class NoEvidence(NightshiftError):
@@ -385,7 +388,7 @@ class NoEvidence(NightshiftError):
 
 
 class GitError(NightshiftError):
-    """Git could not do it."""
+    """A git operation failed or was refused."""
 
 
 class RemoteAway(GitError):
@@ -397,7 +400,10 @@ class UnknownCommit(GitError):
 
 
 class BaseGone(GitError):
-    """A commit that work depends on, or a part of it, is not in the repository any more; no reference was moved."""
+    """A commit that work depends on is no longer in the repository, or a part of it is missing.
+
+    No reference was moved.
+    """
 
 
 class ReferenceLocked(GitError):
@@ -425,9 +431,9 @@ class NotReverted(GitError):
 
 
 class BranchRefused(GitError):
-    """A commit that waits on a branch was neither integrated nor discarded; the message says why, and how to do it.
+    """A commit that waits on a branch was neither integrated nor discarded; the message says why, and what to do.
 
-    `is_forcible` is True if the commit can be integrated without a run.
+    `is_forcible` is True if the commit can be integrated without a test run.
     """
 
     def __init__(self, message: str, *, is_forcible: bool = False) -> None:
@@ -442,7 +448,8 @@ class NotVerified(GitError):
 class MergeConflict(GitError):
     """The change conflicts with the current state of its target.
 
-    `merged` is a commit on no branch that contains the merge of all files except `paths`; empty if there is none.
+    `merged` is a commit on no branch that contains the merge of all files except `paths`; empty if there is no such
+    commit.
     """
 
     def __init__(self, paths: Sequence[str], message: str = "", *, merged: str = "") -> None:

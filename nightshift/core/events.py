@@ -1,4 +1,4 @@
-"""Events: the one log from which streams, metrics, reports and timelines are derived."""
+"""Events: the single log from which streams, metrics, reports and timelines are derived."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of the log. `id` and `at` are set when it is stored; `data` is small JSON (8 KB at most)."""
+    """One line of the log. `id` and `at` are set when the event is stored; `data` is JSON of at most 8 KB."""
 
     kind: Kind
     level: Level = Level.INFO
@@ -143,14 +143,15 @@ class Event:
 
 
 Sink = Callable[[Event], None]
-"""Accepts an event outside a transaction; never raises, never blocks on I/O for long."""
+"""Functions that accept an event outside a transaction. They never raise an error, and never block on I/O for long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Emitter:
     """Emits events with bound fields, like a structlog logger: `bind` returns a copy with more fields.
 
-    It is a sink as well: an event that was made elsewhere gets the bound value of each field that it leaves unset.
+    The object is also a sink: an event that was made elsewhere gets the bound value of each field that the event leaves
+    unset.
     """
 
     sink: Sink
@@ -169,7 +170,7 @@ class Emitter:
         phase: Phase | None = None,
         worker: str | None = None,
     ) -> Emitter:
-        """Return a copy with these fields bound as well; None keeps the bound value."""
+        """Return a copy in which these fields are bound too; None keeps a field's earlier value."""
         return Emitter(
             self.sink,
             task_id=self.task_id if task_id is None else task_id,
@@ -180,11 +181,11 @@ class Emitter:
         )
 
     def emit(self, kind: Kind, message: str = "", /, *, level: Level = Level.INFO, **data: Any) -> None:
-        """Emit an event with `data`, small values that JSON can hold; readers rely on the types below."""
+        """Emit an event. `data` contains small values that JSON can represent; readers rely on the types below."""
         self(Event(kind=kind, level=level, message=message, data=data))
 
     def __call__(self, event: Event) -> None:
-        """Pass an event on, with the bound value of each field that it leaves unset."""
+        """Pass an event on, after setting each field that it leaves unset to the bound value."""
         self.sink(
             replace(
                 event,
@@ -197,25 +198,25 @@ class Emitter:
         )
 
 
-# --- The content of `data`, by kind; the names are stored, so they must not change
+# The classes below describe the content of `data` by kind. The names are stored, so they must not change.
 
 
 MoveData = TypedDict("MoveData", {"from": Status, "to": Status, "ending": Ending | None, "reason": str})
 """TASK_MOVED, TASK_CLAIMED and TASK_RECOVERED: the statuses before and after, and the reason.
 
-`from` is a Python keyword.
+This is not a class, because `from` is a Python keyword.
 """
 
 
 class PauseData(TypedDict):
-    """PAUSED, RESUMED, HELD_BACK and LET_GO: one reason why no task is claimed, and its source."""
+    """PAUSED, RESUMED, HELD_BACK and LET_GO: a reason why no task is claimed, and the source of that reason."""
 
     source: PauseSource
     reason: str
 
 
 class ApprovalData(TypedDict):
-    """ASKED and ANSWERED: the owner's decision; `granted` is None while it is open."""
+    """ASKED and ANSWERED: a decision of the owner; `granted` is None until the owner decides."""
 
     approval: int
     kind: AskKind
@@ -231,10 +232,11 @@ class BackendData(TypedDict):
 
 
 class CallData(TypedDict):
-    """MODEL_CALLED. `saved` names the call that the built-in engine replaced; `route` says why this model was first.
+    """MODEL_CALLED: the details of one reply.
 
-    `protocol` is how tools were offered. `cached_tokens` counts the prompt's tokens that came from a vendor's cache. As
-    with all events of a request, `step_no` is added.
+    `saved` names the call that the built-in engine replaced. `route` says why this model was asked first. `protocol`
+    says how tools were offered. `cached_tokens` counts the prompt's tokens that came from a vendor's cache. As in all
+    events of a request, `step_no` is added.
     """
 
     backend: str
@@ -261,11 +263,11 @@ CallFailureData = TypedDict(
 
 
 FallbackData = TypedDict("FallbackData", {"from": str, "to": str})
-"""MODEL_FALLBACK: the labels of the backend that should have answered and of the one that did."""
+"""MODEL_FALLBACK: the label of the backend that should have answered, and that of the backend that did."""
 
 
 class ToolCalledData(TypedDict):
-    """TOOL_CALLED: the result of a call. `brief` is the call in a few words, as in the message of TOOL_STARTED.
+    """TOOL_CALLED: the result of a call. `brief` describes the call in a few words, as in the message of TOOL_STARTED.
 
     `chars` is the length of the result. `changed` is True if the call changed files.
     """
@@ -291,7 +293,7 @@ class DroppedData(TypedDict):
 
 
 class FindingData(TypedDict):
-    """GATE_FINDING and COMMAND_BLOCKED: a finding in a change; `line` counts from 1, 0 is none."""
+    """GATE_FINDING and COMMAND_BLOCKED: a finding in a change. `line` counts from 1; 0 means that there is no line."""
 
     rule: str
     severity: str
@@ -300,18 +302,18 @@ class FindingData(TypedDict):
     argv: NotRequired[list[str]]
     """The command that the change would run, shortened."""
     pattern: NotRequired[str]
-    """The rule without its group: the pattern of commands that matched."""
+    """The rule without its group: the pattern that the command matched."""
 
 
 class EnvironmentData(TypedDict):
-    """ENVIRONMENT_USED, _MADE and _FAILED: the digest, and the first of the files that declare it."""
+    """ENVIRONMENT_USED, _MADE and _FAILED: the digest of the environment, and the first files that declare it."""
 
     digest: str
     sources: list[str]
 
 
 class BlockedCommandData(TypedDict):
-    """COMMAND_BLOCKED, for a task's own test command."""
+    """COMMAND_BLOCKED, when the command is a task's own test command."""
 
     argv: list[str]
     pattern: str
@@ -345,13 +347,16 @@ class RecalledData(TypedDict):
 
 
 class EscalationData(TypedDict):
-    """STUCK and LESSON_STORED: the number of times that the attempt was stuck."""
+    """STUCK and LESSON_STORED: how often the attempt was stuck."""
 
     escalation: int
 
 
 class JudgedData(TypedDict):
-    """SUITE_JUDGED in TESTING: `tests` counts results, `label` is the evidence's, `kinds` are the kinds of failures."""
+    """SUITE_JUDGED in phase TESTING.
+
+    `tests` counts results. `label` is the label of the evidence. `kinds` are the kinds of failures.
+    """
 
     tests: Mapping[str, int]
     label: str
@@ -362,7 +367,10 @@ class JudgedData(TypedDict):
 
 
 class CommitData(TypedDict):
-    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED, CONFLICT, and SUITE_JUDGED of a merged tree."""
+    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED and CONFLICT.
+
+    Also SUITE_JUDGED of a merged tree.
+    """
 
     commit: str
     branch: str
@@ -376,7 +384,7 @@ class RegressionData(TypedDict):
 
 
 class RevertedData(TypedDict):
-    """REVERTED: the commit that was reverted (or, with `reapplied`, restored), and the commit that did it."""
+    """REVERTED: the commit that was reverted (with `reapplied`: restored), and the new commit that does so."""
 
     commit: str
     by: str
@@ -384,7 +392,7 @@ class RevertedData(TypedDict):
 
 
 class VerifiedData(TypedDict):
-    """VERIFIED: the result of checking a commit's evidence again. A check is a name, a result and a detail."""
+    """VERIFIED: the result of checking a commit's evidence again. Each check has a name, a result and a detail."""
 
     commit: str
     judgement: str

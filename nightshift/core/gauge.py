@@ -1,4 +1,4 @@
-"""Size of texts for a model, in tokens: an estimate that is corrected by the numbers that its backend reports."""
+"""Estimates the size of texts in a model's tokens; the numbers that the backend reports correct the estimate."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ BYTES_PER_TOKEN = 3.5
 
 
 def utf8_size(text: str) -> int:
-    """Return the size of a text in bytes of UTF-8."""
+    """Return the size of a text in UTF-8 bytes."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
-    """Measures of the model that will be asked: bytes per token, and its context in tokens (None: unknown).
+    """Properties of the model that will be asked: bytes per token, and its context in tokens (None if unknown).
 
-    A model with `own_tools` explores files with tools of its own.
+    A model with `own_tools` explores files with its own tools.
     """
 
     bytes_per_token: float = BYTES_PER_TOKEN

@@ -1,4 +1,4 @@
-"""The hub, which several machines share: values and ports for the rest of the program, without a server."""
+"""Values and ports for the hub, which several machines share. This module needs no server."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from nightshift.core.tasks.task import Spent, Task, TaskSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubTask:
-    """A task as any node can read it. `node` and `origin` are ids of nodes; the names and addresses belong to them.
+    """A task on the hub, as any node can read it.
 
-    `node_task` and `origin_task` are the task's numbers on these nodes, if known.
+    `node` and `origin` are the ids of the node that works on the task and of the node that submitted it; the names and
+    addresses are those of the same nodes. `node_task` and `origin_task` are the task's numbers on these nodes, if
+    known.
     """
 
     id: int
@@ -53,17 +55,20 @@ class HubTask:
 
 
 class Signed(StrEnum):
-    """The result of checking the signature on a result."""
+    """The outcome of checking the signature on a task's result."""
 
     VALID = "valid"
     NOT_VALID = "not valid"
     UNKNOWN = "unknown"
-    """Nothing to check: the task ended at no node, or the node's key is unknown."""
+    """There is nothing to check: the task did not end on a node, or the node's key is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """A node as any other node can read it. `is_up`: it reported within its lease; `held`: the number of its tasks."""
+    """A node, as any other node can read it.
+
+    `is_up` is True if the node reported within its lease. `held` is the number of tasks that the node has.
+    """
 
     id: str
     name: str
@@ -85,7 +90,10 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """Nodes, tasks by status, and the pause: its reason (may be empty), or None if tasks are being claimed."""
+    """The nodes of the hub, the number of tasks by status, and the pause.
+
+    The pause is its reason, which may be empty, or None if nodes claim tasks.
+    """
 
     nodes: tuple[NodeStatus, ...]
     counts: Mapping[Status, int]
@@ -93,12 +101,12 @@ class Overview:
 
     @property
     def lost(self) -> tuple[NodeStatus, ...]:
-        """Nodes that are missing: not up, not draining and not removed."""
+        """Nodes that should be up but are not: not draining and not removed."""
         return tuple(node for node in self.nodes if not (node.is_up or node.draining or node.is_removed))
 
     @property
     def belonging(self) -> tuple[NodeStatus, ...]:
-        """All nodes except the removed ones."""
+        """All nodes that have not been removed."""
         return tuple(node for node in self.nodes if not node.is_removed)
 
     @property
@@ -114,7 +122,10 @@ class Overview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnNode:
-    """The local machine as a node. `id` is None until it has joined; `ui` is the address of the hub's own page."""
+    """The local machine as a node.
+
+    `id` is None until the node has joined the hub. `ui` is the address of the hub's own page.
+    """
 
     id: str | None
     name: str
@@ -137,7 +148,7 @@ class HubAct(StrEnum):
 
 
 class HubPort(Protocol):
-    """The hub, callable from any thread; a call waits some seconds at most.
+    """Read access to the hub. Methods may be called from any thread, and wait at most some seconds.
 
     Each method may raise `HubAway`, `HubRefused` and `ExtraMissing`.
     """
@@ -147,11 +158,11 @@ class HubPort(Protocol):
         ...
 
     def overview(self) -> Overview:
-        """Return nodes, counts and the pause."""
+        """Return the nodes, the counts of tasks and the pause."""
         ...
 
     def tasks(self, status: Status | None, limit: int, after: int | None) -> Sequence[tuple[HubTask, Signed | None]]:
-        """Return tasks, open ones first, then the most recently ended, each with the result of its signature check."""
+        """Return tasks: first open tasks, then the most recently ended; each with the result of its signature check."""
         ...
 
 
@@ -159,11 +170,11 @@ class HubSteering(Protocol):
     """The owner's actions on the hub. The methods raise the same errors as those of `HubPort`."""
 
     def act(self, act: HubAct, task_id: int, priority: int = 0) -> Status:
-        """Act on a task and return its new status. Raises `UnknownTask` and `IllegalMove`."""
+        """Act on a task and return the task's new status. Raises `UnknownTask` and `IllegalMove`."""
         ...
 
     def pause(self, reason: str | None) -> None:
-        """Stop all nodes from claiming tasks, or with None let them claim tasks again."""
+        """Stop all nodes from claiming tasks for a reason, or let them claim tasks again if the reason is None."""
         ...
 
     def drain(self, node: str, *, draining: bool) -> NodeStatus:
@@ -172,12 +183,15 @@ class HubSteering(Protocol):
 
 
 class Hub(HubPort, HubSteering, Protocol):
-    """The hub for pages, which read and control it."""
+    """The hub as the pages use it: they read it and control it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeState:
-    """The state of this node for the hub: whether it claims tasks now, how many at once, and a one-line description."""
+    """The state that this node reports to the hub.
+
+    It says whether the node claims tasks now, how many at once, and describes the node in one line.
+    """
 
     takes: bool
     slots: int
@@ -186,7 +200,7 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A commit that waits for its turn, on a branch of its own at the remote. `task_id` is the hub's number."""
+    """A commit that waits for its turn, on its own branch at the remote. `task_id` is the task's number on the hub."""
 
     task_id: int
     commit: str
@@ -195,16 +209,16 @@ class Waiting:
 
     @property
     def mark(self) -> str:
-        """The name of its task in the commit."""
+        """The name that the commit gives its task."""
         return f"hub-{self.task_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The turn of a task on a branch. `landed` is its commit if another node landed it, else None.
+    """A task's turn to move a branch. `line` identifies the branch.
 
-    If `landed` is None, this node may move the branch. `line` identifies the branch. `others` wait for it too and may
-    be judged in one run with this task.
+    `landed` is the commit of the task if another node has already landed it; if it is None, this node may move the
+    branch. `others` are waiting for the same branch and may be judged in one run with this task.
     """
 
     line: str
@@ -216,7 +230,7 @@ Offer = Callable[[], Awaitable[tuple[str, str]]]
 
 
 class LandingPort(Protocol):
-    """The turns on a branch that several nodes move."""
+    """Gives tasks their turns to move a branch that several nodes share."""
 
     def turn(
         self, task: Task, workspace: Workspace, offer: Offer | None = None, kind: str = ""
@@ -227,8 +241,8 @@ class LandingPort(Protocol):
             task: The task whose turn it is.
             workspace: The workspace whose target is to be moved.
             offer: Called if the task has to wait. It pushes the commit to the remote, so that another node can land it,
-                and returns the commit's id and its branch there. None: other nodes cannot land it.
-            kind: Commits of the same kind may be judged in one run; empty: judged alone.
+                and returns the commit's id and its branch there. None: other nodes cannot land the commit.
+            kind: Commits of the same kind may be judged in one run; a commit with an empty kind is judged alone.
 
         Raises:
             Parked: The hub cannot be reached.
@@ -237,5 +251,8 @@ class LandingPort(Protocol):
         ...
 
     async def end(self, line: str, landed: Mapping[int, str | None]) -> None:
-        """Report the commit with which each waiting task landed, by the hub's numbers; None: it must land alone."""
+        """Report the commit with which each waiting task landed, by the task's number on the hub.
+
+        None means that the task must land alone.
+        """
         ...

@@ -12,7 +12,7 @@ WORK = "/work"
 
 
 class Ended(StrEnum):
-    """The way in which a run ended."""
+    """How a run ended."""
 
     EXITED = "exited"
     TIMEOUT = "timeout"
@@ -23,7 +23,7 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """Limits of one test run. These are the defaults of the settings, defined only here."""
+    """Limits of one test run. These values are the defaults of the settings and are defined only here."""
 
     cpu_s: float = 60
     """Processor time of all processes together, in seconds.
@@ -31,11 +31,11 @@ class RunLimits:
     `verdict.time_limits` derives the wall-clock limit from it.
     """
     cpus: float = 2
-    """Cores used at once."""
+    """Number of processor cores that may be used at once."""
     memory_mb: int = 512
-    """Memory of all processes together."""
+    """Memory of all processes together, in megabytes."""
     pids: int = 128
-    """Processes and threads at once."""
+    """Number of processes and threads that may exist at once."""
     work_mb: int = 64
     """Megabytes that a run may write to the working folder."""
 
@@ -45,24 +45,24 @@ RUN_LIMITS = RunLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits(RunLimits):
-    """Limits of one command in a sandbox; every isolation enforces all of them or refuses to run."""
+    """Limits of one command in a sandbox; every isolation enforces all of them, or refuses to run the command."""
 
     cpu_s: float = math.inf
-    """By default only the clock limits processor time."""
+    """Processor time in seconds. Unlimited by default, so that only `wall_s` applies."""
     wall_s: float = 60
-    """Seconds that the command may take, on the clock."""
+    """Seconds of wall-clock time that the command may take."""
     output_bytes: int = 1 << 20
-    """Bytes of standard output and of standard error, each."""
+    """Maximum bytes of standard output, and also of standard error."""
     tmp_mb: int = 160
-    """Limit of `/tmp`."""
+    """Megabytes that the command may write to `/tmp`."""
     reserved_mb: int = 0
-    """Address space that the command reserves without using it, as Node.js does.
+    """Address space in megabytes that the command reserves without using it, as Node.js does.
 
-    Where memory can only be limited per process, the limit of the address space is raised by this amount.
+    An isolation that can only limit memory per process raises its limit of the address space by this amount.
     """
 
     def with_run(self, limits: RunLimits) -> SandboxLimits:
-        """Return these sandbox limits with the run limits replaced."""
+        """Return a copy of these sandbox limits with the given run limits."""
         return replace(self, **{name: getattr(limits, name) for name in _OF_A_RUN})
 
 
@@ -71,7 +71,7 @@ _OF_A_RUN = tuple(each.name for each in fields(RunLimits))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A host folder or file that is visible read-only at `inside`."""
+    """A folder or file of the host that is visible read-only at the path `inside`."""
 
     host: Path
     inside: str
@@ -79,9 +79,10 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A host folder whose files a job sees in `/work` as its own. Changes that the job makes to them end with the run.
+    """A folder of the host whose files a job sees as its own in `/work`. The job's changes to them end with the run.
 
-    The files belong to the jobs' user (`sandbox.launcher`), and nothing changes them. `size_mb` is the size of a copy.
+    The files belong to the jobs' user (`sandbox.launcher`), and nothing changes them on the host. `size_mb` is the size
+    of a copy.
     """
 
     host: Path
@@ -90,13 +91,13 @@ class Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxJob:
-    """A command to run in `/work`, which contains the files of `layers` (later ones win). It is killed with the run.
+    """A command to run in `/work`, which contains the files of `layers`; a later layer replaces files of earlier ones.
 
-    `stdin` is written and closed. Standard output and standard error are returned separately: the trusted parent
-    process inside keeps standard output for results and gives its children standard error. With `answers` the command
-    is over when it closes its standard output; an isolation that supports this ends the remaining processes without
-    making its caller wait. A job that is `alone` runs while no other job does, if the sandbox knows about the others
-    (`sandbox.exclusive`).
+    All processes are killed when the run ends. `stdin` is written and closed. Standard output and standard error are
+    returned separately, because the trusted parent process inside the sandbox uses standard output for results and
+    gives its child processes standard error. With `answers`, the command counts as finished when it closes its standard
+    output; an isolation that supports this ends the remaining processes without making its caller wait. A job that is
+    `alone` runs while no other job does, if the sandbox knows about the other jobs (`sandbox.exclusive`).
     """
 
     argv: tuple[str, ...]
@@ -108,7 +109,7 @@ class SandboxJob:
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
     def copying(self) -> SandboxJob:
-        """Return the job with room for copies of its layers, for an isolation that cannot share them."""
+        """Return the job with enough room for copies of its layers, for an isolation that cannot share them."""
         copies_mb, limits = sum(layer.size_mb for layer in self.layers), self.limits
         more = {"work_mb": limits.work_mb + copies_mb, "memory_mb": limits.memory_mb + copies_mb}
         return replace(self, limits=replace(limits, **more)) if copies_mb else self
@@ -116,7 +117,7 @@ class SandboxJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxResult:
-    """The result of a job. `exit_code` is negative for a signal; streams are cut at the limit."""
+    """The result of a job. A negative `exit_code` is a signal; the output streams are cut off at the limit."""
 
     exit_code: int
     ended: Ended

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Model(Protocol):
-    """Answers requests; the one gateway to all backends."""
+    """Answers requests; the only gateway to all backends."""
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """Answer, or replay the answer that is stored for the same request.
+        """Answer a request, or replay the answer that is stored for the same request.
 
         Raises:
             Parked: No backend can answer now.
@@ -35,11 +35,11 @@ class Model(Protocol):
 
 
 class OpenTools(Protocol):
-    """Tools of running servers, outside the sandbox."""
+    """Tools of running servers that are outside the sandbox."""
 
     @property
     def faults(self) -> Mapping[str, str]:
-        """The reason why a server or tool is unavailable, by its name."""
+        """Map the name of each unavailable server or tool to the reason."""
         ...
 
     @property
@@ -48,7 +48,7 @@ class OpenTools(Protocol):
         ...
 
     async def call(self, call: ToolCall) -> tuple[str, bool]:
-        """Call one of `specs`; return its output, and True if it did not fail."""
+        """Call one of the tools in `specs`; return its output, and True if the call did not fail."""
         ...
 
 
@@ -69,7 +69,7 @@ class Sandbox(Protocol):
         ...
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled; no process of the job remains.
+        """Run the job until it ends, reaches a limit or is cancelled; no process of the job remains.
 
         Raises:
             SandboxError: The isolation could not be set up; the job was not started.
@@ -78,19 +78,19 @@ class Sandbox(Protocol):
 
 
 class Suite(Protocol):
-    """Judges a tree, and tries one out while it is being written."""
+    """Runs the tests of a tree: for a verdict, or as a quick check while the change is being written."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Run the job's tests and return what they proved.
 
         Raises:
             SandboxError: Nothing could be run.
-            ValueError: The job selects only some of its tests.
+            ValueError: The job selects only some of its tests, which cannot judge it.
         """
         ...
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Run the job's tests, or some of them, once and without any further proof, for the author of the change.
+        """Run all or some of the job's tests once, without further proof, for the author of the change.
 
         Held-out cases are not used.
 
@@ -100,7 +100,7 @@ class Suite(Protocol):
         ...
 
     async def run_base(self, job: SuiteJob) -> Trial:
-        """Run the job's tests without its change; cached by commit, command and environment.
+        """Run the job's tests without the job's change; the result is cached by commit, command and environment.
 
         Raises:
             SandboxError: Nothing could be run.
@@ -112,15 +112,18 @@ class Memory(Protocol):
     """Long-term memory."""
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
-        """Return the nearest lessons, best first. With `task_id`, the attempt may be drawn as a control without any."""
+        """Return the lessons that are most similar to the query, best first.
+
+        With `task_id`, the attempt may be chosen at random as a control that gets no lessons.
+        """
         ...
 
     async def remember(self, state: AttemptState, task_id: int, description: str) -> None:
-        """Store the failure that the last verdict of the attempt shows, at the time it happens."""
+        """Store the failure that the last verdict of the attempt shows; call this when the failure happens."""
         ...
 
     async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
-        """Complete the attempt's failures with the fix, and score the lessons that were recalled."""
+        """Add the fix to the attempt's stored failures, and score the lessons that the attempt recalled."""
         ...
 
 
@@ -128,16 +131,19 @@ class ChangeCheck(Protocol):
     """Examines a change before any of it is executed."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """Report what must be fixed, what the owner must decide, and what the run may use."""
+        """Report what must be fixed, what the owner must decide, and which packages the run may use."""
         ...
 
 
 LEFT_OUT = "… and "
-"""Prefix of the last line of a file's outline, which counts the omitted definitions."""
+"""Prefix of the last line of a shortened outline of a file; the line counts the omitted definitions."""
 
 
 class Languages(Protocol):
-    """Reads code and tests of each language; runs nothing. `before` is a file without the change, None if it is new."""
+    """Analyses code and tests of each language without running them.
+
+    `before` is the text of a file without the change, None if the file is new.
+    """
 
     def describe_offer(self, path: str, text: str, before: str | None) -> list[str]:
         """Describe the definitions of a changed file, one per line, without bodies."""
@@ -170,12 +176,12 @@ class Languages(Protocol):
         """Return why a test file must stay, even if the owner agrees to remove it; empty if it tests only removed code.
 
         Args:
-            path: The test file.
-            before: Its text.
-            failing: Its tests that fail with the change; an empty name if the file fails as a whole.
+            path: The path of the test file.
+            before: The text of the test file without the change.
+            failing: The names of its tests that fail with the change; an empty name if the file fails as a whole.
             change: The change without the tests.
             read: Returns the text of a path without the change.
-            passed: Whether one of its tests passed.
+            passed: Whether one of the file's tests passed.
         """
         ...
 
@@ -188,9 +194,9 @@ class Languages(Protocol):
         change: Change,
         read: Callable[[str], str | None],
     ) -> str:
-        """Return why a test file's change is not allowed, even if the owner agrees; else empty.
+        """Return why a change to a test file is not allowed, even if the owner agrees; empty if it is allowed.
 
-        See `refuse_removal`.
+        The arguments are those of `refuse_removal`, and `text` is the new text of the file.
         """
         ...
 
@@ -208,14 +214,14 @@ class Shell(Protocol):
 
 
 class ToolLog(Protocol):
-    """Stores the results of tool calls, so that no call is run twice for one reply."""
+    """Stores the results of tool calls, so that no call of a reply runs twice."""
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
         """Return the stored result of the call at this position, marked as replayed; None if there is none."""
         ...
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:
-        """Store a result, with the change after it and an event, in one transaction; durable on return.
+        """Store a result, the change after the call and an event in one transaction, which is durable on return.
 
         Raises:
             StaleFence: The task no longer belongs to this worker.

@@ -1,4 +1,4 @@
-"""The name by which the owner starts the command line, for every message that contains a command to type."""
+"""The command with which the owner starts the command line, for messages that tell the owner what to type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "cli.py"
 
 @cache
 def program() -> str:
-    """Return `nightshift` if that name starts this program, or `./cli.py` in a checkout without such a link."""
+    """Return `nightshift` if that command starts this program, or `./cli.py` in a checkout where it does not."""
     import shutil  # noqa: PLC0415 - brings all compressions along; a version or a help names no command
 
     program_path = shutil.which(NAME)

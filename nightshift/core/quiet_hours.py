@@ -1,8 +1,8 @@
 """Quiet hours: spans of local wall-clock time, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`.
 
 A span that ends before it begins continues past midnight and belongs to the day on which it begins: `Fri 22:00-07:00`
-ends on Saturday. Spans are in local time. When the clock is put back, an hour occurs twice and is quiet twice; when it
-is put forward, a span that would begin in the missing hour begins right after it.
+ends on Saturday. When the clock is put back, an hour occurs twice and is quiet both times. When the clock is put
+forward, a span that would begin in the missing hour begins right after that hour.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EXAMPLE = "write `22:00-07:00`, `Mon-Fri 09:00-17:30` or `Sat,Sun 00:00-24:00`"
 _DAY_MINUTES = 24 * 60
 FARTHEST = timedelta(days=14)
-"""The limit to which `after_work` looks ahead."""
+"""How far `after_work` looks ahead."""
 _TIMES = r"(?P<start>\d{1,2}:\d\d)\s*[-–]\s*(?P<end>\d{1,2}:\d\d)"
 _SPAN = re.compile(rf"(?:(?P<days>[a-z,\s-]+?)\s+)?{_TIMES}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """One span on each of some weekdays (0 is Monday), in minutes of the day; past midnight if end < start."""
+    """One span on each of some weekdays (0 is Monday), in minutes of the day; it passes midnight if end < start."""
 
     days: frozenset[int]
     start: int
@@ -42,7 +42,7 @@ def parse(text: str) -> Span:
     """Parse one span.
 
     Raises:
-        ValueError: The text is not a span; the message shows the form of one.
+        ValueError: The text is not a span; the message shows a correct example.
     """
     match = _SPAN.fullmatch(text.strip())
     if match is None:
@@ -63,11 +63,11 @@ def quiet(spans: Iterable[str], local: datetime) -> str:
 
 
 def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime | None:
-    """Return when work that pauses in these spans is done, to the minute; None if that is beyond `FARTHEST`.
+    """Return when work that pauses in these spans will be done, to the minute; None if later than `FARTHEST`.
 
     Args:
         spans: Spans of local time.
-        now: An aware time.
+        now: The current time, with a time zone.
         work: The duration of the work without pauses.
     """
     parsed = [parse(text) for text in spans]
@@ -85,7 +85,7 @@ def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime
 
 
 def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta:
-    """Return how much work fits between two aware times outside of these spans, to the minute."""
+    """Return how much work fits between two times with time zones, outside these spans and to the minute."""
     parsed = [parse(text) for text in spans]
     if not parsed:
         return max(end - now, timedelta(0))
@@ -99,9 +99,10 @@ def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta
 
 
 def quiet_until(spans: Iterable[str], local: datetime) -> datetime | None:
-    """Return when the quiet at a local time ends, in local time; None if it is not quiet then, or quiet without end.
+    """Return the local time at which the quiet hours that include `local` end.
 
-    A span that begins when another ends extends it.
+    Returns None if it is not quiet at `local`, or if the quiet never ends. A span that begins when another one ends
+    extends the quiet.
     """
     parsed = [parse(text) for text in spans]
     end, week = local, local + timedelta(days=7)

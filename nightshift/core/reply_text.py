@@ -1,4 +1,4 @@
-"""The form of a file in a reply, for components that answer like a model."""
+"""Formats files as in a model's reply, for components that answer like a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _BACKTICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def file_block(path: str, text: str | None) -> str:
-    """Return a fenced block with the file's path and whole text, or a removal if the text is None."""
+    """Return a fenced block with the file's path and whole text, or the removal of the file if the text is None."""
     where = f'path="{path}"' if " " in path else f"path={path}"
     if text is None:
         return f"```text {where} delete\n```"

@@ -44,7 +44,7 @@ class OurCommits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryState:
-    """One repository. `status` is None if it cannot be read, and `error` says why."""
+    """One repository. `status` is None if the repository cannot be read; `error` then gives the reason."""
 
     repo: str
     is_own: bool
@@ -55,9 +55,10 @@ class RepositoryState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryStates:
-    """All examined repositories: the daemon's own first, then by the last task. `at` is None before the first check.
+    """All examined repositories: first the daemon's own, then the others by their most recent task.
 
-    `more` counts repositories that tasks used long ago and that were not examined.
+    `at` is None before the first check. `more` counts repositories that were not examined, because no task has used
+    them for a long time.
     """
 
     auto_push: bool

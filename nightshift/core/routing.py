@@ -1,4 +1,4 @@
-"""Results of models with tasks of a kind, and the models that an attempt asks."""
+"""Results of models on tasks of a kind, and the models that an attempt asks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ class ModelResult:
     """Results of one model in phase CODING of tasks of one kind, over attempts that ended.
 
     Attributes:
-        began: The attempts in which it was the first model to write code.
-        solved: The attempts it began that were committed with its code.
-        called: The attempts that another model began and in which it was asked as well.
-        rescued: The attempts of `called` that were committed with its code.
-        tries: The iterations that it wrote in the attempts it began; tokens, cost and seconds refer to these too.
+        began: The number of attempts in which this model was the first to write code.
+        solved: The number of attempts in `began` that were committed with this model's code.
+        called: The number of attempts that another model began and in which this model was asked too.
+        rescued: The number of attempts in `called` that were committed with this model's code.
+        tries: The number of iterations that this model wrote in the attempts of `began`; the fields below refer to
+            these attempts too.
         tokens_in: Tokens of prompts.
         tokens_out: Tokens of replies.
-        cost_usd: The known part of their cost.
-        unpriced: The calls of unknown cost.
-        seconds: The total time of its replies.
+        cost_usd: The known part of the cost.
+        unpriced: The number of calls whose cost is unknown.
+        seconds: The total time of the replies.
     """
 
     began: int = 0
@@ -39,20 +40,20 @@ class ModelResult:
 
 
 Results = Mapping[str, Mapping[str, ModelResult]]
-"""Kind of task to `backend=model` to its results."""
+"""Maps a kind of task to a mapping of `backend=model` to the model's results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Models that an attempt asks, by `backend=model`.
+    """The models that an attempt asks, each as `backend=model`.
 
     Attributes:
         kind: The kind of the task.
         ladder: All models, the weakest first.
-        first: The model that begins.
+        first: The model that the attempt asks first.
         cheap: The model that is asked in easy phases.
-        explored: True if `first` was drawn at random, in order to learn.
-        why: The reason, for the owner.
+        explored: True if `first` was chosen at random, to collect results.
+        why: The reason for the choice, for the owner.
     """
 
     kind: str

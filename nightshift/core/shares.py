@@ -1,6 +1,6 @@
-"""Shares of a whole, and the confidence intervals of shares and of differences between two groups.
+"""Shares of a whole, with confidence intervals of shares and of differences between two groups.
 
-The weekly report and the memory's own evaluation of its lessons use the same few formulas, which are defined here.
+These formulas are defined here because the weekly report and the memory's evaluation of lessons both use them.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ CONFIDENCE = 0.95
 LEAST = 5
 """Minimum size of a group; fewer values say nothing about a mean."""
 MANY = 150
-"""Number of values from which a resampled mean is practically normal, and is drawn from a normal distribution."""
+"""Group size from which a resampled mean is practically normal, and is drawn from a normal distribution."""
 _RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of a whole, both as counts."""
+    """A part and the whole, both as counts."""
 
     part: int = 0
     whole: int = 0
 
     @property
     def value(self) -> float | None:
-        """The share, 0 to 1; None if the whole is 0."""
+        """The share, from 0 to 1; None if the whole is 0."""
         return self.part / self.whole if self.whole else None
 
     @property
     def guess(self) -> float:
-        """The share; 0.5 if the whole is 0."""
+        """The share, from 0 to 1; 0.5 if the whole is 0."""
         return self.part / self.whole if self.whole else 0.5
 
 
@@ -49,7 +49,7 @@ class Interval:
 def wilson(share: Share, confidence: float = CONFIDENCE) -> Interval:
     """Return the score interval of a rate, after E. B. Wilson, “Probable inference”, JASA 22 (1927), 209-212.
 
-    Unlike the usual interval, it is valid for few cases and for rates near 0 and 1. For 0/0 it is [0, 1].
+    Unlike the normal approximation, it is valid for few cases and for rates near 0 and 1. For 0/0 it is [0, 1].
     """
     if not share.whole:
         return Interval(share.guess, 0.0, 1.0)
@@ -92,7 +92,7 @@ def _means(values: Sequence[float], dice: random.Random) -> Callable[[], float]:
     if len(values) < MANY:
         return lambda: statistics.fmean(dice.choices(values, k=len(values)))
     mean = statistics.fmean(values)
-    # Like `statistics.stdev`, whose exact fractions take ten times as long.
+    # This is `statistics.stdev` without its exact fractions, which take ten times as long.
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
     return lambda: dice.gauss(mean, error)
 

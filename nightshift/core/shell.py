@@ -12,12 +12,12 @@ from nightshift.core.tasks.task import Change, Files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellJob:
-    """A command for `sh -c` in the root of a tree: `base` with `change` and `tests` on top.
+    """A command for `sh -c` in the root of a tree, which is `base` with `change` and `tests` applied.
 
-    There is no `.git`, no network, and no held-out case. `packages` are the distributions that the run may see in
-    addition to the test libraries, name to exact version. `environment` is the digest of the environment that the base
-    declares (`core.code.environments`). `limits.cpu_s` limits the processor time of the command, and also the time that
-    it may wait without using any.
+    There is no `.git`, no network, and no held-out case. `packages` maps each distribution that the run may use, in
+    addition to the test libraries, to its exact version. `environment` is the digest of the environment that the base
+    declares (`core.code.environments`). `limits.cpu_s` limits the command's processor time, and also the time for which
+    it may wait without using the processor.
     """
 
     command: str
@@ -31,10 +31,11 @@ class ShellJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellResult:
-    """The result of a command. `output` is its standard output and error in their order, with secrets masked.
+    """The result of a command.
 
-    `files` are the text files that it wrote or, with None, removed, relative to the tree it began with. `dropped` names
-    the other files that it left and says why they are ignored.
+    `output` contains its standard output and error in their original order, with secrets masked. `files` maps each text
+    file that the command wrote to its new text, or to None if it removed the file. `dropped` maps the other files that
+    the command left to the reasons why they are ignored.
     """
 
     exit_code: int

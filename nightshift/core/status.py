@@ -1,8 +1,9 @@
-"""Status of the daemon: the answer of `/api/status`, the dashboard's header and `nightshift status`.
+"""Status of the daemon, as shown by `/api/status`, the dashboard's header and `nightshift status`.
 
-The overall state is one word and a line, shown on pages, in the terminal, in `/healthz` and in metrics. Several states
-may apply at once: two tasks run while three others wait for the owner. The word is the most important one of them
-(`OverallState` lists them in that order); the line names the others as well, so that the owner misses no request.
+The overall state is one word and a line, which pages, the terminal, `/healthz` and metrics show. Several states may
+apply at once: two tasks run while three others wait for the owner. The word names the most important one
+(`OverallState` lists them in order of importance). The line also names the other states, so that the owner misses no
+request.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class WorkerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restart:
-    """A worker that was restarted. `task_id` is the task that it stopped for the restart, None if it was idle."""
+    """A worker that was restarted.
+
+    `task_id` is the task that was stopped for the restart, None if the worker was idle.
+    """
 
     name: str
     task_id: int | None
@@ -44,13 +48,14 @@ class Restart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatus:
-    """One backend of the chain. `cost_usd` excludes the `unpriced` calls, whose cost is unknown.
+    """One backend of the chain of models. `cost_usd` excludes the `unpriced` calls, whose cost is unknown.
 
-    `measured` describes how many of the attempts that it began it solved, by the kind of the task, if routing is by
-    measured results. `protocol` is the form in which it is offered tools, and `malformed_share` (0 to 1) the share of
-    its replies in that form that could not be read; None if it sent none. The built-in engine has neither. `form` says
-    why it is asked in an unusual form, for the owner. `available` was determined at `checked_at` (None: the first check
-    is running), has not changed `since` then, and is checked again at `next_check_at`.
+    If routing is by measured results, `measured` says for each kind of task how many of the attempts that the model
+    began it solved. `protocol` is the form in which the model is offered tools. `malformed_share` (0 to 1) is the share
+    of its replies in that form that could not be parsed; None if it sent none. The built-in engine has neither. `form`
+    says why the model is asked in a form other than the default, for the owner. `available` was determined at
+    `checked_at` (None: the first check is running), has not changed since `since`, and is checked again at
+    `next_check_at`.
     """
 
     name: str
@@ -76,7 +81,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedTasks:
-    """Tasks whose attempt continues when a model or a budget is available. `first` are the ids of the oldest few."""
+    """Tasks that continue when a model or a budget is available. `first` contains the ids of the oldest few."""
 
     count: int = 0
     first: tuple[int, ...] = ()
@@ -84,7 +89,10 @@ class ParkedTasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """A resource outside the tasks that is away, full or locked (`what`), and the number of tasks that wait for it."""
+    """A resource outside the tasks that is unreachable, full or locked, and the number of tasks that wait for it.
+
+    `what` names the resource.
+    """
 
     what: str
     tasks: int
@@ -92,7 +100,10 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentBudget:
-    """A budget of all tasks that is too small for the next call, until `until` or until it is raised."""
+    """A budget for all tasks that is too small for the next call.
+
+    It is too small until the time `until`, or until the owner raises it.
+    """
 
     reason: str
     until: Moment | None = None
@@ -100,10 +111,10 @@ class SpentBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedReplies:
-    """Replies of the last `days` for which the built-in engine replaced a model: `saved` of all `replies`.
+    """How many of all `replies` in the last `days` the built-in engine `saved`.
 
-    A reply is saved if it replaces one that a model would have been asked for. `solved` counts the tasks that the
-    engine solved alone.
+    A reply is saved if a model would otherwise have been asked for it. `solved` counts the tasks that the engine solved
+    alone.
     """
 
     days: float = 7.0
@@ -123,9 +134,10 @@ class ExtraState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtraStatus:
-    """Optional packages under one name. `detail` is the progress of an installation, or why there is none.
+    """Optional packages under one name.
 
-    `megabytes` is their approximate size on disk, `purpose` their use, as a part of a sentence.
+    `detail` is the progress of an installation, or the reason why nothing is installed. `megabytes` is the approximate
+    size on disk. `purpose` is worded as a part of a sentence.
     """
 
     name: str
@@ -142,10 +154,11 @@ def install_by_hand(extra: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeStatus:
-    """A repository at a forge, by its address. `fault` says why it is not polled until `rests_until`; empty otherwise.
+    """A repository at a forge, by its address.
 
-    `looked_at` is the time of the last successful poll. `issues` counts the followed issues, `pulls` the open pull
-    requests that resulted from them.
+    `fault` says why the repository is not polled until `rests_until`; empty if it is polled. `looked_at` is the time of
+    the last successful poll. `issues` counts the followed issues. `pulls` counts the open pull requests that resulted
+    from these issues.
     """
 
     address: str
@@ -160,7 +173,7 @@ class ForgeStatus:
 
 
 class OverallState(StrEnum):
-    """The overall state in one word; if several apply, the first one."""
+    """The overall state in one word; if several states apply, the one that is listed first."""
 
     OFFLINE = "offline"
     PAUSED = "paused"
@@ -174,10 +187,10 @@ class OverallState(StrEnum):
 class Overall:
     """The overall state of the daemon.
 
-    `text` is the line (`Working 2 · 3 need you`). `why` explains in sentences a state that the owner may want to
-    change; it is empty for a normal state. `until` is the time at which the state ends without the owner, if known;
-    without a model, the time of the next check for one. `lacks_model` is True if no model can be asked, whatever the
-    state.
+    `text` is the line (`Working 2 · 3 need you`). `why` explains a state that the owner may want to change, in
+    sentences; it is empty for a normal state. `until` is the time at which the state ends without the owner, if known.
+    If no model is available, it is the time of the next check of the models. `lacks_model` is True if no model can be
+    asked, whatever the state.
     """
 
     state: OverallState
@@ -193,11 +206,11 @@ NOT_KNOWN = Overall(state=OverallState.OFFLINE, text="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
-    """The daemon as a whole. `queue` counts the tasks of each status, `approvals` the owner's open decisions.
+    """The daemon as a whole. `queue` counts the tasks of each status; `approvals` counts the owner's open decisions.
 
     `unread` counts the commits that the owner has not read. `forecast` says when the open tasks are likely to be done
-    and what that costs, `forecast_range` gives the range; both are empty if nothing is open or nobody works. `overall`
-    is the one state that follows from all the other fields.
+    and how much they will cost. `forecast_range` gives the range of this forecast. Both are empty if no task is open or
+    no task is worked on. `overall` is the one state that follows from all the other fields.
     """
 
     state: DaemonState
@@ -227,8 +240,8 @@ class DaemonStatus:
     overall: Overall = NOT_KNOWN
 
     def __post_init__(self) -> None:
-        # Replace any given value: it follows from the rest. `init=False` is no option, because pydantic omits such
-        # fields.
+        # Any given value of `overall` is replaced, because it follows from the other fields. `init=False` is no option,
+        # because pydantic omits such fields.
         object.__setattr__(self, "overall", overall(self))
 
 
@@ -259,7 +272,7 @@ def _overall(status: DaemonStatus) -> Overall:
 
 
 def _put_off(status: DaemonStatus) -> str:
-    """Count the tasks that wait for troubles outside the tasks, and name the first trouble."""
+    """Count the tasks that wait for resources outside the tasks, and name the first resource."""
     if not status.troubles:
         return ""
     more = f" and {len(status.troubles) - 1} more" if len(status.troubles) > 1 else ""
@@ -267,7 +280,10 @@ def _put_off(status: DaemonStatus) -> str:
 
 
 def lacks_model(status: DaemonStatus) -> bool:
-    """Return True if no model can be asked now; False during the first check of models, or if none is wanted."""
+    """Return True if no model can be asked now.
+
+    The result is False during the first check of models, or if no model is configured.
+    """
     if _engine_alone(status):
         return False
     models = [model for model in status.models if model.name != BUILT_IN]
@@ -286,7 +302,7 @@ def _describe_pause(status: DaemonStatus) -> Overall | None:
         why = "The daemon is stopping: no task is started, and running tasks finish or are put down."
         return Overall(state=OverallState.PAUSED, text="Stopping", why=why)
     if status.holds:
-        # The pause ends with its last reason, so its end is known only if each reason has one.
+        # The pause ends when its last reason ends, so its end is known only if each reason has a known end.
         ends = [hold.until for hold in status.holds]
         known_ends = [end for end in ends if end is not None]
         until = max(known_ends) if len(known_ends) == len(ends) else None
@@ -314,7 +330,7 @@ def _no_model(status: DaemonStatus) -> Overall | None:
 
 
 def _beyond_the_engine(status: DaemonStatus) -> str:
-    """Count the tasks that wait for a model while only the built-in engine is configured; empty otherwise."""
+    """Describe the tasks that wait for a model although only the built-in engine is configured; empty if none do."""
     return f"{_waiting(status)} for a model" if _engine_alone(status) and status.parked.count else ""
 
 
@@ -356,7 +372,7 @@ def _with(overall: Overall, *others: str) -> Overall:
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:
-    """Shorten the report on a sandbox: one line if it passed, or that line and each failed check."""
+    """Shorten the report on a sandbox to one line if the sandbox passed, or else that line and each failed check."""
     first, *findings = detail.splitlines() or [""]
     failed = tuple(line.strip() for line in findings if "FAILED" in line)
     if failed or not findings:

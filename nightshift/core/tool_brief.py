@@ -1,4 +1,4 @@
-"""A tool call in a few words, for logs and pages: `read_file src/a.py 201-400`, `run: pytest -q tests/test_a.py`."""
+"""Summarises a tool call in a few words for logs and pages, such as `read_file src/a.py 201-400`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 MAX_CHARS = 200
 _FIRST = ("pattern", "path", "glob", "page", "files")
-"""Arguments that distinguish calls, in this order; other arguments follow."""
+"""Arguments that distinguish calls. They come first, in this order; other arguments follow."""
 _UNSAID = frozenset({"old", "new", "content", "timeout"})
-"""Arguments that are whole texts, or unimportant."""
+"""Arguments that are omitted, because they are whole texts or unimportant."""
 _SPOKEN = {"run": "command", "ask": "question", "cannot": "reason", "done": "summary"}
-"""Tools that are summarised by a single argument."""
+"""Tools that are summarised by a single argument, with that argument."""
 
 
 def brief(name: str, arguments: str) -> str:
     """Return the call's name and its distinguishing arguments, on one line.
 
-    `arguments` is a model's JSON: invalid parts are ignored. The line is for people and still has to be escaped for
+    `arguments` is a model's JSON; invalid parts are ignored. The line is for people and must still be escaped for
     display.
     """
     try:
@@ -43,7 +43,7 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _span(start: object, lines: object) -> str:
-    """Return the requested lines: first and last, or only the first."""
+    """Return the requested lines as text: the first and the last line, or only the first."""
     first, count = _number(start), _number(lines)
     if count:
         return f"{first or 1}-{(first or 1) + count - 1}"
@@ -51,13 +51,13 @@ def _span(start: object, lines: object) -> str:
 
 
 def _number(value: object) -> int:
-    """Return a number of lines, also from a text; 0 for anything else."""
+    """Convert a number of lines, which may be a text, to an integer; 0 for anything else."""
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _word(value: object) -> str:
-    """Return a value as words; a list gives the words of its items, and booleans, None and mappings give none."""
+    """Return a value as words. A list gives the words of its items; booleans, None and mappings give no words."""
     if isinstance(value, list):
         return " ".join(_word(word) for word in value[:20])
     if value is None or isinstance(value, bool | dict):

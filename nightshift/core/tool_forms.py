@@ -1,4 +1,4 @@
-"""Statistics on how well models call tools in each form of calls, and the choice of a form from them."""
+"""Counts how reliably each model calls tools in each call format, and chooses the format to use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from nightshift.core.tool_protocol import ToolProtocol
 
 ENOUGH = 10
-"""Replies after which the quality of a form counts as known."""
+"""Number of replies from which the quality of a form counts as known."""
 TOO_MANY_MALFORMED = 0.2
-"""Share of malformed replies above which the usual form is given up for a better one."""
+"""Share of malformed replies above which the default form is replaced by a better one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormCounts:
-    """Counts of one model's replies in one form: correct tool calls, and replies that could not be read."""
+    """Counts of one model's replies in one form: correct tool calls, and replies that could not be parsed."""
 
     well: int = 0
     malformed: int = 0
@@ -25,18 +25,18 @@ class FormCounts:
 
     @property
     def replies(self) -> int:
-        """The number of all replies."""
+        """The total number of replies, correct and malformed."""
         return self.well + self.malformed
 
     @property
     def malformed_share(self) -> float | None:
-        """The share of replies that could not be read; None if there was no reply."""
+        """The share of replies that could not be parsed; None if there was no reply."""
         return self.malformed / self.replies if self.replies else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormReport:
-    """Report of a step on one model in one form."""
+    """Counts of one step for one model in one form of tool calls."""
 
     backend: str
     model: str
@@ -48,7 +48,7 @@ def form_reports(data: object) -> Iterator[FormReport]:
     """Read the reports in a step's data (`forms`): [[backend, model, protocol, well, malformed], …].
 
     Raises:
-        ValueError: The data has another form.
+        ValueError: The data is not such a list.
     """
     for backend, model, protocol, well, malformed in data if isinstance(data, Sequence) else ():
         counts = FormCounts(well=int(well), malformed=int(malformed))
@@ -59,14 +59,14 @@ KnownForms = Mapping[ToolProtocol, FormCounts]
 
 
 def choose_form(protocols: Sequence[ToolProtocol], form_counts: KnownForms) -> ToolProtocol:
-    """Choose the form in which a model is offered tools, if none is requested.
+    """Choose the form in which a model is offered tools, if the request names no form.
 
     Args:
-        protocols: The forms that its backend supports, the usual one first; at least one.
-        form_counts: The model's results with them.
+        protocols: The forms that the model's backend supports, the default form first; at least one.
+        form_counts: The model's results in these forms.
 
     Returns:
-        The usual form, unless it is known to fail often and another form works better or is not known yet.
+        The default form, unless it is known to fail often and another form works better or is not known yet.
     """
     usual = protocols[0]
     share = _share(form_counts, usual)
@@ -76,6 +76,6 @@ def choose_form(protocols: Sequence[ToolProtocol], form_counts: KnownForms) -> T
 
 
 def _share(form_counts: KnownForms, protocol: ToolProtocol) -> float | None:
-    """Return the share of malformed replies; None if the form does not count as known."""
+    """Return the share of malformed replies in a form; None if the form has too few replies to count as known."""
     counts = form_counts.get(protocol, FormCounts())
     return counts.malformed_share if counts.replies >= ENOUGH else None

@@ -1,8 +1,8 @@
-"""The text form of tool calls: one fenced block per call, for models without native calls or with unreliable ones.
+"""Tool calls as text: one fenced block per call, for models without native calls or with unreliable native calls.
 
-The first word of the info string is the call's name, short arguments follow it as `name=value`, and the long argument
-is between the fences, unescaped: code wrapped into JSON gets worse (P. Gauthier, “LLMs are bad at returning code in
-JSON”, aider.chat, 2024). `agent.replies.actions` parses the form.
+The first word of the info string (the text behind the opening fence) is the call's name. Short arguments follow the
+name as `name=value`, and the long argument is between the fences, unescaped, because code in JSON gets worse (P.
+Gauthier, “LLMs are bad at returning code in JSON”, aider.chat, 2024). `agent.replies.actions` parses these blocks.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ name=value on the same line, the long one stands between the fences. Make one ca
 stop there: its result comes in the next message.
 """
 RESULT = "Result of "
-"""Prefix of the turn with a call's result in the text form."""
+"""Prefix of the message with a call's result, for models that call tools as text."""
 _PLAIN_VALUE = re.compile(r"[^\s\"'`=]+")
 
 
 def describe(specs: Sequence[ToolSpec]) -> str:
-    """Describe the tools for a system prompt: how to call, then each tool with its form."""
+    """Describe the tools for a system prompt: how to call a tool, then each tool with an example block."""
     return "\n".join([_HOW, *(_describe_tool(spec) for spec in specs)])
 
 
@@ -52,14 +52,14 @@ def _form(spec: ToolSpec) -> str:
 
 
 def placeholder(parameter: ToolParameter) -> Any:
-    """Return a placeholder for an argument in an example call, which no reader can mistake for a real one."""
+    """Return a placeholder for an argument in an example call, which no reader can mistake for a real value."""
     return 1 if parameter.type == "integer" else f"<{parameter.name}>"
 
 
 def block(call: ToolCall, spec: ToolSpec | None) -> str:
-    """Return a call as a fenced block; the fence is longer than any in it.
+    """Return a call as a fenced block; its fence is longer than any fence in the arguments.
 
-    Without a spec, all arguments are in the head.
+    Without a spec, all arguments are in the info string.
     """
     inside = spec.body if spec else ()
     head = " ".join([call.name, *(f"{k}={_value(v)}" for k, v in call.arguments.items() if k not in inside)])
@@ -71,13 +71,13 @@ def block(call: ToolCall, spec: ToolSpec | None) -> str:
 
 
 def show(call: ToolCall) -> str:
-    """Return a call in readable form, whatever its tool: multi-line arguments are between the fences."""
+    """Return a call of any tool in readable form, with multi-line arguments between the fences."""
     body = tuple(name for name, value in call.arguments.items() if isinstance(value, str) and "\n" in value)
     return block(call, ToolSpec(name=call.name, description="", body=body))
 
 
 def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
-    """Return the text of a turn followed by its calls in the form of `show`."""
+    """Return the text of a message followed by its calls, each formatted by `show`."""
     return "\n\n".join(filter(str.strip, (text, *map(show, calls)))) if calls else text
 
 
@@ -97,10 +97,10 @@ def _value(value: Any) -> str:
 
 
 def as_text(messages: Iterable[Message], specs: Sequence[ToolSpec]) -> tuple[Message, ...]:
-    """Convert messages for a model that supports only the text form: native calls and results become plain turns.
+    """Convert messages for a model that calls tools only as text: native calls and results become plain messages.
 
-    The tools are described in the system prompt. Consecutive results become one turn, together with the user's next
-    message: the chat templates of some models reject two user turns in a row.
+    The tools are described in the system prompt. Consecutive results become one message, together with the user's next
+    message, because the chat templates of some models reject two user messages in a row.
     """
     specs_by_name, new_messages = {spec.name: spec for spec in specs}, list[Message]()
     for message in messages:

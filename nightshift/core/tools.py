@@ -1,7 +1,7 @@
-"""Tools that a model may call while it works: their descriptions for models, the calls, and the results.
+"""Tools that a model may call while it works: their descriptions, the calls, and the results.
 
-`ToolSpec` is independent of the vendor. A backend with native tool calls sends `ToolSpec.schema`; for any other backend
-`core.tool_text` describes the same tools in the prompt, and calls come back as fenced blocks.
+`ToolSpec` is independent of the vendor. A backend with native tool calls sends `ToolSpec.schema`. For any other
+backend, `core.tool_text` describes the same tools in the prompt, and the model writes its calls as fenced blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightshift.core.tasks.task import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
-    """One argument of a tool; `required` if it has no default."""
+    """One argument of a tool. `required` is True if the argument has no default."""
 
     name: str
     description: str
@@ -25,11 +25,11 @@ class ToolParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool.
+    """A tool that a model can call.
 
-    `body` names the parameters that the text form writes between the fences instead of in the info string: one
-    parameter, or two that are written as a SEARCH/REPLACE section. `input_schema` is the schema of an external tool;
-    `parameters` then describe as much of it as text can.
+    `body` names the parameters that a call written as text puts between the fences, not in the info string: one
+    parameter, or two that form a SEARCH/REPLACE section. `input_schema` is the schema of an external tool;
+    `parameters` then describes as much of that schema as a call written as text can express.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ToolSpec:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The arguments as a JSON schema, in the form of the vendors' APIs."""
+        """The arguments as a JSON schema, as the vendors' APIs expect it."""
         if self.input_schema is not None:
             return {"type": "object", "properties": {}, **self.input_schema}
         return {
@@ -56,10 +56,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call as received; its arguments are not yet validated. `id` is the vendor's, empty in the text form.
+    """A call as received, before its arguments are validated.
 
-    `details` are further data of the vendor, such as a signature; like thoughts, they are sent back to the model that
-    wrote them.
+    `id` is the vendor's; empty if the call was written as text. `details` are further data of the vendor, such as a
+    signature. Like thoughts, they are sent back only to the model that wrote them.
     """
 
     name: str
@@ -70,7 +70,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPlace:
-    """Position of a call: the key of its reply (`ModelRequest.reply_key`), and its number in that reply."""
+    """Identifies a call by the key of its reply (`ModelRequest.reply_key`) and its number in that reply."""
 
     task_id: int
     attempt: int
@@ -83,8 +83,8 @@ class ToolPlace:
 class ToolRecord:
     """One call and its result, as stored before the model is asked again.
 
-    `arguments` is JSON. `change` is the whole change after the call, None if the call did not alter it. `ok` is False
-    if the call was refused or failed; the text then says why.
+    `arguments` is JSON. `change` is the whole change after the call; None if the call did not alter the change. `ok` is
+    False if the call was refused or failed; the text then says why.
     """
 
     name: str

@@ -13,7 +13,7 @@ from nightshift.core.code.tree import Linked, Tree
 from nightshift.core.text.encoding import encode
 
 MOST = 20_000
-"""Most files of a tree that gets a `.git`. Larger trees have none, because the index is copied into each run."""
+"""Maximum number of files in a tree that gets a `.git`. Larger trees get none, because each run copies the index."""
 _FILES = {
     ".git/HEAD": b"ref: refs/heads/main\n",
     ".git/config": b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n",
@@ -26,7 +26,10 @@ _SHA1 = re.compile(r"[0-9a-f]{40}")
 
 @lru_cache(maxsize=2)
 def write_checkout(tree: Tree) -> tuple[tuple[str, bytes], ...]:
-    """Return the files of a `.git` whose index lists a tree's files, path and bytes; none if the ids are not SHA-1."""
+    """Return the files of a `.git` whose index lists a tree's files, as pairs of path and bytes.
+
+    There are none if the ids are not SHA-1.
+    """
     entries = tree.entries()
     if len(entries) > MOST or not all(map(_SHA1.fullmatch, entries.values())) or ".git" in entries:
         return ()
@@ -37,7 +40,7 @@ def _write_index(tree: Tree) -> bytes:
     listed = sorted(_list(tree))
     parts = [struct.pack(">4sLL", b"DIRC", 2, len(listed))]
     for name, mode, blob in listed:
-        # Times and size are zero, so git compares the file itself.
+        # The times and the size are zero, so that git compares the content of the file.
         entry = struct.pack(">6L4L20sH", *(0,) * 6, mode, 0, 0, 0, blob, min(len(name), 0xFFF)) + name
         parts.append(entry + b"\0" * (8 - len(entry) % 8))
     content = b"".join(parts)
@@ -45,7 +48,7 @@ def _write_index(tree: Tree) -> bytes:
 
 
 def _list(tree: Tree) -> Iterator[tuple[bytes, int, bytes]]:
-    """Yield name, mode and blob of each file and link."""
+    """Yield the name, the mode and the blob id of each file and link."""
     links, programs = (tree.links(), tree.programs()) if isinstance(tree, Linked) else ({}, frozenset[str]())
     for path, blob in tree.entries().items():
         yield encode(path), _PROGRAM if path in programs else _FILE, bytes.fromhex(blob)

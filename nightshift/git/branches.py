@@ -1,4 +1,7 @@
-"""Ownership of branches, and the branch of a task's commit. A result replaces a draft, but a draft never a result."""
+"""Decides which branches belong to a task, and puts the task's commit on a branch.
+
+The final result of a task replaces its draft on the branch, but a draft never replaces a final result.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ from nightshift.core.tasks.revisions import Workspace
 from nightshift.git.repository import Repository, find_checkout
 
 TRIES = 50
-"""Most tries of a compare-and-swap that other processes keep winning, and of other names, before it is an error."""
+"""Maximum number of retries of a compare-and-swap that other processes keep winning, and of alternative branch names.
+"""
 
 
 def attach(repository: Repository, workspace: Workspace, commit: str) -> str:
     """Put a commit on the task's branch, or on the first alternative name that is free; return the branch's name.
 
-    A name is not free if another task's or home's commit, or a branch of the owner's, has it or is below it.
+    A name is not free if a branch with that name, or below it, belongs to the owner or contains a commit of another
+    task or home.
 
     Raises:
         ReferenceLocked: A reference is locked.
@@ -38,7 +43,7 @@ def attach(repository: Repository, workspace: Workspace, commit: str) -> str:
 
 
 def _branch_names(branch: str, home: str) -> Iterator[str]:
-    """Yield the names to try: the branch's own, then with the home's id, then numbered."""
+    """Yield the branch names to try: the given name, then the name with the home's id, then numbered names."""
     yield branch
     if home:
         branch = f"{branch}-{home}"
@@ -47,7 +52,7 @@ def _branch_names(branch: str, home: str) -> Iterator[str]:
 
 
 def may_move(repository: Repository, branch: str, held: str, workspace: Workspace) -> bool:
-    """Return True if a branch with this commit belongs to the task and is not checked out anywhere."""
+    """Return True if a branch that points to this commit belongs to the task and is not checked out anywhere."""
     made_by_task = is_ours(repository, held, workspace) or is_draft_of(repository, held, workspace)
     return made_by_task and not find_checkout(repository, branch)
 
@@ -63,10 +68,10 @@ def is_draft_of(repository: Repository, commit: str, workspace: Workspace) -> bo
 
 
 def _read_message(repository: Repository, commit: str, workspace: Workspace) -> str:
-    """Return the message of a commit of this home that is no older than the task; empty for any other commit.
+    """Return the message of a commit that this home made after the task began to exist; empty for any other commit.
 
-    Git's times have no fractions of a second. A task's number is unique only within its home; a task that several nodes
-    share has the same mark on each node.
+    Git's times have no fractions of a second, which the comparison allows for. A task's number is unique only within
+    its home; a task that several nodes share has the same mark on each node.
     """
     raw = repository.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")
@@ -76,10 +81,10 @@ def _read_message(repository: Repository, commit: str, workspace: Workspace) -> 
 
 
 def is_of_home(repository: Repository, message: str) -> bool:
-    """Return True if a daemon of this home made a commit.
+    """Return True if a daemon of this home made the commit with this message.
 
-    A commit of version 0.1.0 names no home and counts only in the daemon's own repository: no other home works there,
-    while several homes may work on the owner's repositories.
+    A commit of version 0.1.0 names no home. It counts only in the daemon's own repository, because no other home works
+    there, while several homes may work on the owner's repositories.
     """
     home = home_of(message)
     return home == repository.home or (repository.is_own and not home)

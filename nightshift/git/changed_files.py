@@ -1,4 +1,4 @@
-"""The history of a repository with the files that each commit changed, from a single walk of git."""
+"""Reads the history of a repository with the files that each commit changed, from a single git command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from nightshift.git.repository import Repository
 
 _WALK_S = 600.0
 _FORM = "--format=%x1e%H%x1f%P%x1f%ct%x1f%B%x1f"
-# A message may contain any character except NUL, but people do not write the sequence that begins a commit.
+# A message may contain any character except NUL, but people do not write the byte sequence that marks a commit here.
 _BEGIN = re.compile(rb"\x1e(?=[0-9a-f]{40,64}\x1f)")
 
 
 def walk(repository: Repository, start: str, most: int) -> Iterator[ChangingCommit]:
-    """Yield the newest commits that `start` (full id) reaches, newest first; a merge has no files.
+    """Yield the newest commits that can be reached from `start` (full id), newest first; a merge has no files.
 
-    The walk runs in the repository itself: its view treats all files as binary and would count no lines.
+    The command runs in the repository itself, because our view of the repository treats all files as binary and would
+    count no lines.
     """
     form = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--numstat", "-z", _FORM)
     out = repository.git("log", *form, f"--max-count={most}", start, "--", timeout_s=_WALK_S).out
@@ -27,7 +28,7 @@ def walk(repository: Repository, start: str, most: int) -> Iterator[ChangingComm
 
 def _commit(raw: bytes) -> ChangingCommit:
     id_, parents, at, rest = raw.split(b"\x1f", 3)
-    message, _, files = rest.rpartition(b"\x1f")  # The message may contain the separator, a path cannot
+    message, _, files = rest.rpartition(b"\x1f")  # The message may contain the separator, but a path cannot
     return ChangingCommit(
         id=id_.decode("ascii"),
         parents=tuple(parents.decode("ascii").split()),

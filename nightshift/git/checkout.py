@@ -1,4 +1,4 @@
-"""The files of the daemon's own repository, which follow its main branch for people who look there."""
+"""Updates the files of the daemon's own repository to its main branch, for people who look at the files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nightshift.git.repository import Repository
 
 
 def show_tip(repository: Repository, before: str) -> str | None:
-    """Update the files of the daemon's own repository from the last shown tip to that of main; return why not, or None.
+    """Update the files of the daemon's own repository from the last shown commit to the tip of main.
 
-    `git apply --index` changes nothing at all unless index and file match the patch at every path it touches, so a
-    visitor's edits are safe; and its cost depends on the change, not on the repository. If a visitor has made commits,
-    the start is the commit whose tree is in the index. The commands run in the view, on the repository's index and
-    files.
+    Returns why the files were not updated, or None. `git apply --index` changes nothing at all unless the index and the
+    file match the patch at every path that the patch touches, so a visitor's edits are safe. Its cost depends on the
+    change, not on the repository. If a visitor has made commits, the update starts from the commit whose tree is in the
+    index. The commands run in our view of the repository, but on the repository's index and files.
     """
     if (repository.common / "HEAD").read_text().strip() != f"ref: {MAIN}":
         return "another branch is checked out there"

@@ -1,4 +1,4 @@
-"""Runs git commands, each in a session and an environment of its own."""
+"""Runs git commands, each in its own session and environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nightshift.git.shared_lock import SharedLock
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Result of a command: its exit code, its output, and its standard error in a form that is safe to show."""
+    """Result of a command: its exit code, its output, and its standard error with unsafe characters escaped."""
 
     code: int
     out: bytes
@@ -35,8 +35,8 @@ class Answer:
 class Git:
     """Runs git commands with one folder as the repository, independent of the daemon's working directory.
 
-    Commands that store objects share a lock, so that no object is dropped meanwhile (see git/maintenance.py). `common`
-    is the fallback when the folder is gone: a linked worktree can be removed during its task, but the branches remain.
+    Commands that store objects share a lock, so that no object is deleted meanwhile (see git/maintenance.py). `common`
+    is used if the folder is gone: a linked worktree can be removed during its task, but the branches remain.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Git:
         self._env, self._settings, self._cwd = env, settings, cwd
 
     def over(self, cwd: Path, **env: str) -> Git:
-        """Return a copy that runs in a folder, with more environment variables."""
+        """Return a copy that runs in another folder, with more environment variables."""
         return Git(
             self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock, self.processes, self._common
         )
@@ -76,8 +76,8 @@ class Git:
         """Run a command whose failure is a valid answer, while other commands may hold the same shared lock.
 
         Raises:
-            GitKilled: A signal from outside this daemon ended it.
-            GitError: It timed out, or could not be started.
+            GitKilled: A signal from outside this daemon ended the command.
+            GitError: The command timed out, or could not be started.
         """
         with self._store_lock.share() if self._store_lock else contextlib.nullcontext():
             process = self.start(*args)
@@ -96,7 +96,7 @@ class Git:
         """Start git; the caller must end the process with `processes.end`.
 
         Raises:
-            GitError: It could not be started.
+            GitError: Git could not be started.
         """
         folder = self.folder if self.folder.exists() else self._common
         try:
@@ -111,7 +111,10 @@ class Git:
 
 
 def readable(error: bytes) -> str:
-    """Return git's error message as text that is safe to show, with the age of a lock instead of git's advice."""
+    """Return git's error message as text that is safe to show.
+
+    If the error is about a lock, the lock's age replaces git's advice to delete it.
+    """
     message = protocol.without_password(printable(error[-2000:]).strip())
     return protocol.without_advice(message) + _age_of_lock(message)
 
@@ -123,7 +126,10 @@ def refuse_locked(error: str) -> None:
 
 
 def _age_of_lock(error: str) -> str:
-    """Describe the lock that an error names, with its age; empty if there is none. Another git may still use it."""
+    """Describe the lock that an error names, with its age, because another git process may still use it.
+
+    Returns an empty text if the error names no lock.
+    """
     lock = protocol.lock_in(error)
     try:
         age_s = time.time() - Path(lock).stat().st_mtime if lock else None

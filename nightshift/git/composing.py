@@ -1,4 +1,4 @@
-"""Composes the new objects of a commit from its parent's: its blobs, and the trees that contain them. No I/O."""
+"""Composes the new objects of a commit from those of its parent: blobs, and the trees that contain them. No I/O."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FOLDER = FOLDER.encode()
 
 
 class NewObjects:
-    """Objects to be stored together.
+    """Git objects to be stored together.
 
     Args:
-        id_format: The hash format of their ids.
+        id_format: The hash algorithm of the objects' ids.
         load: Returns the bytes of a stored tree.
 
     Attributes:
-        objects: Ids and the stored bytes, which begin with git's header of type and size.
+        objects: Maps ids to stored bytes, which begin with git's header of type and size.
     """
 
     def __init__(self, id_format: IdFormat, load: Callable[[str], bytes]) -> None:
@@ -37,11 +37,11 @@ class NewObjects:
         return id_
 
     def tree(self, root: str, edits: Iterable[Edit]) -> str:
-        """Compose a tree with edits applied and return its id.
+        """Compose a tree with edits applied and return the id of the new tree.
 
         Args:
-            root: The id of the tree; empty for one without files.
-            edits: The edits. Removals make room for files written in their place.
+            root: The id of the tree; empty for a tree without files.
+            edits: The edits. Removals are applied first, so that files can be written in their place.
         """
         entries = {
             encode(edit.path): None
@@ -52,7 +52,7 @@ class NewObjects:
         return self._tree(root, entries) or self.add("tree", b"")
 
     def _tree(self, root: str, edits: Mapping[bytes, tuple[bytes, bytes] | None]) -> str:
-        """Write a tree like `tree`; return an empty id if no file is left.
+        """Compose a tree like `tree`; return an empty id if no file is left.
 
         The bytes of a large tree are spliced: only the edited entries are looked up, by binary search.
         """

@@ -1,7 +1,7 @@
 """Reads git's configuration of a checkout as git does, with `include`, `includeIf` and `config.worktree`.
 
 Git itself reads the files, through GitPython, because no other parser follows git's rules. Reading them starts no other
-program. A hostile repository may include a file that never ends, so reading stops after `LOOK_S`.
+program. A hostile repository may include a file that never ends, so reading stops after `LOOK_S` seconds.
 """
 
 from __future__ import annotations
@@ -16,34 +16,37 @@ from nightshift.git import protocol
 
 LOOK_S = 10.0
 _OWNERS = frozenset({"system", "global"})
-"""Scopes that a repository cannot write to."""
+"""Scopes of the configuration that a repository cannot write to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The configuration entries of a checkout, as (scope, key, value); later ones override earlier ones.
+    """The configuration entries of a checkout, as (scope, key, value); later entries override earlier ones.
 
-    The names of section and variable in a key are in lower case, as git prints them.
+    In a key, the names of the section and the variable are in lower case, as git prints them.
     """
 
     entries: tuple[tuple[str, str, str], ...] = ()
     home: str = ""
-    """The owner's home folder, which replaces `~`."""
+    """The owner's home folder, which replaces `~` in values."""
 
     def value(self, *keys: str) -> str:
-        """Return the value of the first of these keys that has one; empty if none has."""
+        """Return the value of the first of these keys that has a value; empty if none has."""
         values = {key: value for _, key, value in self.entries}
         return next((values[key] for key in keys if values.get(key)), "")
 
     @property
     def author(self) -> Author:
-        """The author of commits, by git's own precedence."""
+        """The author of commits, chosen by git's own order of precedence."""
         name, email = (self.value(f"author.{each}", f"user.{each}") for each in ("name", "email"))
         return Author(name=name or "Nightshift", email=email or "nightshift@localhost")
 
     @property
     def remote_url(self) -> str | None:
-        """The address to push to: that of the configured push remote, or else of the only remote, or else of origin."""
+        """The address to push to.
+
+        This is the address of the configured push remote, or else of the only remote, or else of origin.
+        """
         remotes = {key[7:].rpartition(".")[0] for _, key, _ in self.entries if key.startswith("remote.")} - {""}
         name = self.value("remote.pushdefault") or (remotes.pop() if len(remotes) == 1 else "origin")
         return self.value(f"remote.{name}.pushurl", f"remote.{name}.url") or None
@@ -51,7 +54,8 @@ class Configuration:
     def is_safe(self, root: Path) -> bool:
         """Return True if the owner, not the repository, marks this checkout as trusted (`safe.directory`).
 
-        As in git, an empty value clears earlier ones, `*` matches every checkout, and `folder/*` those below a folder.
+        As in git, an empty value clears earlier values, `*` matches every checkout, and `folder/*` matches the
+        checkouts below a folder.
         """
         values = list[str]()
         for scope, key, value in self.entries:
@@ -67,18 +71,18 @@ def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[
 
     Args:
         root: The checkout.
-        folder: The folder with git's data for it.
-        common: The folder that all its worktrees share.
-        environ: The daemon's environment, which locates the owner's own files.
+        folder: The folder with git's data for the checkout.
+        common: The folder that all worktrees of the repository share.
+        environ: The daemon's environment, which gives the location of the owner's own files.
 
     Raises:
-        GitError: Git cannot read it; the message contains git's text.
+        GitError: Git cannot read the configuration; the message contains git's text.
     """
     try:
         import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
-    except ImportError as error:  # Git's message about the owner's own configuration
+    except ImportError as error:  # The cause is git's message about the owner's configuration
         raise GitError(f"repo: git cannot be started: {_words(error.__cause__ or error)}") from error
-    # GitPython adds these to the process's own variables, which may come from a hook.
+    # GitPython adds these variables to the process's own variables, which may come from a git hook.
     places = {"GIT_DIR": str(folder), "GIT_COMMON_DIR": str(common)}
     env = {**protocol.push_environment(environ), **places, "GIT_CONFIG_COUNT": "0", "GIT_CONFIG_PARAMETERS": ""}
     try:
@@ -98,7 +102,7 @@ def _words(error: BaseException) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """Decode bytes of git: UTF-8, or else Latin-1, as in most old files."""
+    """Decode git's output as UTF-8, or else as Latin-1, the encoding of most old files."""
     try:
         return raw.decode()
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Finds the repository that a task names, and rejects unusable ones with helpful messages.
+"""Finds the repository that a task names, and rejects unusable repositories with helpful messages.
 
 Nothing is written in a repository of another user, unless the owner marks it as safe. Git itself rejects such a
-repository when it discovers one, but does not check a repository whose path is given, as here. Objects that one user
+repository when it searches for one, but does not check a repository whose path is given, as here. Objects that one user
 adds are in folders that the other user cannot write to, so the other user's git would fail afterwards.
 """
 
@@ -22,16 +22,17 @@ from nightshift.git.trees import GitTree
 
 MAIN = "refs/heads/main"
 CLASHING_BRANCH = "refs/heads/agent"
-"""Branch name that conflicts with the branches of tasks: beside it, git cannot create a branch named agent/…."""
+"""Branch name that conflicts with the branches of tasks: while it exists, git cannot create a branch named agent/…."""
 _SHOWN_CHARS = 200
-"""Characters shown of a name that no file system accepts."""
+"""Maximum characters that are shown of a name that the file system rejects."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Location of a checkout's repository: `folder` is git's for this checkout, `common` is shared by all worktrees.
+    """Location of a checkout's repository.
 
-    `variables` is the daemon's environment, which locates the owner's own configuration.
+    `folder` is git's folder for this checkout; `common` is shared by all worktrees. `variables` is the daemon's
+    environment, which gives the location of the owner's own configuration.
     """
 
     root: Path
@@ -47,7 +48,10 @@ class Place:
 
     @property
     def config_stamp(self) -> tuple[int, int]:
-        """The inode and the time (ns) of the repository's own configuration file, which git replaces as a whole."""
+        """The inode and the modification time (ns) of the repository's own configuration file.
+
+        Git replaces this file as a whole.
+        """
         try:
             status = (self.common / "config").stat()
         except OSError:
@@ -56,7 +60,7 @@ class Place:
 
     @property
     def id_format(self) -> IdFormat:
-        """The hash format of its object ids."""
+        """The hash algorithm of the repository's object ids."""
         return "sha256" if self.configuration.value("extensions.objectformat") == "sha256" else "sha1"
 
 
@@ -67,7 +71,7 @@ def resolve_given(repo: str) -> Path:
         raise GitError(f"repo: {repo} must be an absolute path")
     try:
         there = path.is_dir()
-    except OSError as error:  # A name that is too long, a loop of links
+    except OSError as error:  # The name is too long, or links form a loop
         raise GitError(f"repo: {repo[:_SHOWN_CHARS]} cannot be a folder ({error.strerror})") from error
     if not there:
         raise GitError(f"repo: there is no folder {path}")
@@ -75,7 +79,10 @@ def resolve_given(repo: str) -> Path:
 
 
 def refuse_unusable(location: Place) -> None:
-    """Reject a repository that cannot be worked in, also because of its configuration; raises GitError for `repo`."""
+    """Reject a repository that cannot be worked in, for example because of its configuration.
+
+    Raises GitError with a message about the field `repo`.
+    """
     configuration = location.configuration
     if location.bare:
         raise GitError(f"repo: {location.root} is a bare repository; give a checkout of it")
@@ -88,8 +95,8 @@ def refuse_unusable(location: Place) -> None:
 def discover(path: Path, environ: Mapping[str, str]) -> Place:
     """Find the repository that a folder belongs to.
 
-    Its folder, the shared folder and the work tree are located here and not by git, because variables of the daemon's
-    environment (it may be started from a hook) and the repository's `core.worktree` would redirect git.
+    The repository's folder, the shared folder and the working tree are located here and not by git, because variables
+    of the daemon's environment (it may be started from a hook) and the repository's `core.worktree` would redirect git.
 
     Args:
         path: A folder in a checkout.
@@ -109,7 +116,7 @@ def discover(path: Path, environ: Mapping[str, str]) -> Place:
 
 
 def _folder_of(root: Path) -> Path:
-    """Return git's folder for a checkout: `.git`, or the target of a file of that name; a bare repository itself."""
+    """Return git's folder for a checkout: `.git`, or the folder that a file `.git` names; a bare repository itself."""
     dot = root / ".git"
     if dot.is_file():
         kind, _, where = dot.read_text()[:8192].partition(": ")
@@ -132,7 +139,7 @@ def _is_root(folder: Path) -> bool:
 
 
 def base_of(repository: Repository, base: str | None) -> tuple[str, str | None]:
-    """Return the commit that a task starts from, and the branch that it is the tip of (None if it is no tip)."""
+    """Return the commit that a task starts from, and the branch whose tip the commit is (None if there is none)."""
     head = MAIN if repository.is_own else repository.git.ask("symbolic-ref", "--quiet", "HEAD").text
     name = base.removeprefix("refs/heads/") if base else head.removeprefix("refs/heads/")
     if "\n" in name:
@@ -150,7 +157,10 @@ def base_of(repository: Repository, base: str | None) -> tuple[str, str | None]:
 
 
 def explain_no_commit(git: Git, root: Path) -> str:
-    """Return why a checkout's HEAD cannot be read: there is no commit yet, or the damage that git reports."""
+    """Return why a checkout's HEAD cannot be read.
+
+    There is no commit yet, or the repository is damaged as git reports.
+    """
     error = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
     if "does not have any commits yet" in error:
         return f"repo: {root} has no commit yet; make a first one, or name a base"
@@ -158,7 +168,7 @@ def explain_no_commit(git: Git, root: Path) -> str:
 
 
 def clash_of(root: Path) -> str:
-    """Return why no task can have a branch in a repository with a branch `agent`, and how to fix that."""
+    """Return why tasks cannot create branches in a repository with a branch `agent`, and how to fix that."""
     return (
         f"repo: {root} has a branch named agent, beside which git cannot make the branch agent/… of a task; rename it "
         "with `git branch -m agent NAME`"
@@ -166,7 +176,10 @@ def clash_of(root: Path) -> str:
 
 
 def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
-    """Reject a submodule that is not checked out: an empty folder of the outer repository is never intended."""
+    """Reject a submodule that is not checked out.
+
+    Its empty folder belongs to the outer repository, in which the task is never meant to work.
+    """
     for folder in (given, *given.parents):
         if folder.is_relative_to(root) and folder != root:
             record = tree.records.get(folder.relative_to(root).as_posix())

@@ -1,8 +1,8 @@
 """Fetches a branch with the owner's credentials, for tasks that start from the remote's state.
 
-The fetched commit gets a name of ours (`refs/nightshift/base/…`), from which a task may start. The owner's references
-do not move: local branches and remote-tracking branches belong to the owner, and `git push --force-with-lease` relies
-on the latter.
+The fetched commit gets a reference of ours (`refs/nightshift/base/…`), from which a task may start. The owner's
+references do not move: local branches and remote-tracking branches belong to the owner, and `git push
+--force-with-lease` relies on the remote-tracking branches.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ FETCHED = "refs/nightshift/base/"
 FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
 _SETTINGS = (*protocol.PUSH_SETTINGS, "-c", "core.fsync=all", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
 UPLOAD_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
-"""Command for the other end if it is a folder on this machine. Its hooks are off: they would run as the daemon."""
+"""Command that git runs for a remote that is a folder on this machine. Its hooks are switched off, because they would
+run with the daemon's rights.
+"""
 
 
 def fetch(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str:
-    """Fetch a branch (short name) from the push remote and return its local name.
+    """Fetch a branch (short name) from the push remote and return the name of the local reference.
 
-    It starts from the view, as a push does. The result is empty if there is no remote, or no such branch.
+    The fetch runs in our view of the repository, as a push does. The result is empty if there is no remote, or no such
+    branch.
 
     Raises:
         GitError: The remote could not be reached, or timed out.
@@ -52,7 +55,7 @@ def fetch(repository: Repository, branch: str, env: Mapping[str, str], timeout_s
 
 
 def fetch_object(repository: Repository, name: str, env: Mapping[str, str], timeout_s: float) -> None:
-    """Fetch the object that a reference of ours at the remote names, without moving a local reference.
+    """Fetch the object that a reference of ours at the remote points to, without moving a local reference.
 
     Raises:
         GitError: The remote could not be reached, or has no such reference.

@@ -1,4 +1,4 @@
-"""History of a repository: a task's own commit, the newest commits, ancestry, and the notes on commits."""
+"""Reads a repository's history: a task's own commit, the newest commits, ancestry, and the notes on commits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NOTES = "refs/notes/nightshift"
 
 
 def commit_of(repository: Repository, workspace: Workspace) -> Commit | None:
-    """Return the task's commit: on its branch, or else in the target's history; None if there is none.
+    """Return the task's commit: the one on its branch, or else the one in the target's history; None if there is none.
 
-    A reverted commit does not count: the next attempt has to make another one.
+    A reverted commit does not count, because the next attempt has to make another commit.
     """
     tip = repository.resolve(workspace.target)[0] if workspace.target else None
 
@@ -32,7 +32,7 @@ def commit_of(repository: Repository, workspace: Workspace) -> Commit | None:
 
 
 def find_landed(repository: Repository, workspace: Workspace) -> Commit | None:
-    """Return the task's commit in the target's history, whoever put it there; None if none, or if it was reverted."""
+    """Return the task's commit in the target's history, whoever put it there; None if it is missing or was reverted."""
     tip = repository.resolve(workspace.target)[0] if workspace.target else None
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
     grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.named}", *since)
@@ -49,7 +49,7 @@ def find_landed(repository: Repository, workspace: Workspace) -> Commit | None:
 
 
 def facts(repository: Repository, commit: str) -> CommitFacts:
-    """Return a commit (full id) in git's stored form."""
+    """Return a commit (full id) as git stores it."""
     raw = repository.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")
     return CommitFacts(id=commit, tree=raw.tree, parents=raw.parents, message=message)
@@ -64,7 +64,7 @@ def contains(repository: Repository, tip: str, commit: str) -> bool:
 
 
 def newest(repository: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
-    """Return the newest commits that `start` (full id) reaches, newest first."""
+    """Return the newest commits that can be reached from `start` (full id), newest first."""
     form = "--format=%H%x1f%ct%x1f%an%x1f%B"
     text = repository.view("log", "-z", f"--max-count={limit}", form, start).out.decode("utf-8", "replace")
     return tuple(protocol.log_line(entry, repository.home) for entry in text.split("\0") if entry)
@@ -76,11 +76,11 @@ def touching(repository: Repository, tip: str, path: str) -> frozenset[str]:
 
 
 def write_note(repository: Repository, commit: str, text: str, committer: bytes) -> None:
-    """Write the note on a commit, replacing an earlier one.
+    """Write the note on a commit and replace an earlier note.
 
     Raises:
         ReferenceLocked: The notes are locked.
-        GitError: It could not be stored.
+        GitError: The note could not be stored.
     """
     edits, tip, refused = protocol.note_edits(commit, text), repository.resolve(NOTES)[0], ""
     for _ in range(TRIES):

@@ -1,8 +1,9 @@
-"""Removes locks and crash reports of killed git processes from the daemon's own repository; a lock blocks others.
+"""Removes locks and crash reports that killed git processes left in the daemon's own repository.
 
-A lock is removed only if it is older than the daemon's own lock, so that no git of this daemon made it, and if no git
-process works there at all, so that it is no visitor's either. In the owner's repositories no lock is removed: the error
-that it causes names it with its age (`protocol.lock_in`).
+A lock left behind blocks all later commands. It is removed only if it is older than the daemon's own lock, so that no
+git process of this daemon made it, and if no git process works in the repository at all, so that it belongs to no
+visitor. In the owner's repositories no lock is removed; the resulting error names the lock with its age
+(`protocol.lock_in`).
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WAIT_S, PAUSE_S = 2.0, 0.1
-"""Seconds to wait for git processes of a dead daemon, which end when their input ends, and between two checks."""
+"""Seconds to wait for git processes of a dead daemon, which end when their input ends; and seconds between two checks.
+"""
 _STORE = frozenset({f"{number:02x}" for number in range(256)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """Paths that were removed, and the processes because of which locks were kept."""
+    """The paths that were removed, and the processes because of which locks were kept."""
 
     removed: tuple[Path, ...] = ()
     users: tuple[int, ...] = ()
@@ -31,8 +33,8 @@ def sweep(workspace: Path, since: float) -> Leftovers:
     """Remove locks and crash reports from the daemon's own repository.
 
     Args:
-        workspace: Its checkout.
-        since: The time when the daemon took its lock, in seconds since the epoch; younger files are kept.
+        workspace: The repository's checkout.
+        since: The time when the daemon took its lock, in seconds since the epoch; newer files are kept.
     """
     git = workspace.resolve() / ".git"
     if not (git / "HEAD").exists():
@@ -61,7 +63,7 @@ def _older(path: Path, since: float) -> bool:
 
 
 def _wait_for(root: Path) -> list[int]:
-    """Return the git processes at work there, after a wait for those whose daemon has died."""
+    """Return the git processes that work in the repository, after waiting for those whose daemon has died."""
     end = time.monotonic() + WAIT_S
     while (users := list(_users(root))) and time.monotonic() < end:
         time.sleep(PAUSE_S)
@@ -77,7 +79,7 @@ def _users(root: Path) -> Iterator[int]:
 
 
 def _works_in(process: Path, root: Path) -> bool:
-    """Return True if a process works below a folder, by its working directory, its repository, or an open file."""
+    """Return True if a process works below a folder, judged by its working directory, repository and open files."""
     folder = f"GIT_DIR={root}/".encode()
     if any(each.startswith(folder) for each in (process / "environ").read_bytes().split(b"\0")):
         return True

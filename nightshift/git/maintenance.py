@@ -1,9 +1,9 @@
-"""Keeps the daemon's own repository small: packs objects, drops unreachable ones, deletes the branches of old tasks.
+"""Keeps the daemon's own repository small: packs objects, deletes unreachable objects, and deletes old tasks' branches.
 
-Each task leaves a dozen loose objects, a branch and a note. Packing is always safe: an object is removed only when a
-pack on the disk contains it. Dropping is not: a command may be about to reuse an object, because it has the same bytes
-to store, and then find it gone. So unreachable objects are dropped only when they are weeks old, and while no command
-of ours stores anything (`SharedLock`). The owner's repositories are not maintained.
+Each task leaves a dozen loose objects, a branch and a note. Packing is always safe, because an object is removed only
+when a pack on the disk contains it. Deleting unreachable objects is not always safe. A command that has the same bytes
+to store may rely on an existing object, and then find it deleted. So unreachable objects are deleted only when they are
+weeks old, and while no command of ours stores anything (`SharedLock`). The owner's repositories are not maintained.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from nightshift.git.registry import Repositories
 from nightshift.git.repository import Repository, find_checkout
 
 UNNAMED_DAYS = 14
-"""Days that unreachable objects are kept, as in git itself."""
+"""Days for which unreachable objects are kept, as in git itself."""
 PACK_S = 1800.0
-# Packing removes the loose objects, so the pack must be on the disk first. One thread and little memory, since nobody
-# waits for it.
+# The pack must be on the disk before packing removes the loose objects. One thread and little memory are enough,
+# because nobody waits for the result.
 _PACKING = (
     *("-c", "core.fsync=loose-object,pack,pack-metadata,commit-graph,reference"),
     *("-c", "pack.threads=1", "-c", "pack.windowMemory=64m"),
@@ -34,7 +34,7 @@ _BRANCH = re.compile(r"refs/heads/agent/(\d+)-.+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """Counts of a repository's loose and packed objects, and their size in KB."""
+    """The numbers of a repository's loose and packed objects, and their size in KB."""
 
     loose: int
     packed: int
@@ -71,7 +71,7 @@ class RepositoryMaintenance:
         )
 
     def loose_bytes(self) -> int:
-        """Return the disk space of loose objects in bytes: counted once, then increased by each stored object."""
+        """Return the disk space of loose objects in bytes; counted once, and then increased by each object stored."""
         size = self._own().store.loose_bytes
         if size is None:
             self.count_objects()
@@ -79,7 +79,7 @@ class RepositoryMaintenance:
         return size or 0
 
     def pack(self) -> None:
-        """Pack loose objects and small packs, references and the commit graph; safe at any time.
+        """Pack loose objects and small packs, the references and the commit graph; safe at any time.
 
         Raises:
             GitError: Git failed; nothing is lost.
@@ -88,10 +88,12 @@ class RepositoryMaintenance:
         own.git("pack-refs", "--all", "--prune", timeout_s=PACK_S)
         own.git(*_PACKING, "repack", "-d", "-l", "-q", "--geometric=2", timeout_s=PACK_S)
         own.git(*_PACKING, "commit-graph", "write", "--reachable", "--no-progress", timeout_s=PACK_S)
-        own.close()  # Open processes would keep the removed packs on the disk
+        own.close()  # Open processes would keep the disk space of removed packs in use
 
     def drop(self, unnamed_days: float = UNNAMED_DAYS) -> None:
-        """Repack everything without objects that have been unreachable for some days. Commands that store objects wait.
+        """Repack all objects except those that have been unreachable for `unnamed_days`.
+
+        Commands that store objects wait meanwhile.
 
         Raises:
             GitError: Git failed; nothing that is reachable is lost.
@@ -119,7 +121,9 @@ class RepositoryMaintenance:
         ]
 
     def delete(self, branches: Iterable[Branch]) -> list[str]:
-        """Delete branches that have not moved, were made by their task, and are checked out nowhere; list the deleted.
+        """Delete the branches that have not moved, were made by their task and are checked out nowhere.
+
+        Returns the names of the deleted branches.
 
         Raises:
             ReferenceLocked: A reference is locked; some branches may be deleted already.
@@ -128,7 +132,11 @@ class RepositoryMaintenance:
         return [branch.name for branch in branches if _is_tasks(own, branch) and _delete(own, branch)]
 
     def delete_of(self, done: Callable[[Collection[int]], Collection[int]]) -> list[str]:
-        """Delete the integrated branches of the tasks that `done` selects from the ids of tasks with such a branch."""
+        """Delete the integrated branches of tasks that are done; return the names of the deleted branches.
+
+        `done` is called with the ids of all tasks with an integrated branch, and returns those whose branch may be
+        deleted.
+        """
         there = [branch for branch in self.branches() if branch.integrated]
         wanted = frozenset(done(frozenset(branch.task_id for branch in there)))
         return self.delete(branch for branch in there if branch.task_id in wanted)
@@ -138,7 +146,10 @@ class RepositoryMaintenance:
 
 
 def _is_tasks(own: Repository, branch: Branch) -> bool:
-    """Return True if the task made the branch's commit; a visitor's branch with such a name belongs to the visitor."""
+    """Return True if the task made the branch's commit and the branch is checked out nowhere.
+
+    A visitor's branch with such a name belongs to the visitor.
+    """
     message = own.read_commit(branch.commit).message.decode("utf-8", "replace")
     made_by_task = str(branch.task_id) in {mark_of(message), draft_of(message)} and is_of_home(own, message)
     return made_by_task and not find_checkout(own, branch.name)

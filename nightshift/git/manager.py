@@ -1,8 +1,9 @@
-"""Git for the rest of the program: trees without a checkout, commits by plumbing, integration by compare-and-swap.
+"""Git for the rest of the program: reads trees without a checkout, makes commits, and moves branches atomically.
 
-The owner's checkout, index, stash, configuration and branches are never changed: content is read and written in a view
-of the repository (git/repository.py), and a reference moves only from its expected commit. A commit writes only the
-objects that differ from its parent's and one update-ref, so its cost does not grow with the history.
+The owner's checkout, index, stash, configuration and branches are never changed. Content is read and written in a view
+of the repository (git/repository.py), and a reference moves only if it still points to the expected commit. A commit
+writes only the objects that differ from its parent's, and needs one update-ref, so its cost does not grow with the
+history.
 
 Every method blocks and may be called from any thread; coroutines use `asyncio.to_thread`.
 """
@@ -48,18 +49,18 @@ NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
 
 
 class GitManager:
-    """Repositories, with the few operations that an attempt needs.
+    """Gives access to repositories, with the few operations that an attempt needs.
 
     Args:
         workspace: The daemon's own repository, created on first use.
-        author: The author of commits; missing parts come from git's configuration.
+        author: The author of commits; missing fields come from git's configuration.
         auto_push: Whether `push` does anything.
         remove_branches: Whether a task's branch is removed when its commit is integrated into the target.
-        emit: Accepts events about pushing and about the workspace's files.
+        emit: Receives events about pushing and about the workspace's files.
         clock: Gives the dates of commits.
-        environ: The daemon's environment. Git gets PATH, and a push also gets the variables that locate the owner's
-            credentials.
-        home: The id of the home whose tasks are worked on; if empty, commits name none.
+        environ: The daemon's environment. Git gets PATH, and a push also gets the variables that give the location of
+            the owner's credentials.
+        home: The id of the home that has the tasks; if it is empty, commits name no home.
     """
 
     def __init__(
@@ -100,10 +101,10 @@ class GitManager:
         self._repositories.renew(author)
 
     def close(self) -> None:
-        """End every git process, including pushes and fetches; their callers and all later callers get GitStopped."""
+        """End every git process, including pushes and fetches; current and later callers get GitStopped."""
         self._repositories.close()
 
-    # --- The workspace of a task
+    # The following methods find the workspace of a task.
 
     def open(
         self,
@@ -115,15 +116,17 @@ class GitManager:
         *,
         mark: str = "",
     ) -> Workspace:
-        """Find the workspace of a task. Nothing is written, except the daemon's own repository on first use.
+        """Find the workspace of a task.
+
+        Nothing is written, except that the first use creates the daemon's own repository.
 
         Args:
-            repo: A checkout, a linked worktree or a folder in one; None is the daemon's own repository.
-            base: The branch, tag or commit to start from; None is what is checked out there.
+            repo: A checkout, a linked worktree, or a folder in one of these; None is the daemon's own repository.
+            base: The branch, tag or commit to start from; None is the commit that is checked out.
             task_id: The number in the branch's name.
-            description: The branch's name is derived from it.
-            created_at: The task's creation time, which distinguishes its commits from those of the same number in an
-                older database.
+            description: The text from which the rest of the branch's name is derived.
+            created_at: The task's creation time, which distinguishes its commits from those of a task with the same
+                number in an older database.
             mark: The name of the task in its commits; if empty, its number.
 
         Raises:
@@ -148,15 +151,15 @@ class GitManager:
         )
 
     def place_of(self, repo: str | None) -> Path:
-        """Return the folder in which tasks of a repository work; without one, the workspace."""
+        """Return the folder in which tasks of a repository work; without a repository, that is the workspace."""
         return Path(repo).expanduser() if repo else self._workspace
 
     def at(self, workspace: Workspace, commit: str) -> Workspace:
-        """Return the workspace on another base commit (full id)."""
+        """Return the workspace with another base commit (full id)."""
         return replace(workspace, base=commit, tree=self.tree(workspace, commit))
 
     def within(self, workspace: Workspace, scope: Scope) -> Workspace:
-        """Return the workspace limited to a part of it."""
+        """Return the workspace limited to the part that `scope` describes."""
         return workspace if scope == workspace.scope else self.at(replace(workspace, scope=scope), workspace.base)
 
     def tree(self, where: Where, commit: str) -> Tree:
@@ -168,7 +171,7 @@ class GitManager:
         """Return the full id of the commit that a branch, a tag or a shortened id names.
 
         Raises:
-            UnknownCommit: There is none, or a shortened id matches several.
+            UnknownCommit: There is no such commit, or several match a shortened id.
         """
         repository = self._repositories.find(where)
         if "\n" not in name and (commit := repository.resolve(name)[0]):
@@ -178,25 +181,26 @@ class GitManager:
         raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
 
     def fitting(self, where: Where, name: str) -> dict[str, str]:
-        """Return the commits (full ids) that a name or a prefix matches, by a description of each."""
+        """Map a description of each commit that a name or a prefix matches to the commit's full id."""
         return naming.fitting(self._repositories.find(where), name)
 
     def commits_beginning(self, where: Where, start: str) -> dict[str, str]:
-        """Return the commits (full ids) whose ids have a prefix, by a description of each."""
+        """Map a description of each commit whose id begins with `start` to the commit's full id."""
         return naming.commits_beginning(self._repositories.find(where), start)
 
     def describe(self, where: Where, commit: str) -> CommitFacts:
         """Read the stored data of a commit (full id)."""
         return history.facts(self._repositories.find(where), commit)
 
-    # --- From a change to a landed commit
+    # The following methods make a commit from a change and integrate it.
 
     def commit(self, workspace: Workspace, parent: str, change: Change, message: CommitMessage) -> Commit | None:
-        """Commit a change on top of `parent`, on the task's branch; None if it changes nothing.
+        """Commit a change on top of `parent`, on the task's branch; return None if nothing differs from the parent.
 
-        Its paths are relative to the workspace's scope; all other files are the parent's. A branch of that name that is
-        not this task's, or that is checked out, is left alone, and the name gets the home's id or a number. The target
-        is not used, as it may be gone. The message gets the trailer of the home.
+        The change's paths are relative to the workspace's scope; all other files are the parent's. If a branch with the
+        task's name is not this task's, or is checked out, it stays unchanged, and the new branch's name gets the home's
+        id or a number. The target is not used, because it may no longer exist. The trailer of the home is added to the
+        message.
 
         Raises:
             BaseGone: The parent is not in the repository any more.
@@ -220,7 +224,7 @@ class GitManager:
         """Return the commit that the target points to now.
 
         Raises:
-            GitError: The base was not a branch, or the branch is gone.
+            GitError: The base was not a branch, or the branch no longer exists.
         """
         name = workspace.target
         if name and (tip := self._repositories.find(workspace).resolve(name)[0]):
@@ -233,7 +237,8 @@ class GitManager:
         """Return a new commit, on no branch yet, with the same change and message on top of `tip`.
 
         Raises:
-            MergeConflict: Both changed the same lines; the message shows them. Its paths are those of the repository.
+            MergeConflict: The commit and the tip changed the same lines, which the message shows. The paths in the
+                error are relative to the repository.
         """
         repository = self._repositories.find(workspace)
         return rebase(repository, commit, tip, self._signature(repository.author))
@@ -241,8 +246,8 @@ class GitManager:
     def find_obstacle(self, workspace: Workspace) -> str | None:
         """Return why the target may not be moved, or None if it may.
 
-        A branch that the owner has checked out is never moved: the owner's files and index would look as if they undid
-        the commit. The daemon's own repository is the exception; its files follow.
+        A branch that the owner has checked out is never moved, because the owner's files and index would look as if
+        they undid the commit. The daemon's own repository is the exception, because its files are updated too.
         """
         if workspace.target is None:
             return "the base is not a branch that could be moved"
@@ -255,14 +260,15 @@ class GitManager:
         return checkout and f"{name} is checked out in {checkout}; it was left alone, take the work with `git merge`"
 
     def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
-        """Move the target from `expected_tip` to the candidate, with the task's branch; False if it moved meanwhile.
+        """Move the target from `expected_tip` to the candidate, and the task's branch too.
 
-        With `remove_branches` the task's branch is removed in the same move, unless it is checked out. A candidate on
-        no branch, such as a revert, moves only the target.
+        Returns False if the target has moved meanwhile. With `remove_branches`, the task's branch is removed in the
+        same transaction, unless it is checked out. A candidate on no branch, such as a revert, moves only the target.
 
         Raises:
             BaseGone: The candidate or its parent is not in the repository any more.
-            ReferenceLocked: The target or the task's branch is locked; git waits for a lock, so this is not retried.
+            ReferenceLocked: The target or the task's branch is locked. Do not retry, because git has already waited for
+                the lock.
             GitError: The target may not be moved (see `find_obstacle`), or git failed.
         """
         if why := self.find_obstacle(workspace):
@@ -274,7 +280,7 @@ class GitManager:
             tip, held = seen
             if tip != expected_tip:
                 return False
-            if held != candidate.id:  # Git keeps a branch's commits
+            if held != candidate.id:  # Git keeps the commits of branches
                 repository.refuse_gone(candidate.id, candidate.parent)
             moves = [(target, candidate.id, expected_tip)]
             wanted = "0" * len(candidate.id) if self._remove_branches else candidate.id
@@ -289,7 +295,9 @@ class GitManager:
         raise GitError(f"{target} could not be moved: {refused}")
 
     def remove_branch(self, where: Where, branch: str, commit: str) -> bool:
-        """Remove a branch (short name) that still points to a commit (full id); False if it moved or is checked out.
+        """Remove a branch (short name) that still points to a commit (full id).
+
+        Returns False if the branch has moved or is checked out.
 
         Raises:
             GitError: Git failed.
@@ -304,12 +312,12 @@ class GitManager:
     def find_commit(self, workspace: Workspace, task_id: int) -> Commit | None:
         """Return the commit that an earlier attempt or daemon made for the task; None if there is none.
 
-        It may be on its branch only: `contains` checks whether it was integrated.
+        The commit may be only on the task's branch; `contains` checks whether it was integrated.
         """
         return history.commit_of(self._repositories.find(workspace), replace(workspace, task_id=task_id))
 
     def find_landed(self, workspace: Workspace) -> Commit | None:
-        """Return the task's commit in the target, whichever node put it there; None if there is none."""
+        """Return the task's commit in the target's history, whichever node put it there; None if there is none."""
         return history.find_landed(self._repositories.find(workspace), workspace)
 
     def contains(self, workspace: Workspace, commit: Commit) -> bool:
@@ -317,13 +325,16 @@ class GitManager:
         return history.contains(self._repositories.find(workspace), self.tip(workspace), commit.id)
 
     def push(self, workspace: Workspace, branch: str, timeout_s: float = 60.0) -> PushResult:
-        """Push a branch (short name) if pushing is on and there is a remote. Never forces, never raises GitError."""
+        """Push a branch (short name) if pushing is switched on and there is a remote.
+
+        Never forces, and never raises GitError.
+        """
         if not self._auto_push:
             return PushResult(pushed=False, tried=False, detail="pushing is switched off", is_wanted=False)
         return self.push_branch(workspace, branch, workspace.task_id, timeout_s)
 
     def push_branch(self, where: Where, branch: str, task_id: int, timeout_s: float = 60.0) -> PushResult:
-        """Push a branch whatever the settings say, for a task whose owner requested it; otherwise like `push`."""
+        """Push a branch at the request of a task's owner, even if pushing is switched off; otherwise like `push`."""
         try:
             result = push(self._repositories.find(where), branch, self._push_env, timeout_s)
         except GitError as error:
@@ -334,14 +345,14 @@ class GitManager:
         return result
 
     def fetch_branch(self, where: Where, branch: str, timeout_s: float = 60.0) -> str:
-        """Fetch a branch, for a task whose owner requested it; return the name from which a task may start, or "".
+        """Fetch a branch at the request of a task's owner; return the name from which a task may start, or "".
 
         Raises:
             GitError: The remote could not be reached, or timed out.
         """
         return fetch(self._repositories.find(where), branch, self._push_env, timeout_s)
 
-    # --- Branches that several nodes move
+    # The following methods deal with branches that several nodes move.
 
     def remote(self, where: Where) -> str:
         """Return the address that a push goes to, without a password; empty if there is no remote."""
@@ -356,7 +367,7 @@ class GitManager:
         return (base_of(self._repositories.find(where), None)[1] or "").removeprefix("refs/heads/")
 
     def set_remote(self, url: str) -> None:
-        """Add a remote to the daemon's own repository, unless it has one."""
+        """Add a remote to the daemon's own repository, unless the repository has a remote already."""
         own = self._repositories.find(None)
         if not own.configuration().remote_url:
             own.git("config", "remote.origin.url", url)
@@ -366,13 +377,13 @@ class GitManager:
         sharing.clone(url, folder, self._push_env, timeout_s, self._processes)
 
     def follow_workspace(self, workspace: Workspace) -> Workspace:
-        """Return the workspace on the branch that other nodes move as well, at the tip that this node knows.
+        """Return the workspace with the branch that other nodes move too as its target.
 
-        In one of the owner's repositories this is a reference of ours for the remote's branch; the owner's branch is
-        unchanged.
+        The base is the branch's tip as this node knows it. In an owner's repository, the target is a reference of ours
+        that follows the remote's branch; the owner's branch is unchanged.
 
         Raises:
-            GitError: Its base is not a branch, or was not fetched yet.
+            GitError: The workspace's base is not a branch, or the branch was not fetched yet.
         """
         if workspace.is_own or workspace.target is None:
             return workspace
@@ -383,12 +394,14 @@ class GitManager:
         return replace(self.at(workspace, tip), target=target)
 
     def follow(self, where: Where, branch: str | None, timeout_s: float = 60.0) -> str | None:
-        """Move the reference that follows a remote's branch to its tip; return the tip, None if the remote has none.
+        """Move the local reference that follows a remote's branch to the branch's tip.
+
+        Returns the tip, or None if the remote has no such branch.
 
         Args:
             where: The repository.
-            branch: The short name, or the full name of the following reference; None: the branch that is checked out
-                there.
+            branch: The short name of the branch, or the full name of the reference that follows it; None is the branch
+                that is checked out.
             timeout_s: Timeout for the remote.
 
         Raises:
@@ -404,10 +417,12 @@ class GitManager:
         return tip
 
     def publish(self, workspace: Workspace, commit: str, expected: str | None, timeout_s: float = 30.0) -> bool:
-        """Move the target at the remote from `expected` (full ids) to a commit; False if it moved meanwhile.
+        """Move the target at the remote from `expected` to a commit (full ids).
+
+        Returns False if the target has moved meanwhile.
 
         Raises:
-            GitError: It could not be pushed.
+            GitError: The commit could not be pushed.
         """
         branch = sharing.short(workspace.target or "")
         return sharing.publish(
@@ -415,10 +430,10 @@ class GitManager:
         )  # fmt: skip
 
     def publish_branch(self, workspace: Workspace, commit: Commit, timeout_s: float = 30.0) -> str:
-        """Push a task's commit to a branch of its own at the remote; return the branch's short name there.
+        """Push a task's commit to a separate branch at the remote; return the branch's short name there.
 
         Raises:
-            GitError: It could not be pushed.
+            GitError: The commit could not be pushed.
         """
         repository = self._repositories.find(workspace)
         for number in range(1, TRIES):
@@ -428,7 +443,7 @@ class GitManager:
         raise GitError(f"{commit.branch} and {TRIES} names like it are taken at the remote")
 
     def fetch_commit(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 60.0) -> Commit | None:
-        """Fetch another node's commit (full id) from the tip of a remote's branch; None if the tip is another commit.
+        """Fetch another node's commit (full id) from a remote's branch; None if the branch's tip is another commit.
 
         Raises:
             RemoteAway: The remote could not be reached.
@@ -451,16 +466,16 @@ class GitManager:
         return sharing.publish_text(self._repositories.find(where), text, self._push_env, timeout_s)
 
     def read_published(self, where: Where, blob: str, timeout_s: float = 60.0) -> str:
-        """Read a text that a node has stored at the remote; see `git.sharing.read_published`."""
+        """Read a text that any node has stored at the remote; see `git.sharing.read_published`."""
         return sharing.read_published(self._repositories.find(where), blob, self._push_env, timeout_s)
 
-    # --- Committed work
+    # The following methods deal with committed work.
 
     def note(self, where: Where, commit: str, text: str) -> None:
-        """Store a note on a commit (full id), replacing an earlier one.
+        """Store a note on a commit (full id) and replace an earlier note.
 
-        `git log --notes=nightshift` shows it. Notes are spread over 256 folders from the start, so that the thousandth
-        costs as much as the first.
+        `git log --notes=nightshift` shows the note. Notes are spread over 256 folders from the start, so that the
+        thousandth note costs as much as the first.
         """
         repository = self._repositories.find(where)
         history.write_note(repository, commit, text, self._signature(repository.author))
@@ -470,26 +485,29 @@ class GitManager:
         return history.read_note(self._repositories.find(where), commit)
 
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
-        """Return the newest commits that a branch or commit reaches, newest first."""
+        """Return the newest commits that can be reached from a branch or commit, newest first."""
         return history.newest(self._repositories.find(where), self.resolve(where, name), limit)
 
     def changing_commits(self, where: Where, most: int, name: str = "HEAD") -> Iterator[ChangingCommit]:
-        """Yield the newest commits that a branch or commit reaches, with the files that each changed, newest first."""
+        """Yield the newest commits that can be reached from a branch or commit, newest first.
+
+        Each commit has the files that it changed.
+        """
         return walk(self._repositories.find(where), self.resolve(where, name), most)
 
     def copy_of(self, where: Where, commit: str, folder: Path) -> str:
-        """Create a repository with only a commit's files, on its branch `main`; return the id of its one commit.
+        """Create a repository with only a commit's files, on its branch `main`; return the id of its single commit.
 
         Args:
-            where: The commit's repository; nothing of the new one reaches it.
-            commit: Full id.
-            folder: The folder of the new one; empty or missing.
+            where: The commit's repository, which cannot be reached from the new repository.
+            commit: The full id of the commit.
+            folder: The folder of the new repository; empty or missing.
         """
         folder = folder.resolve()
         git = Git(folder / ".git", self._env, cwd=folder, processes=self._processes)
         return copy(self._repositories.find(where), commit, folder, git)
 
-    # --- Reverting integrated work
+    # The following methods revert integrated work.
 
     def revert(self, workspace: Workspace, commit: str, tip: str, message: CommitMessage) -> Commit:
         """Revert the changes of `commit` (full id) on top of `tip`, as a new commit on no branch yet.
@@ -506,7 +524,7 @@ class GitManager:
         return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
 
     def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:
-        """Return True if the history of `tip` contains a commit (full ids), which need not exist."""
+        """Return True if the history of `tip` contains a commit (full ids); False also if there is no such commit."""
         repository = self._repositories.find(workspace)
         return repository.resolve(commit)[0] is not None and history.contains(repository, tip, commit)
 
@@ -519,7 +537,10 @@ class GitManager:
         return reverting.list_changed_paths(self._repositories.find(workspace), old, new)
 
     def touching(self, workspace: Workspace, path: str) -> frozenset[str]:
-        """Return the commits (full ids) in the history of a workspace's base that changed a path of the repository."""
+        """Return the commits (full ids) in the history of the workspace's base that changed a path.
+
+        The path is relative to the repository.
+        """
         return history.touching(self._repositories.find(workspace), workspace.base, path)
 
     def later(self, workspace: Workspace, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
@@ -530,9 +551,10 @@ class GitManager:
         return person(author.name or "", author.email or "", self._clock())
 
     def _follow(self, repository: Repository, target: str, before: str) -> None:
-        """Update the files of the daemon's own repository to the tip, for people who look there.
+        """Update the files of the daemon's own repository to the tip, for people who look at the files.
 
-        If another thread is already updating them, that thread checks again before it ends, so this one returns.
+        If another thread is already updating the files, that thread checks for a newer tip before it ends, so this call
+        returns at once.
         """
         if not repository.is_own or target != MAIN:
             return

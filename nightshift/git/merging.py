@@ -12,18 +12,19 @@ from nightshift.git.objects import find, find_planted
 from nightshift.git.repository import Repository
 
 SHOWN = 3
-"""Conflicting files that are quoted."""
+"""Maximum number of conflicting files that are quoted."""
 
 
 def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
     """Return a new commit, on no branch, with the same change on top of `tip`.
 
-    The merge base is given by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
-    once even if the target's history was rewritten; git accepts it as an argument only since 2.40.
+    The merge base is set by a stand-in commit, which has the tip's tree and the change's parent. So git finds the exact
+    merge base at once, even if the target's history was rewritten. Git accepts the merge base as an argument only since
+    2.40.
 
     Raises:
-        MergeConflict: Both changed the same lines, which the message shows, or together they make a folder that git
-            treats as a repository.
+        MergeConflict: The commit and the tip changed the same lines, which the message shows, or together they make a
+            folder that git treats as a repository.
     """
     ours, theirs = repository.read_commit(commit.id), repository.read_commit(tip)
     stand_in = repository.write_commit(replace(theirs, parents=(commit.parent,)))
@@ -39,14 +40,18 @@ def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -
 
 
 def three_way(repository: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
-    """Merge two commits over their merge base, without a checkout; the second value is True if nothing conflicts."""
-    # If the change renames a folder, a file that newer work put there moves along; the merged tree is judged anyway.
+    """Merge two commits over their merge base, without a checkout.
+
+    The second returned value is True if nothing conflicts.
+    """
+    # If the change renames a folder, files that newer work added to the folder move too. The merged tree is judged
+    # anyway.
     merge = (
         *("-c", "merge.directoryRenames=true"),
         *("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs),
     )
     answer = repository.view.ask(*merge)
-    if answer.code not in {0, 1}:  # Packing removes an empty folder, even one that git has just created
+    if answer.code not in {0, 1}:  # Packing removes empty folders, even one that git has just created for an object
         answer = repository.view.ask(*merge)
     if answer.code not in {0, 1}:
         raise GitError(f"git merge-tree failed: {answer.error}")
@@ -56,7 +61,7 @@ def three_way(repository: Repository, ours: str, theirs: str) -> tuple[protocol.
 def _conflict(
     repository: Repository, merged: protocol.MergeAnswer, commit_id: str, names: Mapping[str, str]
 ) -> MergeConflict:
-    """Return the conflict described for a model: the files, and the conflicting lines."""
+    """Return the conflict, described for a model by the files and the conflicting lines."""
     parts = [f"newer work conflicts with this change in {', '.join(merged.conflicts)}"]
     for path in merged.conflicts[:SHOWN]:
         blob = find(merged.tree, path, repository.reader.tree)

@@ -1,4 +1,4 @@
-"""Resolves branches, tags and ids to commits; each name is looked up again for every question."""
+"""Resolves branches, tags and ids to commits. Names are not cached, because references may move."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from nightshift.git.session import Session
 
 
 class Names:
-    """Uses one `cat-file` process that stays open in the repository itself, because a view has no references."""
+    """Resolves names through one `cat-file` process that stays open.
+
+    The process runs in the repository itself, because our view of the repository has no references.
+    """
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch-check=%(objectname) %(objecttype)")
 
     def resolve(self, *names: str) -> list[str | None]:
-        """Return the full id of the commit that each name stands for, or None. Names are data, not options."""
+        """Return the full id of the commit that each name stands for, or None.
+
+        A name that looks like an option is still treated as a name.
+        """
         asked = [name for name in names if "\n" not in name]
         lines = "".join(f"{name}^{{commit}}\n" for name in asked).encode("utf-8", "surrogateescape")
         answers = self._session.ask(lines, partial(_lines, count=len(asked)))
@@ -27,7 +33,7 @@ class Names:
         return [ids.get(name) for name in names]
 
     def close(self) -> None:
-        """End the process; the next question starts another one."""
+        """End the process; the next call of `resolve` starts another one."""
         self._session.close()
 
 

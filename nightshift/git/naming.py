@@ -11,7 +11,10 @@ _HEADS = "refs/heads/"
 
 
 def commits_beginning(repository: Repository, start: str) -> dict[str, str]:
-    """Return the commits whose ids have a prefix, by description to full id; none if it cannot be a prefix of an id."""
+    """Map a description of each commit whose id begins with `start` to its full id.
+
+    The result is empty if `start` cannot begin an id.
+    """
     if not _ID.fullmatch(start):
         return {}
     ids = repository.git.ask("rev-parse", f"--disambiguate={start}").text.split()
@@ -20,7 +23,10 @@ def commits_beginning(repository: Repository, start: str) -> dict[str, str]:
 
 
 def fitting(repository: Repository, name: str) -> dict[str, str]:
-    """Return the commits that a name matches, by description to full id. A name that git resolves is the only match."""
+    """Map a description of each commit that a name matches to its full id.
+
+    If git resolves the name, that commit is the only match.
+    """
     if "\n" in name or not name:
         return {}
     if (exact := repository.resolve(name)[0]) is not None:

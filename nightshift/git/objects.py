@@ -23,7 +23,7 @@ _NEVER = frozenset({"", ".", "..", ".git"})
 class Record(NamedTuple):
     """Entry of a tree: git's mode, and the id of the content.
 
-    A named tuple, as each commit that is read needs one per file.
+    This is a named tuple, which is cheap to make, because each commit that is read needs one for every file.
     """
 
     mode: str
@@ -46,7 +46,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawCommit:
-    """A commit in stored form; `author` and `committer` are git's lines of name, address and time."""
+    """A commit as git stores it. `author` and `committer` are git's lines of name, address and time."""
 
     tree: str
     parents: tuple[str, ...]
@@ -55,13 +55,13 @@ class RawCommit:
     message: bytes
 
     def encode(self) -> bytes:
-        """Return the bytes that git hashes."""
+        """Return the commit's bytes, which git hashes."""
         lines = [b"tree " + self.tree.encode(), *(b"parent " + parent.encode() for parent in self.parents)]
         return b"\n".join([*lines, b"author " + self.author, b"committer " + self.committer, b"", self.message])
 
     @property
     def committed_at(self) -> datetime:
-        """The commit time by the committer's clock, aware UTC; the epoch if the line cannot be read."""
+        """The commit time by the committer's clock, in UTC with a time zone; the epoch if the line cannot be parsed."""
         seconds = self.committer.rpartition(b"> ")[2].split(b" ")[0]
         return datetime.fromtimestamp(int(seconds) if seconds.isdigit() else 0, UTC)
 
@@ -83,7 +83,7 @@ def parse_commit(raw: bytes) -> RawCommit:
 
 
 def person(name: str, email: str, at: datetime) -> bytes:
-    """Return a line of name, address and time, without characters that would break the line."""
+    """Return git's line of name, address and time, without characters that would break the line."""
     clean = ["".join(c for c in text if c.isprintable() and c not in "<>").strip() for text in (name, email)]
     return f"{clean[0]} <{clean[1]}> {int(at.timestamp())} +0000".encode()
 
@@ -105,19 +105,19 @@ _Entry = tuple[str, str, str]
 ENTRY = {size: re.compile(rb"(\d+) ([^\0]*)\0.{%d}" % size, re.DOTALL) for size in (20, 32)}
 """Pattern of one entry of a tree object, by the number of bytes of an id; its groups are mode and name."""
 RUN = {size: re.compile(rb"(?:[^\0]*\0.{%d})*+" % size, re.DOTALL) for size in (20, 32)}
-"""Pattern of as many complete entries as possible."""
+"""Pattern of as many complete entries as possible; its keys are those of `ENTRY`."""
 _FEW = 20
-"""Most differing entries that are looked for one by one."""
+"""Maximum number of differing entries that are searched for one by one."""
 
 
 def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
-    """Return the new records of all paths at which two trees differ; None for a removed path.
+    """Map each path at which two trees differ to its record in the new tree; None for a removed path.
 
     Only the trees that contain a difference are read, and only their differing entries are parsed. Names that could
-    lead out of a folder (in a hand-made tree) are left out.
+    lead out of a folder (in a tree that git did not write) are left out.
 
     Args:
-        old: The id of a tree; empty for one without files.
+        old: The id of a tree; empty for a tree without files.
         new: The id of another tree.
         load: Returns the bytes of a tree object.
     """
@@ -147,13 +147,13 @@ def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, t
 
 
 def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entry], list[_Entry]]:
-    """Return the entries of each tree that the other one lacks or has differently; those of the old tree first."""
+    """Return the entries of the old tree that the new tree lacks or has differently, and the reverse."""
     before, after = (load(id_) if id_ else b"" for id_ in (old, new))
     id_bytes = len(old or new) // 2
     if old and new and (few := _few_apart(before, after, id_bytes)):
         gone, came = (list(parse_tree(b"".join(entries), id_bytes)) for entries in few)
         return gone, came
-    # Many differences, or a hand-made tree with a repeated name, of which the last one counts.
+    # There are many differences, or a tree that git did not write repeats a name, in which case the last entry counts.
     were, are = (
         {(entry[1], entry[0] == FOLDER): entry for entry in parse_tree(raw, id_bytes)} for raw in (before, after)
     )
@@ -164,9 +164,9 @@ def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entr
 
 
 def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes], list[bytes]] | None:
-    """Return the entries that differ in two trees; None if there are many, or if one of the trees was made by hand.
+    """Return the entries that differ in two trees; None if there are many, or if git did not write one of the trees.
 
-    Both are traversed in their order; common parts are skipped at the speed of comparing bytes.
+    Both trees are traversed in the order of their entries; common parts are skipped by comparing bytes, which is fast.
     """
     entry, run = ENTRY[id_bytes], RUN[id_bytes]
     gone, came = list[re.Match[bytes]](), list[re.Match[bytes]]()
@@ -192,7 +192,7 @@ def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes],
 
 
 def _in_common(first: bytes, at: int, other: bytes, start: int) -> int:
-    """Return how many bytes are equal in both from these positions on."""
+    """Return how many bytes from these positions onwards are equal in both texts."""
     least, most = 0, min(len(first) - at, len(other) - start)
     while least < most:
         middle = (least + most + 1) // 2
@@ -219,7 +219,10 @@ def sort_key(name: bytes, *, is_folder: bool) -> bytes:
 
 
 def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
-    """Return the id of the file at a path below a tree, reading only the trees on the way; None if there is none."""
+    """Return the id of the file at a path below a tree; None if there is no such file.
+
+    Only the trees on the way to the file are read.
+    """
     id_ = root
     parts = path.split("/")
     for depth, part in enumerate(parts):
@@ -231,11 +234,11 @@ def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
 
 
 def find_planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None:
-    """Return the first folder that differs between two trees and that git may treat as a repository in the new one.
+    """Return the first folder that differs between two trees and that git may treat as a repository in the new tree.
 
     Args:
-        old: The id of a tree.
-        new: The id of the tree that comes after it.
+        old: The id of the earlier tree.
+        new: The id of the later tree.
         load: Returns the bytes of a tree object.
     """
     waiting = [("", old, new)]
@@ -254,17 +257,18 @@ def find_planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None
 
 
 def is_text(name: str) -> bool:
-    """Return True if a name was UTF-8; other names cannot be shown, stored or sent."""
+    """Return True if a file's name is valid UTF-8; other names cannot be shown, stored or sent."""
     return is_utf8(name)
 
 
 def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
-    """Turn a change into the edits that really alter the tree, removals first.
+    """Convert a change to the edits that really alter the tree, with removals first.
 
     Existing files keep their modes; a new file that begins with `#!` is executable, as in the sandbox.
 
     Raises:
-        GitError: A path may not be written: a bad name, a link or a submodule, or a file in place of a folder.
+        GitError: A path may not be written, because its name is forbidden, it is a link or a submodule, or a file would
+            replace a folder.
     """
     id_format: IdFormat = next((format_of(record.id) for record in before.values()), "sha1")
     paths = list(before)
@@ -294,7 +298,7 @@ def _check_folders(change: Change, before: Mapping[str, Record]) -> None:
 
 
 def _spellings(change: Change, before: Mapping[str, Record]) -> Spellings:
-    """Return the existing names that a new file must not be confused with; empty if no file is new."""
+    """Return the existing names, to compare new files with them; empty if no file is new."""
     is_new = any(text is not None and path not in before for path, text in change.items())
     return Spellings(path for path in before if change.get(path, "") is not None) if is_new else Spellings()
 

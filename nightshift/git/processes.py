@@ -1,7 +1,7 @@
-"""Git processes: each is awaited until a deadline, and all running ones can be ended at once.
+"""Git processes. Each is awaited until a deadline, and all running processes can be ended at once.
 
-A process is asked to end before it is killed: git then removes its locks, while a killed git leaves them in the
-repository.
+A process is first asked to end, and killed only if it does not. Git then removes its locks, while a killed git leaves
+them in the repository.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from nightshift.core.errors import GitStopped
 
 # Seconds that a process has to end after SIGTERM, and again after SIGKILL.
 END_S = 1.0
-# Seconds of silence after which a process is checked for its end: processes that it started may keep its pipes open.
+# Seconds without output after which a check shows whether a process has ended, because its child processes may keep its
+# pipes open.
 QUIET_S = 0.1
 _CHUNK = 1 << 16
 
@@ -38,11 +39,11 @@ class Processes:
     def start(
         self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stderr: int
     ) -> subprocess.Popen[bytes]:
-        """Start a process in a session of its own: it has no terminal to ask on, and its children end with it.
+        """Start a process in a new session, without a terminal for prompts; its child processes end with it.
 
         Raises:
             GitStopped: `stop` was called.
-            OSError: It could not be started.
+            OSError: The process could not be started.
         """
         self.refuse_when_stopped()
         pipe = subprocess.PIPE
@@ -57,7 +58,7 @@ class Processes:
         return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a process and everything that it started, if it still runs, and close its pipes."""
+        """End a process and everything that it started, if it is still running, and close its pipes."""
         _end([process])
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
@@ -67,14 +68,14 @@ class Processes:
             self._running.discard(process)
 
     def stop(self) -> None:
-        """End all processes and start no more; callers that wait for one get GitStopped."""
+        """End all processes and start no more; callers that wait for a process get GitStopped."""
         self._is_stopped = True
         with self._lock:
             running = tuple(self._running)
-        _end(running)  # The threads that read their pipes close them
+        _end(running)  # The threads that read the pipes close them
 
     def refuse_when_stopped(self) -> None:
-        """Raise GitStopped after `stop`: the output of a process that was ended is no answer."""
+        """Raise GitStopped if `stop` was called, because the output of an ended process is no valid answer."""
         if self._is_stopped:
             raise GitStopped
 
@@ -87,22 +88,22 @@ def _end(processes: Collection[subprocess.Popen[bytes]]) -> None:
                 os.killpg(process.pid, number)
         deadline = time.monotonic() + END_S
         for process in running:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # On a hung disk even a killed process stays
+            with contextlib.suppress(subprocess.TimeoutExpired):  # Even a killed process stays while a disk hangs
                 process.wait(max(0.0, deadline - time.monotonic()))
 
 
 class Output:
-    """Output of a process, read until a deadline.
+    """Output of a process, which is read until a deadline.
 
     Attributes:
-        deadline: Monotonic seconds; a read that would wait longer raises TimeoutError.
+        deadline: Time of the monotonic clock in seconds; a read that would wait longer raises TimeoutError.
     """
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe, self._ahead, self.deadline = pipe, bytearray(), 0.0
 
     def readline(self) -> bytes:
-        """Return the next line with its end; the last line may lack an end."""
+        """Return the next line with its line end; the last line may have no line end."""
         seen = 0
         while (end := self._ahead.find(b"\n", seen)) < 0:
             seen = len(self._ahead)
@@ -129,16 +130,16 @@ class Output:
 
 
 def write(pipe: IO[bytes], data: bytes, deadline: float) -> None:
-    """Write all of the data into a pipe until a deadline (monotonic seconds).
+    """Write all of the data into a pipe before a deadline (monotonic seconds).
 
     Raises:
-        TimeoutError: The reader did not take it in time.
+        TimeoutError: The reader did not read the data in time.
         OSError: There is no reader.
     """
     left = memoryview(data)
     while left:
         _wait_for(pipe, select.POLLOUT, deadline)
-        left = left[os.write(pipe.fileno(), left[: select.PIPE_BUF]) :]  # This amount never blocks
+        left = left[os.write(pipe.fileno(), left[: select.PIPE_BUF]) :]  # A write of this size never blocks
 
 
 def _wait_for(pipe: IO[bytes], event: int, deadline: float) -> None:
@@ -151,11 +152,11 @@ def _wait_for(pipe: IO[bytes], event: int, deadline: float) -> None:
 def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float) -> tuple[bytes, bytes]:
     """Give a process its input, and read its output and its errors until it ends.
 
-    The end of the process counts, not that of its pipes: a shared connection or a credential cache that it started
-    keeps them open for hours.
+    The call returns when the process ends, and does not wait until its pipes are closed. A shared connection or a
+    credential cache that the process started keeps the pipes open for hours.
 
     Raises:
-        TimeoutError: It has not ended in time.
+        TimeoutError: The process has not ended in time.
     """
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin
@@ -168,7 +169,7 @@ def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float
         pipes.register(stderr, selectors.EVENT_READ, error)
         while pipes.get_map():
             remaining_s = deadline - time.monotonic()
-            has_ended = process.poll() is not None  # Checked before the read, so that its last output is not lost
+            has_ended = process.poll() is not None  # Checked before the read, so that the last output is not lost
             ready = pipes.select(max(0.0, min(QUIET_S, remaining_s)))
             for key, _ in ready:
                 if key.fileobj is stdin:
@@ -192,7 +193,7 @@ def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float
 
 
 def _write_some(descriptor: int, left: memoryview) -> memoryview:
-    """Write as much as fits without waiting and return the rest, which is also empty if there is no reader."""
+    """Write as much as fits without waiting and return the rest; the rest is also empty if there is no reader."""
     try:
         return left[os.write(descriptor, left[: select.PIPE_BUF]) :]
     except BrokenPipeError:

@@ -1,9 +1,8 @@
-"""The protocol with git: the arguments of each command, its input, and its answers. No I/O.
+"""Git's command line: the arguments and the input of each command, and the parsing of its output. No I/O.
 
 Nothing in a repository's configuration, its hooks or the daemon's environment may run a program or change a byte. So
-git gets an environment of its own and settings that override every setting that names a program. Everything about
-content runs in a folder of ours, a repository without any configuration that only borrows the objects (see
-git/repository.py).
+git gets its own environment, and settings that override every setting that names a program. Every command about content
+runs in a folder of ours: a repository without any configuration that only borrows the objects (see git/repository.py).
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from nightshift.core.text.encoding import encode
 from nightshift.git.objects import Edit, Record
 
 OLDEST = (2, 38)
-"""The oldest supported version: the first with `git merge-tree --write-tree`, the merge without a checkout."""
+"""The oldest supported version of git: the first with `git merge-tree --write-tree`, which merges without a checkout.
+"""
 
 _OFF = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.attributesFile=/dev/null",
@@ -30,12 +30,12 @@ _OFF = (
     "tag.gpgSign=false", "push.gpgSign=false", "log.showSignature=false", "gpg.program=false", "gpg.ssh.program=false",
     "gpg.x509.program=false", "gc.auto=0", "maintenance.auto=false", "merge.conflictStyle=merge",
     "notes.displayRef=",
-    # Every call names its repository; git must not discover one among the files of a tree, which may look like one.
+    # Every call names its repository. Git must not discover another: files in a tree may look like a bare repository.
     "safe.bareRepository=explicit",
 )  # fmt: skip
-# A commit must survive a power cut. A single flush for all objects of a command (git 2.36) costs little.
+# A commit must survive a power failure. One flush for all objects of a command (since git 2.36) costs little.
 _DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
-# Milliseconds that git itself waits for a lock before it refuses; there is no retry after that.
+# Milliseconds that git itself waits for a lock before it gives up; we do not retry after that.
 _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
 _SUBMODULE = "160000"
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
@@ -44,7 +44,9 @@ PUSH_OPTIONS = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags",
 PUSH_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "push.gpgSign=false", "-c", "push.recurseSubmodules=no",
                  "-c", "safe.bareRepository=explicit")  # fmt: skip
 RECEIVE_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false receive-pack"
-"""Command for the other end if it is a folder on this machine. Its hooks are off: they would run as the daemon."""
+"""Command that git runs for a remote that is a folder on this machine. Its hooks are switched off, because they would
+run with the daemon's rights.
+"""
 
 _FIXED = {
     "LC_ALL": "C", "LANGUAGE": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
@@ -61,22 +63,28 @@ _PERSONAL = (
 
 
 def private_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for everything but pushing: no configuration, no transport, only PATH of the daemon's."""
+    """Return the environment for all commands except pushes.
+
+    It allows no configuration and no transports, and has only the daemon's PATH.
+    """
     path = {name: environ[name] for name in ("PATH",) if name in environ}
     return {**path, **_FIXED, "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_ALLOW_PROTOCOL": "none"}
 
 
 def push_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for pushing: the owner's configuration and credentials, but no repository's."""
+    """Return the environment for pushes.
+
+    It allows the owner's configuration and credentials, but no repository's configuration.
+    """
     own = {name: environ[name] for name in ("PATH", *_PERSONAL) if name in environ}
     fixed = {name: value for name, value in _FIXED.items() if name != "GIT_CONFIG_NOSYSTEM"}
     return {**own, **fixed, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
 
 
 def view_files(id_format: str) -> dict[str, str]:
-    """Return the files that make a folder a view: a bare repository whose object ids have the format `id_format`.
+    """Return the files that make a folder a view: a bare repository with object ids of this hash algorithm.
 
-    The attribute makes patches binary: such a patch applies to exactly one content of a file or not at all.
+    The attribute in these files makes patches binary; a binary patch applies only to one exact content of a file.
     """
     core = "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n"
     return {
@@ -87,14 +95,14 @@ def view_files(id_format: str) -> dict[str, str]:
 
 
 def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
-    """Write a patch for `git apply` that turns one tree's files into another's, from both records of each path.
+    """Return a patch for `git apply` that turns the files of one tree into those of another.
 
-    Contents are given by their ids, since git has them: the patch applies to exactly one content of a file or not at
-    all.
+    `differences` has the old and the new record of each path. Contents are given by their ids, because git has the
+    objects. So the patch applies only to the exact old content of a file.
     """
     lines = list[bytes]()
     for path, (was, now) in sorted(differences.items()):
-        if was and now and was.mode[:3] != now.mode[:3]:  # A file that became a link is removed and added
+        if was and now and was.mode[:3] != now.mode[:3]:  # A file that became a link is removed and added again
             lines += [*_patch(path, was, None), *_patch(path, None, now)]
         else:
             lines += _patch(path, was, now)
@@ -131,7 +139,7 @@ def _quote(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeAnswer:
-    """Result of merge-tree: the merged tree, with conflict markers in the files that `conflicts` names."""
+    """Result of `git merge-tree`: the merged tree, with conflict markers in the files that `conflicts` names."""
 
     tree: str
     conflicts: tuple[str, ...] = ()
@@ -164,12 +172,15 @@ def conflict_excerpt(text: str, *, around: int = 3, max_lines: int = 40) -> str:
 
 
 def note_paths(commit: str) -> tuple[str, ...]:
-    """List the possible paths of the note on a commit: git adds folders as the number of notes grows, we use one."""
+    """List the possible paths of the note on a commit.
+
+    Git adds folders as the number of notes grows; we use one folder.
+    """
     return (f"{commit[:2]}/{commit[2:]}", commit, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
 
 
 def note_edits(commit: str, text: str) -> list[Edit]:
-    """Return the edits of a notes tree that set the note on a commit and remove an older note, wherever it is."""
+    """Return the edits of a notes tree that set the note on a commit, and remove an older note anywhere."""
     here, *elsewhere = note_paths(commit)
     old = [Edit(path=path, mode="100644", data=None) for path in elsewhere]
     return [*old, Edit(path=here, mode="100644", data=text.encode("utf-8", "replace"))]
@@ -178,7 +189,8 @@ def note_edits(commit: str, text: str) -> list[Edit]:
 def log_line(entry: str, home: str) -> LogLine:
     """Parse one entry of `git log` with the fields id, committer's time, author and message, separated by U+001F.
 
-    A task of another home than this one is ignored; an empty `home` accepts the tasks of all homes.
+    The task that the message names is ignored if it belongs to another home; an empty `home` accepts the tasks of all
+    homes.
     """
     id_, seconds, author, message = entry.split("\x1f", 3)
     is_ours = not home or home_of(message) in {"", home}
@@ -192,7 +204,7 @@ def log_line(entry: str, home: str) -> LogLine:
 
 
 def version_of(answer: str) -> tuple[int, int]:
-    """Return the version in the answer of `git --version`; (0, 0) if there is none."""
+    """Return the version in the output of `git --version`; (0, 0) if there is none."""
     match = re.search(r"(\d+)\.(\d+)", answer)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -203,24 +215,27 @@ def is_local(url: str) -> bool:
 
 
 def url_fault(url: str) -> str | None:
-    """Return why nothing is pushed to this address, or None. `ext::` and similar addresses name a program to run."""
+    """Return why nothing may be pushed to this address, or None. Addresses such as `ext::` name a program to run."""
     return "its address names a program" if url.startswith("-") or re.match(r"[A-Za-z0-9+.-]*::", url) else None
 
 
 def read_refused(answer: str) -> frozenset[str]:
-    """Return the references that the remote, or git itself, did not move, from the answer of `git push --porcelain`."""
+    """Return the references that the remote, or git itself, refused to move.
+
+    They are read from the output of `git push --porcelain`.
+    """
     lines = (line.split("\t") for line in answer.split("\n"))
     return frozenset(line[1].rpartition(":")[2] for line in lines if len(line) == 3 and line[0] == "!")
 
 
 def lock_in(error: str) -> str | None:
-    """Return the lock because of which git refused, or None if there was another reason."""
+    """Return the lock that an error of git names as its cause, or None if the error has another cause."""
     match = re.search(r"[Uu]nable to create '(.+?\.lock)': File exists", error)
     return match[1] if match else None
 
 
 def without_advice(error: str) -> str:
-    """Remove git's paragraph about other processes that may hold a lock."""
+    """Remove git's advice about other processes that may hold a lock."""
     return error.partition("\n\nAnother git process seems to be running")[0]
 
 

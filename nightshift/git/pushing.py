@@ -1,8 +1,8 @@
 """Pushes a branch and the evidence with the owner's credentials, to the address in the repository's configuration.
 
-The notes are sent in the same push, because a second connection may cost a second. They never block the branch: if the
-remote refuses both, the branch is pushed alone. If somebody else's notes came first, those are left unchanged, and the
-result says so.
+The evidence is stored in notes. The notes are sent in the same push, because a second connection may take a second.
+They never prevent the push of the branch: if the remote refuses both, the branch is pushed alone. If other notes were
+pushed there first, they stay unchanged, and the result says so.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from nightshift.git.repository import Repository
 
 
 def push(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> PushResult:
-    """Push a branch (short name), and the notes, to the repository's configured remote; never by force.
+    """Push a branch (short name) and the notes to the repository's configured remote, without force.
 
-    The push starts from the view: a repository's own settings may name programs to run (credential helpers, ssh
-    commands, the other end of a connection). Remote-tracking branches are not changed.
+    The push runs in our view of the repository, because a repository's own settings may name programs to run
+    (credential helpers, ssh commands, or the other end of a connection). Remote-tracking branches are not changed.
 
     Args:
         repository: The repository of the branch.
         branch: The branch's short name.
         env: The environment from `protocol.push_environment`.
-        timeout_s: Timeout of each push.
+        timeout_s: Timeout of each push in seconds.
 
     Raises:
         GitError: The branch was refused, or the push failed or timed out.
@@ -63,9 +63,10 @@ class RemoteEnd:
     timeout_s: float
 
     def push(self, *refs: str, lease: str = "") -> Answer:
-        """Push references, each `id:name`; the answer names the refused ones.
+        """Push references, each given as `id:name`; the answer names the references that were refused.
 
-        With a lease (`name:id`) a branch is moved only from that commit, but to any commit; without one only forwards.
+        With a lease (`name:id`), a branch is moved only if it still points to that commit, but may be moved to any
+        commit. Without a lease, it is only moved forwards.
         """
         objects = {"GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects")}
         git = Git(
@@ -83,6 +84,9 @@ class RemoteEnd:
 
 
 def _push_again(repository: Repository, away: RemoteEnd, notes: str | None) -> bool:
-    """Push the current notes if another worker has added to them, and perhaps pushed them; return True on success."""
+    """Push the current notes if another worker has added notes, and perhaps pushed them, meanwhile.
+
+    Returns True on success.
+    """
     newer = repository.resolve(NOTES)[0]
     return newer != notes and not away.push(f"{newer}:{NOTES}").code

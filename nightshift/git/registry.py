@@ -1,4 +1,4 @@
-"""The repositories in use, each opened once, and the daemon's own, created on first use."""
+"""Opens each repository in use once, and creates the daemon's own repository on first use."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from nightshift.git.storing import Store
 from nightshift.git.trees import Reader
 
 OPEN = 8
-"""Most of the owner's repositories that stay open; a closed one is opened again when it is needed."""
+"""Maximum number of the owner's repositories that stay open; a closed repository is opened again when it is needed."""
 Where = Workspace | str | None
-"""A workspace, a folder in somebody's checkout, or None for the daemon's own repository."""
+"""A workspace, a folder in a checkout, or None for the daemon's own repository."""
 
 
 class Repositories:
     """Finds and caches repositories; thread-safe.
 
     Args:
-        workspace: The daemon's own repository; its `.git` also contains the views of all others.
+        workspace: The daemon's own repository; its `.git` also contains the views of all other repositories.
         author: The author of commits, which overrides each repository's configuration.
-        signature: Returns an author's line for a commit made now.
+        signature: Returns an author's line for a commit that is made now.
         environ: The daemon's environment.
-        home: The id of the home whose tasks are worked on.
+        home: The id of the home that has the tasks.
         processes: The git processes.
     """
 
@@ -61,10 +61,10 @@ class Repositories:
         self._opened: dict[Path, Repository] = {}
 
     def find(self, where: Where) -> Repository:
-        """Return the repository, opened if it is not open yet.
+        """Return the repository, and open it if it is not open yet.
 
         Raises:
-            GitError: It cannot be used; the message begins with the field `repo`.
+            GitError: The repository cannot be used; the message begins with the field `repo`.
         """
         with self._lock:
             own = self._open_own()
@@ -78,9 +78,10 @@ class Repositories:
             return repository
 
     def _close_least_used(self, repository: Repository) -> None:
-        """Close the least recently used repositories: each keeps processes, descriptors and trees.
+        """Close the least recently used repositories.
 
-        They stay in the cache, since a task may still hold one: it reopens what it needs, and is closed again here.
+        Each open repository uses processes, file descriptors and memory for trees. They stay in the cache, since a task
+        may still use one: such a repository reopens what it needs, and is closed again by a later call.
         """
         self._opened[repository.git.folder] = self._opened.pop(repository.git.folder, repository)
         others = [other for other in self._opened.values() if not other.is_own]
@@ -100,13 +101,13 @@ class Repositories:
         return answer
 
     def renew(self, author: Author) -> None:
-        """Use another author in commits from now on, also in repositories that are open."""
+        """Use another author in commits from now on, including commits in repositories that are already open."""
         with self._lock:
             self._author = author
             self._opened = {folder: replace(repository, named=author) for folder, repository in self._opened.items()}
 
     def close(self) -> None:
-        """End all processes; callers that wait for git get GitStopped, and so do all later callers."""
+        """End all git processes; current and later callers get GitStopped."""
         self._processes.stop()
         with self._lock:
             self._forget()
@@ -117,7 +118,7 @@ class Repositories:
         self._opened.clear()
 
     def _open_own(self) -> Repository:
-        """Return the daemon's own repository, created if it is missing."""
+        """Return the daemon's own repository, and create it if it is missing."""
         folder = self._workspace / ".git"
         if not (folder / "HEAD").exists():
             self._forget()
@@ -128,7 +129,7 @@ class Repositories:
         return self._opened.get(folder) or self._begin(self._open(self._workspace))
 
     def _begin(self, own: Repository) -> Repository:
-        """Give main its first commit; if several processes try, one succeeds."""
+        """Give the branch main its first commit; if several processes try, one succeeds."""
         if own.resolve(MAIN) == [None]:
             by = self._signature(own.author)
             first = RawCommit(tree="", parents=(), author=by, committer=by, message=b"Begin\n")
@@ -144,7 +145,7 @@ class Repositories:
         if earlier and earlier.id_format == location.id_format:
             earlier = self._opened[location.folder] = replace(earlier, config_stamp=stamp)
             return earlier
-        if earlier:  # Replaced by a clone with another id format
+        if earlier:  # The repository was replaced by a clone with another hash algorithm
             self._opened.pop(location.folder).close()
         refuse_unusable(location)
         objects = {
@@ -178,9 +179,12 @@ class Repositories:
         return repository
 
     def _make_view(self, location: Place) -> Path:
-        """Return the folder of a repository's view, which has no configuration; creating it again is harmless."""
+        """Return the folder of a repository's view, which has no configuration, and create it if it is missing.
+
+        Creating the folder twice is harmless.
+        """
         name = sha256(os.fsencode(location.common)).hexdigest()[:16]
-        # The repository may be replaced by one with another id format.
+        # The repository may be replaced by a repository with another hash algorithm.
         name += "" if location.id_format == "sha1" else f"-{location.id_format}"
         view = self._workspace / ".git" / "nightshift" / "views" / name
         if not (view / "HEAD").exists():
@@ -192,6 +196,6 @@ class Repositories:
 
 
 def _list_submodule_stores(common: Path) -> str:
-    """Return the object stores of the submodules that the owner has checked out, in git's form of a list."""
+    """Return the object stores of the submodules that the owner has checked out, as a list in git's own syntax."""
     stores = (path for path in (common / "modules").rglob("objects") if (path.parent / "HEAD").is_file())
     return os.pathsep.join(map(str, sorted(stores)))

@@ -1,9 +1,9 @@
 """One repository: its references, and its objects through a view.
 
 A *view* is a folder of ours that git treats as a repository with no configuration, no hooks, no attributes and no
-references, and that borrows only the object store of the real one. Everything about content runs in the view. It cannot
-move references, so those few commands run in the repository itself, under settings that override everything that could
-start a program (git/protocol.py).
+references. It borrows only the object store of the real repository. Every command about content runs in the view. The
+view cannot move references, so the few commands that do run in the repository itself, with settings that override
+everything that could start a program (git/protocol.py).
 """
 
 from __future__ import annotations
@@ -34,14 +34,17 @@ from nightshift.storage.files.whole import flush
 NO_LOG = ("-c", "core.logAllRefUpdates=false")
 MOVE = ("update-ref", "-m", "nightshift", "--stdin")
 TREES = 16
-"""Most cached trees of commits, and most cached parts of them."""
+"""Maximum number of cached trees of commits, and also of cached parts of trees."""
 K = TypeVar("K")
 V = TypeVar("V")
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
 def _keep_last(values: dict[K, V], key: K, make: Callable[[], V]) -> V:
-    """Return the cached value of a key, computed if it is missing; at most TREES values are cached. Thread-safe."""
+    """Return the cached value of a key, and compute it if it is missing; at most TREES values are cached.
+
+    Thread-safe.
+    """
     value = values.get(key)
     if value is None:
         value = make()
@@ -52,11 +55,12 @@ def _keep_last(values: dict[K, V], key: K, make: Callable[[], V]) -> V:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """One repository: `git` runs in it and sees its references, `view` sees nothing but its objects.
+    """One repository. `git` runs in the repository and sees its references; `view` sees only its objects.
 
-    Objects are stored in the view or through `store`, under the lock `storing`. `home` is the id of the home whose
-    tasks are worked on (see `core.tasks.commit_message.HOME`). `named` is the author of commits and overrides git's
-    `configuration`, which is read again at each call. `config_stamp` is that of `discovery.Place` at its opening.
+    Objects are stored in the view or through `store`, under the lock `storing`. `home` is the id of the home that has
+    the tasks (see `core.tasks.commit_message.HOME`). `named` is the author of commits, and overrides git's
+    `configuration`, which is read again at each call. `config_stamp` is that of `discovery.Place` when the repository
+    was opened.
     """
 
     root: Path
@@ -84,7 +88,10 @@ class Repository:
         return self.named if self.named.name and self.named.email else self.named.over(self.configuration().author)
 
     def tree(self, commit: str) -> GitTree:
-        """Return the tree of a commit by its full id; the last few are cached. Raises GitError if there is none."""
+        """Return the tree of a commit by its full id; the last few are cached.
+
+        Raises GitError if there is no such commit.
+        """
         return _keep_last(
             self.trees, commit, lambda: GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
         )
@@ -118,9 +125,9 @@ class Repository:
     def refuse_gone(self, commit: str, parent: str | None = None) -> None:
         """Refuse a commit that is no longer in the repository, for example after a rewritten branch and `git gc`.
 
-        This checks the commit, its parent, its root tree and the trees in that; git keeps or drops everything below
-        together with them. Files are not checked, since a partial clone may lack them. A new process does it, because a
-        process that stays open still reads packs that were removed.
+        The check covers the commit, its parent, its root tree and the trees directly in the root tree; git keeps or
+        deletes everything below together with these trees. Files are not checked, because a partial clone may lack
+        them. The check runs in a new process, because a process that stays open still reads packs that were removed.
 
         Raises:
             BaseGone: An object is missing.
@@ -136,34 +143,40 @@ class Repository:
             raise BaseGone(f"{missing[0]}, which commit {commit} depends on, is not in {self.root} any more")
 
     def resolve(self, *names: str) -> list[str | None]:
-        """Return the full id of the commit that each name stands for, or None. Names are data, not options."""
+        """Return the full id of the commit that each name stands for, or None.
+
+        A name that looks like an option is still treated as a name.
+        """
         return self.names.resolve(*names)
 
     def close(self) -> None:
-        """End the open processes and clear the caches; later calls start them again."""
+        """End the open processes and clear the caches; later calls start the processes again."""
         self.trees.clear()
         self.parts.clear()
         for session in (self.reader, self.names, self.logged, self.unlogged):
             session.close()
 
     def write_commit(self, commit: RawCommit, edits: Collection[Edit] = ()) -> str:
-        """Store a commit whose tree has edits applied, and return its id. An empty tree id stands for no files.
+        """Store a commit whose tree has edits applied, and return the commit's id.
+
+        An empty tree id stands for no files.
 
         Raises:
-            GitError: It could not be stored.
+            GitError: The commit could not be stored.
         """
         new = NewObjects(self.id_format, self.reader.tree)
         tree = new.tree(commit.tree, edits) if edits or not commit.tree else commit.tree
         id_ = new.add("commit", replace(commit, tree=tree).encode())
         self.store.put(new.objects)
         if edits:
-            self.reader.keep(tree, new.objects[tree].partition(b"\0")[2])  # Readers of the commit need its root
+            self.reader.keep(tree, new.objects[tree].partition(b"\0")[2])  # Readers of the commit need its root tree
         return id_
 
     def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:
-        """Move references (full name, new id, old id or None) together, each only from its expected commit.
+        """Move references (full name, new id, old id or None) together, each only if it still points to its old id.
 
-        Returns git's message if one of them was elsewhere, so that none was moved; "" if all moved.
+        Returns "" if all references moved. If a reference pointed elsewhere, none was moved, and git's message is
+        returned.
 
         Raises:
             ReferenceLocked: A reference is locked, and none was moved.
@@ -179,16 +192,16 @@ class Repository:
     def _settle(self, names: Iterable[str]) -> None:
         """Flush the folders of moved references to the disk.
 
-        Git flushes a reference's content before it renames the file into place, but never the folder: after a power cut
-        the old reference may come back, although the database already records that the task is done.
+        Git flushes a reference's content before it renames the file into place, but never the folder. After a power
+        failure the old reference could come back, although the database already records that the task is done.
         """
         for folder in {(self.common / name).parent for name in names}:
-            with contextlib.suppress(FileNotFoundError):  # The repository stores references in another form
+            with contextlib.suppress(FileNotFoundError):  # The repository does not store references as files
                 flush(folder)
 
 
 def _read_refusal(answer: Output) -> str:
-    """Read the answer to a move: empty, or the message of a refusal, after which git ends."""
+    """Read git's answer to a move: empty, or the message of a refusal, after which git ends."""
     words, steps = b"", 3
     while steps:
         line = answer.readline()
@@ -204,7 +217,7 @@ def _read_refusal(answer: Output) -> str:
 
 
 def find_checkout(repository: Repository, branch: str) -> str | None:
-    """Return where a branch is checked out, rebased or bisected; None if the branch may be moved."""
+    """Return where a branch is checked out, is being rebased or is being bisected; None if the branch may be moved."""
     checkout = repository.git("for-each-ref", "--format=%(worktreepath)", branch).text
     if checkout:
         return checkout

@@ -17,14 +17,14 @@ _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
 
 
 def take_back(repository: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
-    """Return a new commit on no branch: the tip without the changes of `commit`. Its tree may equal the tip's.
+    """Return a new commit, on no branch, with the tip's files without the changes of `commit`.
 
-    The base of the merge is the commit, the other side its parent. Both sides are stand-in commits on top of the base,
-    so that git finds it as their merge base at once.
+    The new tree may equal the tip's. `commit` is the base of the merge, and its parent is the other side. Both sides
+    are given as stand-in commits on top of the base, so that git finds the base as their merge base at once.
 
     Raises:
         MergeConflict: Later commits changed the same lines; only the paths are known.
-        GitError: The commit is a merge or the first of its history, or git would treat the resulting folder as a
+        GitError: The commit is a merge or the first of its history, or git would treat a resulting folder as a
             repository.
     """
     taken, newest = repository.read_commit(commit), repository.read_commit(tip)
@@ -49,7 +49,7 @@ def with_message(repository: Repository, commit: Commit, message: bytes) -> Comm
 
 
 def find_revert(repository: Repository, commit: str, tip: str) -> str | None:
-    """Return the commit in the history of `tip` that reverts `commit`, unless it was reverted itself; None if none."""
+    """Return the commit in the history of `tip` that reverts `commit` and was not itself reverted, or None."""
     grep = ("log", "-z", _FORM, "--fixed-strings", f"--grep={commit}", f"{commit}..{tip}")
     for entry in repository.view(*grep).out.decode("utf-8", "replace").split("\0"):
         id_, _, rest = entry.partition("\x1f")

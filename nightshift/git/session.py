@@ -1,4 +1,7 @@
-"""A git process that stays open and answers one question at a time; starting git again costs more than most answers."""
+"""A git process that stays open and answers one question at a time.
+
+Starting git for each question would often take longer than answering.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,19 @@ from nightshift.git.commands import Git
 from nightshift.git.processes import Output, write
 
 T = TypeVar("T")
-# Seconds; longer than git itself waits for a lock (git/protocol.py) and than a slow disk needs for a large object.
+# Seconds. This is longer than git itself waits for a lock (git/protocol.py), and than a slow disk needs for a large
+# object.
 ANSWER_S = 60.0
 
 
 class Session:
-    """A git process that answers questions; thread-safe. A process that died is restarted once.
+    """A git process that answers questions; thread-safe. If the process died, it is restarted once.
 
     Args:
-        git: The repository to run in.
+        git: Runs commands in the repository.
         args: The command.
         answer_s: Timeout of a question, in seconds.
-        stderr: The target of its errors; with `subprocess.STDOUT` they are part of the answers.
+        stderr: The target of the command's errors; with `subprocess.STDOUT` they are part of the answers.
     """
 
     def __init__(self, git: Git, *args: str, answer_s: float = ANSWER_S, stderr: int = subprocess.DEVNULL) -> None:
@@ -37,14 +41,14 @@ class Session:
         """Write a question and let `read` read the whole answer; `read` raises EOFError if the answer is cut off.
 
         Raises:
-            GitError: The question timed out, or the command ended, also after a restart.
-            KeyError: Raised by `read` for a complete negative answer.
+            GitError: The question timed out, or the command ended and ended again after a restart.
+            KeyError: `read` raised it for a complete negative answer.
         """
         with self._lock:
             return self._ask(question, read, again=True)
 
     def close(self) -> None:
-        """End the process, unless a caller waits for its answer; the next question starts another one."""
+        """End the process, unless a caller waits for its answer; the next question starts another process."""
         if self._lock.acquire(blocking=False):
             try:
                 self._stop()
@@ -76,7 +80,7 @@ class Session:
         except KeyError:
             raise
         except BaseException:
-            self._stop()  # The rest of the answer would be read as the next one
+            self._stop()  # The rest of this answer would be read as the next answer
             raise
 
     def _stop(self) -> None:

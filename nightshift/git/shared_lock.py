@@ -1,4 +1,4 @@
-"""A lock that is shared by threads that store objects, and exclusive for the thread that drops old ones."""
+"""A lock that threads share while they store objects, and that a thread holds alone while it deletes old objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class SharedLock:
-    """A lock that is shared or exclusive. Newcomers wait behind a thread that wants it exclusively."""
+    """A lock that is shared or exclusive. While a thread waits for the exclusive lock, new requests wait behind it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -29,7 +29,7 @@ class SharedLock:
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock alone, after all other threads have released it; newcomers wait."""
+        """Hold the lock alone, after all other threads have released it; new requests wait."""
         with self._changed:
             self._changed.wait_for(lambda: not self._exclusive)
             self._exclusive = True

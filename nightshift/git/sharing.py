@@ -1,9 +1,9 @@
-"""Work on a branch that several nodes move: follow the remote, and move it by compare-and-swap.
+"""Works on a branch that several nodes move: follows the remote, and moves its branch by compare-and-swap.
 
-The remote's branch is authoritative. A node judges on top of its tip, pushes with the tip that it saw
-(`--force-with-lease=ref:old`), and starts again if another node was first. The daemon's own workspace follows it. In
-one of the owner's repositories a reference of ours follows it (`git.fetching.FETCHED`), and the owner's branches are
-unchanged.
+The remote's branch is authoritative. A node judges a commit on top of the branch's tip, pushes with the tip that it saw
+(`--force-with-lease=ref:old`), and starts again if another node was first. The daemon's own workspace follows the
+remote's branch. In an owner's repository, a reference of ours follows the remote's branch (`git.fetching.FETCHED`), and
+the owner's branches are unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RETRIES = 5
 _HEADS = "refs/heads/"
 _INPUTS = "refs/nightshift/inputs/"
 _BEHIND = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref")
-"""Messages of git for a branch that is not at its expected commit."""
+"""Parts of git's messages for a branch that does not point to the expected commit."""
 
 
 def short(target: str) -> str:
@@ -35,10 +35,11 @@ def short(target: str) -> str:
 
 
 def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
-    """Fetch a branch and move the local reference that follows it; return its tip, None if the remote has none.
+    """Fetch a branch and move the local reference that follows it.
 
-    The workspace's own main is moved only if nothing is lost: if the remote is ahead of it, or if it contains nothing
-    yet. If it is ahead of the remote, it is pushed.
+    Returns the branch's tip, or None if the remote has no such branch. The workspace's own branch main is moved only if
+    nothing is lost: if the remote is ahead of it, or if it contains nothing yet. If main is ahead of the remote, it is
+    pushed.
 
     Raises:
         RemoteAway: The remote could not be reached.
@@ -58,7 +59,7 @@ def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_
 
 
 def fetch_tip(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
-    """Fetch a branch; return its tip at the remote, None if it does not exist there.
+    """Fetch a branch; return its tip at the remote, or None if the branch does not exist there.
 
     Raises:
         RemoteAway: The remote could not be reached.
@@ -71,7 +72,7 @@ def fetch_tip(repository: Repository, branch: str, env: Mapping[str, str], timeo
 
 
 def _join(repository: Repository, local: str | None, there: str) -> bool:
-    """Move the workspace's main to the remote's tip, if nothing is lost; False if main is ahead, or has moved.
+    """Move the workspace's main to the remote's tip, if nothing is lost; return False if main is ahead, or has moved.
 
     Raises:
         GitError: The histories have diverged.
@@ -92,9 +93,9 @@ def _join(repository: Repository, local: str | None, there: str) -> bool:
 def publish(
     repository: Repository, commit: str, branch: str, expected: str | None, env: Mapping[str, str], timeout_s: float
 ) -> bool:
-    """Move a branch of the remote from `expected` (None: it does not exist) to a commit; False if it moved meanwhile.
+    """Move a branch of the remote from `expected` to a commit; return False if the branch has moved meanwhile.
 
-    An empty commit removes it.
+    If `expected` is None, the branch must not exist yet. An empty commit removes the branch.
 
     Raises:
         RemoteAway: The push failed for another reason.
@@ -114,10 +115,10 @@ def publish(
 
 
 def publish_text(repository: Repository, text: str, env: Mapping[str, str], timeout_s: float) -> str:
-    """Store a text at the remote, under a reference of ours; return the blob's id.
+    """Store a text at the remote, under a reference of ours; return the id of the text's blob.
 
     Raises:
-        GitError: It could not be pushed.
+        GitError: The text could not be pushed.
     """
     url = repository.configuration().remote_url or ""
     if fault := protocol.url_fault(url):
@@ -130,10 +131,10 @@ def publish_text(repository: Repository, text: str, env: Mapping[str, str], time
 
 
 def read_published(repository: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
-    """Read a text that a node has stored at the remote.
+    """Read a text that any node has stored at the remote.
 
     Raises:
-        GitError: It could not be fetched.
+        GitError: The text could not be fetched.
     """
     fetch_object(repository, f"{_INPUTS}{blob}", env, timeout_s)
     return repository.git("cat-file", "blob", blob).text
@@ -143,7 +144,7 @@ def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, proc
     """Create a repository that follows a remote, on the remote's own branch and without any checked-out files.
 
     Raises:
-        GitError: It could not be fetched, or has no commit yet.
+        GitError: The remote could not be fetched, or has no commit yet.
     """
     if fault := protocol.url_fault(url):
         raise GitError(f"{protocol.without_password(url)} was not fetched: {fault}")
@@ -164,6 +165,6 @@ def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, proc
 
 
 def _is_blank(repository: Repository, commit: str) -> bool:
-    """Return True if a commit is the one that a workspace begins with: no parents and no files."""
+    """Return True if a commit is the first commit of an unused workspace: it has no parents and no files."""
     raw = repository.read_commit(commit)
     return not raw.parents and not repository.tree(commit).entries()

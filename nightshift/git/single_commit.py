@@ -1,7 +1,8 @@
-"""An independent repository with the files of one commit, and nothing of the history around it.
+"""Copies the files of one commit to an independent repository, without the history around the commit.
 
-Its one commit has no parent, its objects are copies, and it knows no other repository, so later work cannot be reached
-from it. The nearest tag is copied too, because packages derive their version from it.
+The single commit of the new repository has no parent, its objects are copies, and the repository refers to no other
+repository. So later work cannot be reached from it. The nearest tag is copied too, because packages derive their
+version from the tag.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ _DESCRIBED = re.compile(r"(.+)-[0-9]+-g[0-9a-f]+")
 
 
 def copy(repository: Repository, commit: str, folder: Path, git: Git) -> str:
-    """Create the repository; the same files give the same commit.
+    """Create the repository; the same files always give the same commit.
 
     Args:
         repository: The repository of the commit.
-        commit: Full id.
+        commit: The full id of the commit.
         folder: The folder of the new repository; empty, or missing.
         git: Git for the new repository's folder `.git`.
 
     Returns:
-        The id of its one commit, which the branch `main` points to.
+        The id of the single commit, which the branch `main` points to.
     """
     tree = repository.read_commit(commit).tree
     pack = repository.view("pack-objects", "--revs", "--stdout", "-q", stdin=f"{tree}\n".encode()).out

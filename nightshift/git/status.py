@@ -1,7 +1,7 @@
-"""The state of a repository, for its owner: what is checked out, what changed, and what a push would send.
+"""The state of a repository, for the owner: what is checked out, what changed, and what a push would send.
 
-Reading it writes nothing, and starts no program that the repository names: files are compared in the view, with the
-checkout's index and files, and the view has no filters for attributes to refer to.
+Reading the state writes nothing, and starts no program that the repository names. Files are compared in our view of the
+repository, with the checkout's index and files, and the view defines no filters that attributes could use.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nightshift.git.registry import Repositories, Where
 from nightshift.git.repository import Repository
 
 LOOK_S = 4.0
-"""Timeout of each command, in seconds; values that are unknown by then are left out."""
+"""Timeout of each command, in seconds; a value that is unknown after that is left out."""
 
 
 class StatusReader:
@@ -26,7 +26,7 @@ class StatusReader:
         """Read the state of a repository.
 
         Raises:
-            GitError: It cannot be used, or git failed.
+            GitError: The repository cannot be used, or git failed.
         """
         repository = self._repositories.find(where)
         head = repository.git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=timeout_s).text
@@ -57,7 +57,7 @@ def _count_changed(repository: Repository, newest: str, timeout_s: float) -> int
 
 
 def _read_tracked(repository: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
-    """Return the upstream branch of a branch, and how many commits the branch is ahead of it and behind it."""
+    """Return the branch's upstream branch, and by how many commits the branch is ahead of it and behind it."""
     if not head:
         return None, None, None
     tracked = repository.git.ask("for-each-ref", "--format=%(upstream)", head, timeout_s=timeout_s).text

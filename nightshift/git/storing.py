@@ -1,8 +1,8 @@
-"""Stores a few objects as git does: each in a file of its own, which is on the disk before it gets its name.
+"""Stores a few objects as git does: each in its own file, which is flushed to the disk before it gets its final name.
 
-Starting git for them costs more than the rest of a commit, and gitdb does not flush and does not support SHA-256. Trees
-are not compressed: half of their bytes are ids, which are incompressible, and packing stores only the differences
-between trees. Files left by a crash have names that `git prune` recognises.
+Starting git for this would cost more than the rest of a commit, and gitdb does not flush and does not support SHA-256.
+Trees are not compressed, because half of their bytes are ids, which are incompressible, and packing stores only the
+differences between trees. Files left by a crash have names that `git prune` recognises.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from nightshift.git.shared_lock import SharedLock
 from nightshift.storage.files.whole import flush
 
 FOLDER_TRIES = 10
-"""Tries of creating a folder that git may remove meanwhile."""
+"""Maximum number of tries to create a folder, because git may remove the folder meanwhile."""
 
 
 class Store:
     """The loose objects of a repository; thread-safe.
 
     Args:
-        folder: The folder of its objects.
-        lock: Shared while something is stored, so that nothing is dropped meanwhile (see git/maintenance.py).
+        folder: The folder of the repository's objects.
+        lock: Shared while something is stored, so that no object is deleted meanwhile (see git/maintenance.py).
 
     Attributes:
-        loose_bytes: Disk space of all loose objects; None until they are counted.
+        loose_bytes: Disk space of all loose objects in bytes; None until they are counted.
     """
 
     def __init__(self, folder: Path, lock: SharedLock) -> None:
@@ -39,10 +39,10 @@ class Store:
         self.loose_bytes: int | None = None
 
     def put(self, objects: Mapping[str, bytes]) -> None:
-        """Store objects by their ids, with git's header of type and size.
+        """Store objects, given by their ids; each begins with git's header of type and size.
 
         Raises:
-            GitError: They could not be stored, for example because the disk is full.
+            GitError: The objects could not be stored, for example because the disk is full.
         """
         with self._lock.share():
             try:
@@ -51,10 +51,10 @@ class Store:
                 raise GitError(f"objects could not be stored in {self._folder}: {error.strerror}") from error
 
     def _is_there(self, id_: str) -> bool:
-        """Return True if an object has a file of its own, and make that file young again, so that it is not dropped."""
+        """Return True if an object has a file of its own; if so, refresh the file's time, so that it is not pruned."""
         try:
             os.utime(self._file(id_))
-        except OSError:  # Another user's file has a fixed time, so it is written again
+        except OSError:  # The file is another user's, so its time cannot be changed and it is written again
             return False
         return True
 
@@ -67,7 +67,7 @@ class Store:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(zlib.compress(data, 0 if data.startswith(b"tree ") else 1))
                     os.fchmod(descriptor, rights & 0o444)
-            for draft in drafts.values():  # After all are written: the first flush includes most others
+            for draft in drafts.values():  # Flush after writing all: the first flush includes most others
                 flush(draft)
             for id_, draft in drafts.items():
                 size = draft.stat().st_blocks * 512
@@ -83,7 +83,7 @@ class Store:
 
 
 def _move_into_folder(draft: Path, file: Path, rights: int) -> None:
-    """Move a draft to its name; git removes folders that it has emptied, even one that was created a moment before."""
+    """Move a draft to its final name, and try again if git removes the folder, even one that was only just created."""
     for _ in range(FOLDER_TRIES):
         with contextlib.suppress(FileNotFoundError):
             draft.replace(file)

@@ -1,6 +1,6 @@
 """Finds `TODO(nightshift): …` comments in the commit that is checked out, each with its text.
 
-Uncommitted files are not searched: a task starts from a commit, and would not see them.
+Uncommitted files are not searched, because a task starts from a commit and would not see them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINE = re.compile(r"[^:]+:(?P<path>[^\0]+)\0(?P<number>\d+)[\0:-](?P<text>.*)",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodoComment:
-    """One comment; the same text twice in a file counts once."""
+    """One comment; a text that occurs twice in a file counts once."""
 
     path: str
     text: str
@@ -34,10 +34,10 @@ class TodoComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Comments of a checkout; `surplus` counts those that are left out.
+    """Comments of a checkout; `surplus` counts the comments that are left out.
 
-    `common` is the folder that all its worktrees share. `branch` is the checked-out branch; empty if HEAD is detached,
-    for example during a rebase.
+    `common` is the folder that all worktrees share. `branch` is the checked-out branch; empty if HEAD is detached, for
+    example during a rebase.
     """
 
     root: Path
@@ -48,14 +48,14 @@ class Found:
 
 
 def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
-    """Search the commit that is checked out.
+    """Search the commit that is checked out for comments that begin with `TODO(nightshift):`.
 
     Args:
-        repo: The absolute path of a checkout, a linked worktree or a folder in one.
+        repo: The absolute path of a checkout, a linked worktree, or a folder in one.
         environ: The environment variables of this process.
 
     Raises:
-        GitError: A task could not work in this repository.
+        GitError: The repository is unusable for tasks, or could not be searched.
     """
     location = discover(resolve_given(repo), environ)
     refuse_unusable(location)
@@ -75,13 +75,13 @@ def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
 
 
 def hooks_folder(repo: str, environ: Mapping[str, str]) -> tuple[Path, bool]:
-    """Return the folder where git looks for the hooks of a checkout, and whether `core.hooksPath` sets it.
+    """Return the folder where git looks for the hooks of a checkout, and whether `core.hooksPath` sets this folder.
 
     Raises:
-        GitError: It is not a repository.
+        GitError: `repo` is not a repository.
     """
     location = discover(resolve_given(repo), environ)
-    # The owner's settings may set the folder.
+    # The owner's global settings may set the folder too.
     git = Git(location.folder, protocol.push_environment(environ), (), location.root)
     folder = location.root / git("rev-parse", "--git-path", "hooks").text
     return folder, bool(location.configuration.value("core.hookspath"))
@@ -107,7 +107,10 @@ def _comments(output: str) -> Iterator[TodoComment]:
 
 
 def _continue(before: str, line: str) -> str:
-    """Return the text that a line adds to the comment above it; the line must be indented further, as a comment."""
+    """Return the text that a line adds to the comment above it.
+
+    The line must be a comment that is indented further.
+    """
     if any(char.isalnum() for char in before) or MARK in line:
         return ""
     lead = " " * len(before) if before.lstrip().startswith(("/*", "<!--", "{#", "(*", '"""', "'''")) else before

@@ -1,4 +1,4 @@
-"""Reads objects, and gives access to the files of a commit without a checkout."""
+"""Reads git objects, and gives access to the files of a commit without a checkout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ID = re.compile(r"[0-9a-f]{4,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Everything below a tree, and the ids of its regular files with names in UTF-8."""
+    """All entries below a tree, and the ids of those that are regular files with names in UTF-8."""
 
     root: str = ""
     records: Listing[Record] = field(default_factory=Listing)
@@ -33,7 +33,7 @@ class Listed:
 
 
 class Reader:
-    """Reads objects through one `cat-file` process that stays open, one question at a time."""
+    """Reads objects through one `cat-file` process that stays open; one request at a time."""
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch")
@@ -46,17 +46,17 @@ class Reader:
         """Return an object's type and bytes.
 
         Raises:
-            KeyError: The repository does not have it.
+            KeyError: The repository does not have the object.
         """
         if not _ID.fullmatch(id_):
             raise KeyError(id_)
         return self._session.ask(id_.encode() + b"\n", _answer)
 
     def save(self, id_: str, target: BinaryIO) -> None:
-        """Write a file's bytes into an empty file, piece by piece.
+        """Write the bytes of a blob into the empty file `target`, piece by piece.
 
         Raises:
-            GitError: The repository does not have it.
+            GitError: The repository does not have the blob.
         """
 
         def copy(answer: Output) -> None:
@@ -74,14 +74,15 @@ class Reader:
         return self._recent(id_, MAX_KEPT_BYTES)
 
     def blob(self, id_: str) -> bytes:
-        """Return a file's bytes."""
+        """Return the bytes of a blob."""
         return self._recent(id_, MAX_BLOB_BYTES)
 
     def _recent(self, id_: str, most_bytes: int) -> bytes:
-        """Return an object's bytes; trees and small files recur from commit to commit, so the last ones are cached.
+        """Return an object's bytes.
 
-        The cache is limited in bytes: the root tree of a repository with many top-level files is large, and every
-        commit has another one.
+        The last ones are cached, because trees and small files recur from commit to commit. The size of the cache is
+        limited in bytes, because the root tree of a repository with many top-level files is large, and every commit has
+        another root tree.
         """
         with self._lock:
             if (cached := self._objects.get(id_)) is not None:
@@ -101,7 +102,10 @@ class Reader:
                 self._object_bytes -= len(self._objects.popitem(last=False)[1])
 
     def list_files(self, root: str) -> Listed:
-        """Return the files below a tree, derived from the last listed tree: most trees are one commit apart."""
+        """Return the files below a tree.
+
+        They are derived from the last listed tree, because most trees are one commit apart.
+        """
         listing = self._listed
         if listing.root != root:
             differences = differing(listing.root, root, self.tree)
@@ -119,7 +123,7 @@ class Reader:
         """Return the bytes of an object that another object refers to.
 
         Raises:
-            GitError: It is missing, as in a partial clone.
+            GitError: The object is missing, as in a partial clone.
         """
         try:
             return self.get(id_)[1]
@@ -127,7 +131,7 @@ class Reader:
             raise _missing(id_) from None
 
     def close(self) -> None:
-        """End the process and clear the caches; the next question starts another one."""
+        """End the process and clear the caches; the next request starts another process."""
         self._session.close()
         with self._lock:
             self._objects.clear()
@@ -148,7 +152,7 @@ def _answer(answer: Output) -> tuple[str, bytes]:
 
 def _head(answer: Output) -> tuple[str, int]:
     head = answer.readline().split()
-    if len(head) == 2:  # "missing" or "ambiguous"
+    if len(head) == 2:  # Git answers "missing" or "ambiguous"
         raise KeyError(head[0].decode())
     if not head:
         raise EOFError("cut off")
@@ -170,8 +174,8 @@ def _parts(answer: Output) -> Iterator[bytes]:
 class GitTree:
     """The files of one commit, read from git's objects (core.code.tree.Tree).
 
-    `entries` has the regular files with names in UTF-8. Links, submodules and other names are only in `records`: no
-    suite sees them, and every commit keeps them. Tags are available too (core.code.tree.Tagged).
+    `entries` contains the regular files with names in UTF-8. Links, submodules and other names are only in `records`:
+    no suite sees them, and every commit keeps them. Tags are available too (core.code.tree.Tagged).
     """
 
     def __init__(self, commit: str, tree: str, reader: Reader, describe: Callable[[str], str]) -> None:
@@ -188,11 +192,11 @@ class GitTree:
 
     @property
     def records(self) -> Mapping[str, Record]:
-        """Everything below the tree, sorted by path."""
+        """All entries below the tree, sorted by path."""
         return self._listed.records
 
     def entries(self) -> Mapping[str, str]:
-        """Return path to the id of its content, for each regular file, in path order."""
+        """Map the path of each regular file to the id of its content, in path order."""
         return self._listed.regular
 
     @property
@@ -202,13 +206,13 @@ class GitTree:
         return self._listing
 
     def unwritable(self) -> frozenset[str]:
-        """Return the paths of links and submodules: nothing may be written there or below."""
+        """Return the paths of links and submodules. Nothing may be written at or below these paths."""
         if len(self.records) == len(self._listed.regular):
             return frozenset()
         return frozenset(path for path, record in self.records.items() if not record.regular)
 
     def links(self) -> Mapping[str, str]:
-        """Return the targets of links by path (`core.code.tree.Linked`)."""
+        """Map the path of each link to its target (`core.code.tree.Linked`)."""
         if len(self.records) == len(self._listed.regular):
             return {}
         named = {
@@ -223,7 +227,10 @@ class GitTree:
         return frozenset(path for path, record in self.records.items() if record.mode == PROGRAM)
 
     def submodules(self) -> dict[str, GitTree | None]:
-        """Return the tree of each submodule at its commit; None if the owner has none (`core.code.tree.Joined`)."""
+        """Map each submodule to its tree at its commit.
+
+        The tree is None if the owner does not have that commit (`core.code.tree.Joined`).
+        """
         if len(self.records) == len(self._listed.regular):
             return {}
         return {path: self._read_submodule(each.id) for path, each in self.records.items() if each.mode == SUBMODULE}
@@ -244,5 +251,5 @@ class GitTree:
         return self._reader.blob(self.entries()[path])
 
     def save(self, path: str, target: BinaryIO) -> None:
-        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        """Write the bytes of the file at `path` into the empty file `target` (`core.code.tree.Streamed`)."""
         self._reader.save(self.entries()[path], target)

@@ -26,12 +26,12 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
     """Check a repository and the commit that a task would start from.
 
     Args:
-        repo: A checkout, a linked worktree or a folder in one.
-        base: A branch, tag or commit; None is what is checked out there.
+        repo: A checkout, a linked worktree, or a folder in one of these.
+        base: A branch, tag or commit; None is the commit that is checked out.
         environ: The daemon's environment.
 
     Raises:
-        GitError: One of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
+        GitError: The repository or the base cannot be used; the message begins with the field, `repo: ` or `base: `.
     """
     location = discover(_existing(repo), environ)
     refuse_unusable(location)
@@ -63,7 +63,10 @@ def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[
 
 
 def _existing(repo: str) -> Path:
-    """Return the named folder; if it does not exist, the error suggests a similar name beside it."""
+    """Return the named folder.
+
+    If it does not exist, raise an error that suggests a similar name in the same parent folder.
+    """
     try:
         return resolve_given(repo)
     except GitError as error:

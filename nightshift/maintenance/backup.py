@@ -1,6 +1,7 @@
-"""Backups of the database: one each hour and one at each clean stop, checked; the newest and one per day are kept.
+"""Backups of the database. One is made and checked each hour and at each clean stop.
 
-No backup is made if nothing was done since the newest one. A stop waits only some seconds for a backup.
+The newest backups and one per day are kept. No backup is made if nothing was done since the newest one. A stop waits
+only some seconds for a backup.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ class Backup:
     """Makes backups; a failed backup is reported, and the old ones stay.
 
     Args:
-        database: the file.
+        database: the database file.
         folder: the folder of the backups.
-        clock: gives the backups their names.
-        retention: how many of the newest are kept, on how many days one of each day, and the maximum bytes of all.
+        clock: gives the times that backups are named after.
+        retention: returns the number of newest backups to keep, the number of days of which one backup each is kept,
+            and the maximum bytes of all backups.
         sink: gets an event when a backup failed.
     """
 
@@ -43,7 +45,7 @@ class Backup:
         return max(0.0, HOUR_S - abs((self._clock() - at).total_seconds())) if at else 0.0
 
     async def make(self, limit_s: float | None = None) -> None:
-        """Make a backup in a thread of its own; after `limit_s` seconds it is given up and left for the next start."""
+        """Make a backup in a thread. After `limit_s` seconds it is abandoned, and the next start makes one."""
         keep, daily, most = self._retention()
         rules = partial(backups.make, keep=keep, daily=daily, most_bytes=most, limit_s=limit_s)
         job = partial(rules, self._database, self._folder)

@@ -1,7 +1,7 @@
-"""The checkpoint: claims pause, running tasks finish, the report is written, and the owner decides when to continue.
+"""The checkpoint: running tasks finish, the report is written, and no task starts until the owner continues.
 
 It advances in short steps that never wait. Its state is in the database after each step (`queue.checkpoints`), so a
-kill at any moment only delays it: the next start continues with the same span.
+kill at any moment only delays it. The next start continues with the same span.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.writer import Job, T
 
 SETTLE_S = 12 * 3600.0
-"""Seconds to wait for running tasks, which end by their own limits; after that they count as hung and the report is
-written.
+"""Seconds to wait for running tasks, which end by their own limits. Tasks that run longer count as hung, and the report
+is written without them.
 """
 
 
@@ -32,13 +32,13 @@ class Checkpoint:
     """Begins checkpoints when they are due or requested, and advances them.
 
     Args:
-        db: stores their state.
-        queue: is paused by them, and counts the running tasks.
-        days: days from the last checkpoint to the next; may change.
+        db: stores the state of the checkpoints.
+        queue: is paused by a checkpoint, and counts the running tasks.
+        days: returns the days from one checkpoint to the next; the value may change.
         write_report: writes the report of a span of time, completely or not at all, and returns its path.
-        clock: the time.
-        steady: returns whether the clock can be trusted; after a jump no checkpoint begins.
-        monotonic: seconds that never jump.
+        clock: returns the current time.
+        steady: returns True if the clock can be trusted; after a jump no checkpoint begins.
+        monotonic: returns seconds that never jump.
         settle_s: seconds that running tasks have to finish.
     """
 
@@ -60,7 +60,10 @@ class Checkpoint:
         self._settling_since: float | None = None
 
     def due_at(self) -> datetime | None:
-        """Return when the next checkpoint is due; None while one is under way or waits for the owner. Any thread."""
+        """Return when the next checkpoint is due; None while a checkpoint is in progress or waits for the owner.
+
+        May be called from any thread.
+        """
         here = checkpoints.read(self._db.reader())
         return None if here.waits or here.since else self._due(here)
 
@@ -68,7 +71,7 @@ class Checkpoint:
         return (here.counts_from or self._clock()) + timedelta(days=self._days())
 
     async def begin_if_due(self) -> bool:
-        """Begin a checkpoint if one is due or requested; return whether one is under way."""
+        """Begin a checkpoint if one is due or requested; return True if a checkpoint is in progress."""
         here = checkpoints.read(self._db.reader())
         if here.counts_from is None:
             await self._write(lambda conn: checkpoints.count_from(conn, self._clock()))
@@ -90,11 +93,11 @@ class Checkpoint:
         return ""
 
     async def look(self) -> None:
-        """Advance the checkpoint by one step, if there is one.
+        """Begin or finish a checkpoint if it is time for that; called periodically.
 
         Raises:
-            StoreError: the database cannot be written; the next look tries again.
-            OSError: the report cannot be written; the next look tries again.
+            StoreError: the database cannot be written; the next call tries again.
+            OSError: the report cannot be written; the next call tries again.
         """
         if not await self.begin_if_due():
             self._settling_since = None

@@ -1,11 +1,11 @@
-"""Notices a clock that jumps: set by hand or by NTP, wrong after a dead battery, or ahead because the machine slept.
+"""Notices when the clock jumps: it was set, was wrong after a dead battery, or moved on while the machine slept.
 
-Three clocks are compared. The wall clock may be set, monotonic time counts the time that the machine was awake, and
-boot time counts all time, asleep or awake. A gain of the wall clock over boot time means that it was set; a gain of
-boot time over monotonic time means that the machine slept. Time asleep has really passed, time by setting has not. So
-times that are counted on the wall clock (back-off, the next checkpoint) are corrected when it is set, and only leases
-are corrected for both. While no daemon runs, the only reference is the last time seen: a clock that is behind it was
-set back by at least the difference.
+Three clocks are compared. The wall clock may be set, by hand or by NTP. Monotonic time counts the time that the machine
+was awake, and boot time counts all time, asleep or awake. If the wall clock gains on boot time, it was set. If boot
+time gains on monotonic time, the machine slept. Sleep is real time that has passed; a change by setting is not. Times
+that are measured with the wall clock (back-off, the next checkpoint) are therefore corrected only when the clock is
+set, and leases are corrected in both cases. While no daemon runs, the only reference is the last time seen. A clock
+that is behind that time was set back by at least the difference.
 
 The reference is kept until a jump is reported, so that many small steps cannot add up unseen.
 """
@@ -29,12 +29,12 @@ JUMP = timedelta(seconds=10)
 """Smaller jumps are ignored; they delay nothing by more than this."""
 LONG_JUMP = timedelta(days=1)
 STEADY_S = 300.0
-"""Seconds for which the clock must be steady after a long jump before a checkpoint trusts it."""
+"""Seconds for which the clock must be steady after a long jump before a checkpoint trusts the clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The values of all clocks at one moment."""
+    """The values of the three clocks at one moment: wall clock, monotonic time, and boot time."""
 
     wall: datetime
     awake_s: float
@@ -43,7 +43,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jump:
-    """An unexpected change of the wall clock; `expected` is the time that it would show without the change."""
+    """An unexpected change of the wall clock.
+
+    Attributes:
+        was_set: the part of the change that came from setting the clock.
+        slept: the part that came from sleep of the machine.
+        expected: the time that the clock would show without the change.
+    """
 
     was_set: timedelta
     slept: timedelta
@@ -51,7 +57,7 @@ class Jump:
 
     @property
     def total(self) -> timedelta:
-        """Difference between the wall clock and the expected time."""
+        """The wall clock minus the expected time."""
         return self.was_set + self.slept
 
     @property
@@ -65,7 +71,7 @@ class ClockWatch:
 
     Args:
         db: stores the last time seen.
-        queue: contains the leases and due times.
+        queue: contains the leases and due times that are corrected.
         events: gets an event for each jump.
         clocks: all clocks of the machine.
     """
@@ -77,14 +83,14 @@ class ClockWatch:
         self._believed_from = self._since.awake_s
 
     def steady(self) -> bool:
-        """Check whether the clock has been steady since its last long jump, and no jump is left to correct."""
+        """Check whether the clock can be trusted: no long jump was recent, and no jump waits for its correction."""
         return self._monotonic() >= self._believed_from and not _between(self._since, self._read()).is_notable
 
     async def begin(self) -> None:
-        """Compare the clock with the last time seen, before anything uses it.
+        """Compare the clock with the last time seen by an earlier run, before anything uses the clock.
 
-        A long gap forward is a long absence, unless the clock had been set back by about as much; then the gap undoes
-        that.
+        A long gap forward means that no daemon ran for long. If the clock had been set back by about as much before,
+        the gap means that the clock was set right again.
         """
         conn = self._db.reader()
         seen, back, self._since = clock_seen.last_seen(conn), clock_seen.set_back(conn), self._read()
@@ -102,7 +108,7 @@ class ClockWatch:
             )
 
     async def look(self) -> None:
-        """Compare the clocks with the last reading."""
+        """Compare the clocks with the last reading, and correct for a jump if there was one."""
         now = self._read()
         if (jump := _between(self._since, now)).is_notable:
             if abs(jump.total) > LONG_JUMP:
@@ -111,7 +117,7 @@ class ClockWatch:
             self._since = now
 
     async def note(self) -> None:
-        """Store the time, for the next start."""
+        """Store the current time, with which the next start compares its clock."""
         await asyncio.wrap_future(self._db.write(lambda conn: clock_seen.note(conn, self._clock())))
 
     def _doubt(self) -> None:
@@ -127,7 +133,10 @@ class ClockWatch:
         await asyncio.wrap_future(self._queue.clock_jumped(jump.was_set, also))
 
     def _read(self) -> Reading:
-        """Read the clocks without an interruption between them; a process stopped in between would see a false jump."""
+        """Read the three clocks at almost the same moment.
+
+        If the process is stopped between two readings, they are repeated, because they would look like a jump.
+        """
         while True:
             before, wall, passed, after = self._monotonic(), self._clock(), self._passed(), self._monotonic()
             if after - before < 1.0:

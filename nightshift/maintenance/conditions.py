@@ -1,4 +1,4 @@
-"""Pauses that begin and end automatically: while there is a cause, no task is started and running tasks finish."""
+"""Pauses that begin and end automatically. While their cause exists, no task is started and running tasks finish."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from nightshift.queue.pauses import review_debt
 from nightshift.storage.db.state_store import StateStore
 
 Reason = Callable[[], str]
-"""Functions that return why no task may begin now; empty if tasks may begin."""
+"""A function that returns why no task may start now; empty if tasks may start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """Keeps one pause in step with its cause."""
+    """Adds and removes one pause, as its cause comes and goes."""
 
     queue: QueueManager
     source: PauseSource
     reason: Reason
 
     async def look(self) -> None:
-        """Add or remove the pause if the cause has changed; otherwise this costs one read.
+        """Add or remove the pause if its cause has changed; otherwise this costs one read.
 
-        The current pause is read first: a pause that is added meanwhile, for a newer cause, is not removed by an older
-        one.
+        The current pause is read before the cause. A pause that is added in between, for a newer cause, is then not
+        removed because of an older state.
         """
         stands = {hold.source: hold.reason for hold in self.queue.pause_state().reasons}
         why = self.reason()
@@ -42,14 +42,14 @@ class Condition:
 
 
 def in_debt(state: StateStore, limit: Callable[[], int | None]) -> Reason:
-    """Return a reason to pause while too many commits wait to be read."""
+    """Return a function for the pause while more commits wait to be read than `limit` allows."""
     return lambda: review_debt(state.unread_count(), limit()) if limit() else ""
 
 
 def at_quiet_hours(
     spans: Callable[[], Sequence[str]], clock: Clock, local: Callable[[datetime], datetime] = datetime.astimezone
 ) -> Reason:
-    """Return a reason to pause during the owner's quiet hours; `local` converts a time to the machine's zone."""
+    """Return a function for the pause during the owner's quiet hours; `local` converts a time to the machine's zone."""
 
     def reason() -> str:
         span = quiet(spans(), local(clock()))
@@ -59,7 +59,7 @@ def at_quiet_hours(
 
 
 class Battery(Protocol):
-    """The state of a battery; None if the system does not know whether it is plugged in."""
+    """The state of a battery, as `psutil` reports it."""
 
     @property
     def power_plugged(self) -> bool | None:
@@ -75,7 +75,7 @@ def battery_of_this_machine() -> Battery | None:
 
 
 def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None] = battery_of_this_machine) -> Reason:
-    """Return a reason to pause while the machine is not plugged in; a machine without a battery always is."""
+    """Return a function for the pause while the machine runs on its battery; without a battery there is no pause."""
 
     def reason() -> str:
         battery_state = battery() if wanted() else None
@@ -87,6 +87,6 @@ def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None]
 def with_ends(reasons: Sequence[PauseReason], spans: Sequence[str], now: datetime) -> tuple[PauseReason, ...]:
     """Return the reasons, each with its end if the clock determines it: quiet hours end with their span."""
     end = quiet_until(spans, now.astimezone().replace(tzinfo=None))
-    # The end is a local time of day, because the clock may change for daylight saving until then.
+    # `end` is a local time of day; daylight saving may change the offset before then.
     ends = {PauseSource.QUIET: end.astimezone(UTC) if end else None}
     return tuple(replace(each, until=ends.get(each.source)) for each in reasons)

@@ -1,8 +1,9 @@
-"""Low disk space: no task is started, caches are removed at once, and the owner is notified once.
+"""Reacts to low disk space: no task is started, caches are removed at once, and the owner is notified once.
 
-A full disk breaks off writes everywhere at once, and the database cannot even report it. So work stops while there is
-still space for the running tasks and for the log. It continues automatically when there is clearly more than the
-reserve, and not at the first free byte, because otherwise it would stop and start with every task.
+A full disk makes writes fail everywhere at once, and not even the database can store a report of that. Therefore work
+stops while there is still space for the running tasks and for the log. It continues automatically when there is clearly
+more space than the reserve. It does not continue at the first free byte, because it would then stop and start with
+every task.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from nightshift.queue.manager import QueueManager
 
 ENOUGH = 1.25
 """Work continues when this multiple of the reserve is free."""
-# Inodes that must be free. A task makes some hundred files.
+# Minimum number of free inodes. One task creates some hundred files.
 LEAST_INODES = 500
 MB = 1 << 20
 
@@ -40,23 +41,23 @@ class DiskSpace:
         return f"{self.free_mb:.0f} MB{files} are free for {self.what} ({self.path})"
 
     def share(self, wanted_mb: float, inodes: float) -> float:
-        """Return free space divided by needed space, for bytes or inodes, whichever is lower.
+        """Return free space divided by needed space, for bytes or for inodes, whichever is lower.
 
-        Below 1 it is not enough.
+        A result below 1 means that the space is not enough.
         """
         of_files = self.inodes / inodes if self.inodes is not None else 1.0
         return min(self.free_mb / wanted_mb, of_files) if wanted_mb else 1.0
 
 
 class DiskGuard:
-    """Watches the free disk space.
+    """Watches the free disk space, and pauses work when it is low.
 
     Args:
-        places: the folders that need space, by their names for the owner.
-        reserve_mb: MB that must be free; 0 switches the check off.
+        places: the folders that need space; the keys are their names for the owner.
+        reserve_mb: returns the MB that must be free; 0 switches the check off.
         free_space: removes caches and old data.
-        queue: its claims are paused.
-        emit: gets the event.
+        queue: the queue that is paused.
+        emit: gets an event when the space is low.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class DiskGuard:
         self._queue, self._events = queue, Emitter(emit)
 
     async def look(self) -> None:
-        """Check the space once.
+        """Check the space once, and add or remove the pause.
 
         Raises:
             StoreError: the pause could not be written.
@@ -95,7 +96,7 @@ class DiskGuard:
         return min(low, key=lambda space: space.share(*wanted), default=None)
 
     async def _stop(self, low: DiskSpace) -> None:
-        """Pause claims and free space; if not even the pause can be written, free space first."""
+        """Pause the queue, then free space. If the disk is too full to store the pause, free space first."""
         reserve_mb = self._reserve_mb()
         least = f"less than disk_reserve_mb ({reserve_mb:.0f}) and {LEAST_INODES} inodes"
         reason = f"{low}, {least}; work continues by itself at {ENOUGH:g} times that"
@@ -117,7 +118,7 @@ class DiskGuard:
 
 
 def _space_at(what: str, path: Path) -> DiskSpace:
-    """Return the space at a path, or at its nearest existing parent."""
+    """Return the free space at a path; if the path does not exist, at its nearest existing parent."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     room = os.statvfs(there)
     free_mb = room.f_bavail * room.f_frsize / MB

@@ -1,9 +1,9 @@
-"""The definition of “healthy”, shared by `/healthz` and the watchdog of the service manager.
+"""Defines when the daemon is healthy, for `/healthz` and for the watchdog of the service manager.
 
-A daemon that answers does not necessarily work. It is healthy while its workers' loop turns, its workers renew their
-leases (which also shows that the database can be written), the writer's thread lives, and no worker stays in a task for
-much longer than the task's limits allow. Each fault is a sentence that names a part of the daemon and contains nothing
-about any task.
+A daemon that answers does not necessarily work. It is healthy if four conditions hold. The workers' event loop runs.
+The workers renew their leases, which also shows that the database can be written. The database writer's thread lives.
+No worker stays in a task for much longer than the task's limits allow. Each fault is a sentence that names a part of
+the daemon and contains nothing about any task.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Protocol
 from nightshift.core.text.formats import duration
 
 LOOP_LATE_S = 10.0
-"""Seconds. The loop beats every second; after ten missed beats it counts as blocked."""
+"""Seconds without a beat after which the loop counts as blocked. A beat is due every second."""
 BEAT_S = 1.0
 
 Seconds = Callable[[], float]
 
 
 class Pool(Protocol):
-    """The workers' properties that matter for their health."""
+    """The part of the worker pool that shows its health."""
 
     @property
     def lease_s(self) -> float:
@@ -41,11 +41,11 @@ class Pool(Protocol):
 
 
 class Writer(Protocol):
-    """The database's properties that matter for its health."""
+    """The part of the database that shows its health."""
 
     @property
     def writes(self) -> bool:
-        """True if the writer's thread can run a job."""
+        """True if the writer's thread lives and can run a job."""
         ...
 
 
@@ -53,8 +53,8 @@ class Vitals:
     """Signs of life of one daemon; may be read from any thread.
 
     Args:
-        database: its writer must be alive.
-        monotonic: the clock.
+        database: the database, whose writer must be alive.
+        monotonic: returns seconds that never jump.
     """
 
     def __init__(self, database: Writer, *, monotonic: Seconds = time.monotonic) -> None:
@@ -70,11 +70,14 @@ class Vitals:
         self._pool, self._pool_lives = pool, lives
 
     def remove_pause(self) -> None:
-        """Stop watching the workers, which have returned their tasks as requested."""
+        """Stop watching the workers, which have ended and returned their tasks because somebody requested that."""
         self._pool = None
 
     async def beat(self) -> None:
-        """Beat every second, on the workers' loop, until cancelled; `lag_s` is the delay of the last beat."""
+        """Record a beat every second until cancelled; must run on the workers' loop.
+
+        `lag_s` is the delay of the last beat in seconds.
+        """
         while True:
             began = self._monotonic()
             await asyncio.sleep(BEAT_S)

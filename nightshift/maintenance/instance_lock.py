@@ -1,7 +1,8 @@
-"""One daemon for each home, by locks that end with their process, unlike a PID file, which may be stale.
+"""Ensures that only one daemon works on a home, with locks that end with their process, unlike a PID file.
 
-The home's own lock covers its folder. A second one is beside the database, because two homes may use the same file (by
-a link, a mount, another layout). A lock file names its holder for people; only the lock itself counts.
+One lock covers the folder of the home. A second lock is beside the database, because two homes may use the same
+database file (by a link, a mount, or another layout). A lock file names its holder for people to read; only the lock
+itself counts.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ class AlreadyRunning(NightshiftError):
 
 
 class InstanceLock:
-    """An exclusive `flock` on each of the files, acquired in their order; all or none.
+    """An exclusive `flock` on each of the files. The locks are acquired in order, and either all or none are held.
 
     Raises:
-        AlreadyRunning: on entering, when another process holds one of them; names the process and its start.
-        NightshiftError: a file cannot be made.
+        AlreadyRunning: on entering, if another process holds a lock; the message names the process and its start.
+        NightshiftError: a lock file cannot be created.
     """
 
     def __init__(self, *paths: Path, clock: Clock = utc_now) -> None:
@@ -77,14 +78,17 @@ def _take(path: Path, text: str) -> IO[str]:
 
 
 def _who_holds(path: Path, note_text: str) -> str:
-    """Return a sentence on the holder; the lock file's content is checked against the process with that id."""
+    """Return a sentence about the holder of a lock.
+
+    The lock file may be out of date, so its content is compared with the process that has its id now.
+    """
     try:
         note = json.loads(note_text)
         pid, since = int(note["pid"]), f"{from_text(note['since']):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, KeyError, TypeError, OverflowError):
         return f"another process already works here: {path} is locked; `fuser {path}` names it"
     command = _command_of(pid)
-    if not command or command != note.get("command"):  # the process is dead, or another one has its id
+    if not command or command != note.get("command"):  # the process is dead, or its id was reused
         return (
             f"process {pid}, which worked here since {since}, is gone, but a process that it started still holds "
             f"{path}; `fuser {path}` names it"

@@ -1,8 +1,8 @@
-"""Leftovers of a dead daemon, removed at the next start of the same home, while its lock is held.
+"""Removes what a dead daemon left behind, at the next start of the same home and while its lock is held.
 
-Only things that are provably ours and dead are removed: they are in a folder of this home, or have one of our names
-with the id of a process that no longer exists. Another home's daemon may run beside this one, and the owner uses the
-machine too.
+Only things that provably belong to us and to a dead process are removed. They are in a folder of this home, or have one
+of our names with the id of a process that no longer exists. The care is necessary because another home's daemon may run
+on the same machine, and the owner uses the machine too.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from nightshift.git import leftovers
 from nightshift.sandbox import cgroups, job_folders, orphans
 
 NAMED = 20
-"""Maximum number of names of each kind in the event; the counts are complete."""
-# Drafts of files and folders: `.name.PID` and `.name-PID`, optionally followed by a thread's id.
+"""Most names of each kind that the event contains; its counts are complete."""
+# Names of half-written files and folders: `.name.PID` or `.name-PID`, optionally followed by a thread's id.
 _DRAFT = re.compile(r"\..+?[.-](\d+)(?:-\d+)?")
-# A packed tree that was being written.
+# Name of a packed tree that was not yet completely written.
 _TREE = re.compile(r"[0-9a-f]{40,64}\.(\d+)")
 
 
@@ -32,13 +32,13 @@ class Places:
     """The paths where one home's daemon may leave files.
 
     Attributes:
-        lock: the home's lock, held by this process; newer files are not leftovers.
+        lock: the home's lock file, which this process holds; files that are newer are not leftovers.
         port: the file with the daemon's port.
-        scratch: the daemon's own folder.
-        drafts: folders of this home in which files are replaced by drafts.
-        shared: files that are replaced by drafts in folders that the owner uses too.
+        scratch: the daemon's own folder for temporary files.
+        drafts: folders of this home where files are written under a draft name and then renamed.
+        shared: files that are written in the same way, in folders that the owner uses too.
         workspace: the daemon's own repository.
-        packages: the layers of packages.
+        packages: the folder of installed package layers.
     """
 
     lock: Path
@@ -71,7 +71,7 @@ class Swept:
 
 
 def sweep(where: Places) -> Swept:
-    """Remove the leftovers of one home; only while its lock is held, and before the daemon begins anything."""
+    """Remove the leftovers of one home. Its lock must be held, and the daemon must not have begun anything."""
     since = where.lock.stat().st_mtime
     ended, folders = orphans.sweep_jobs(where.scratch)
     git = leftovers.sweep(where.workspace, since)
@@ -99,12 +99,15 @@ def _names(paths: Iterable[Path]) -> list[str]:
 
 
 def _port(file: Path, since: float) -> list[Path]:
-    """Remove the old port file: this daemon does not listen yet, and no other one can."""
+    """Remove the old port file. No daemon uses it: this one does not listen yet, and the lock excludes others."""
     return [file] if _is_older(file, since) and _remove(file) else []
 
 
 def _drafts(where: Places, since: float) -> list[Path]:
-    """Remove drafts of processes that no longer exist, or that had this process's id, as happens in containers."""
+    """Remove half-written files of processes that no longer exist.
+
+    A file with this process's own id also counts, if it is older than the lock: in containers, ids are reused.
+    """
     paths = []
     for folder in (*where.drafts, job_folders.where(where.packages)):
         paths += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]

@@ -1,7 +1,7 @@
-"""Notices that the program's files were replaced under the daemon: by an upgrade, a clean-up or a renamed folder.
+"""Notices that the program's files were replaced while the daemon runs, by an upgrade, a clean-up or a renamed folder.
 
 Many modules and prompts are loaded only when they are needed. After a replacement they would be of another version than
-the loaded ones, and each task would fail. So no task is started until the daemon was restarted.
+the loaded ones, and each task would fail. Therefore no task is started until the daemon is restarted.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1]
 # Minimum seconds between two checks of the files. A check of a thousand files takes some milliseconds.
 LOOK_S = 5.0
-# Timeout in seconds for trying to start the new version.
+# Timeout in seconds for loading the new version as a test.
 TRY_S = 120.0
 _Stamp = tuple[int, int, int]
 
 
 class ProgramFiles:
-    """The files at the time of construction; for the loop's thread.
+    """The program's files at the time of construction, to compare later ones with. Use it only on the loop's thread.
 
     Args:
         folder: the package of the program.
-        needed: files and folders outside it that every start needs.
+        needed: files and folders outside the package that every start needs.
     """
 
     def __init__(self, folder: Path = PACKAGE, needed: Sequence[Path] = ()) -> None:
@@ -38,7 +38,7 @@ class ProgramFiles:
         self._looked_at, self._change = time.monotonic(), ""
 
     def find_change(self) -> str:
-        """Return which files were replaced, as a reason to pause; empty if nothing has changed."""
+        """Return a sentence about replaced files, as a reason to pause; empty if nothing has changed."""
         if time.monotonic() - self._looked_at >= LOOK_S:
             self._change = self._find()
             self._looked_at = time.monotonic()
@@ -60,7 +60,10 @@ class ProgramFiles:
 
 
 def can_start() -> bool:
-    """Check whether the daemon can be loaded from the current files. Blocks for some seconds."""
+    """Check whether a daemon could start with the current files, by loading them in a new process.
+
+    Blocks for some seconds.
+    """
     command = [sys.executable, "-c", "import nightshift.app.daemon"]
     try:
         done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, timeout=TRY_S, check=False)
@@ -72,7 +75,7 @@ def can_start() -> bool:
 def _walk(folder: Path) -> Iterator[tuple[Path, _Stamp]]:
     try:
         entries = list(os.scandir(folder))
-    except OSError:  # it was removed meanwhile, so its files show as gone
+    except OSError:  # the folder was removed meanwhile, so its files show as gone
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):

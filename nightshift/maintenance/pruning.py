@@ -1,4 +1,4 @@
-"""The periodic job that limits the database: removes old events and old work, then the oldest if it is still too large.
+"""Limits the size of the database: removes old events and old work, then the oldest data if it is still too large.
 
 Each write is small and lets other writes in between, so a task that ends waits for some milliseconds at most. Nothing
 is pruned by age while the clock is in doubt: a clock that is a year ahead for an hour would cost a year of history.
@@ -28,7 +28,7 @@ RECENT = timedelta(days=1)
 """Work of tasks that ended within this time stays, however large the database is."""
 WEEK = timedelta(days=7)
 LEAP, DOUBT = timedelta(days=10), timedelta(days=1)
-"""A clock that is ahead of the last time seen by more than `LEAP` is doubted for the time `DOUBT`."""
+"""If the clock is ahead of the last time seen by more than `LEAP`, it is not trusted for the time `DOUBT`."""
 FIT = 0.9
 TASKS, TEXTS = 200, 5000
 _SEEN = "pruning_clock"
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """Retention: how long and how much is kept, by the settings of these names; MB are of 2^20 bytes."""
+    """How long and how much data is kept, by the settings of the same meaning. One MB is 2^20 bytes."""
 
     events_days: float = 90
     work_days: float = 30
@@ -64,13 +64,13 @@ class Pruner:
     """Prunes one database.
 
     Args:
-        db: the database that is pruned.
-        events: gets an event for each round, and is pruned too.
+        db: the database to prune.
+        events: the event log, which is pruned too and gets an event for each round.
         state: stores the last time seen.
-        keep: returns the current settings.
-        clock: the time.
-        quiet: returns whether no task runs, so that all writers may be kept waiting for some seconds.
-        report_since: returns the start of the events that the next report needs; None if that is not known.
+        keep: returns the current retention settings.
+        clock: returns the current time.
+        quiet: returns True if no task runs, so that all writers may be blocked for some seconds.
+        report_since: returns the time from which the next report needs events; None if that is not known.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Pruner:
         self._one_at_a_time = asyncio.Lock()
 
     async def run(self) -> None:
-        """Do one round; concurrent calls wait for each other, and each does a round of its own."""
+        """Do one round of pruning. Concurrent calls wait for each other, and each does its own round."""
         async with self._one_at_a_time:
             await self._round()
 
@@ -133,7 +133,7 @@ class Pruner:
             tally.lessons += count
 
     def _week_of_report(self, now: datetime) -> datetime:
-        """Return the start of the events that a report, still to be written or to be written again, needs."""
+        """Return the time from which events must be kept for a report that is still to be written, or written again."""
         monday = (now - timedelta(days=now.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
         return min(monday - WEEK, self._report_since() or now)
 
@@ -167,7 +167,7 @@ class Pruner:
             await self._note_events(gone.reached, before, setting)
 
     async def _note_events(self, stopped_at: int | None, before: datetime, setting: str) -> None:
-        """Store from when on the log is complete: where pruning stopped, or the requested time."""
+        """Store the time from which the log is complete: where pruning stopped, or the requested time."""
         if stopped_at is not None:
             went_on_with = await self._read(lambda conn: pruning.time_of(conn, stopped_at))
             before = min(before, went_on_with or before)
@@ -175,7 +175,7 @@ class Pruner:
         await self._write(lambda conn: pruning.note_events(conn, noted))
 
     async def _drop_unnamed(self, tally: Tally) -> None:
-        """Remove texts that nothing refers to; one round covers them all."""
+        """Remove all texts that no row refers to."""
         reached: str | None = ""
         while reached is not None:
             digests, reached = await self._read(partial(pruning.list_unnamed, after=reached, limit=TEXTS))
@@ -184,7 +184,7 @@ class Pruner:
                 tally.texts += await self._write(partial(pruning.drop_unnamed, digests=some))
 
     async def _fit(self, now: datetime, tally: Tally) -> bool:
-        """Prune the oldest data while the database exceeds its limit; return whether it did."""
+        """Prune the oldest data if the database is too large; return True if it was."""
         limit = self._keep().database_mb << 20
         if (await self._size()).used <= limit:
             self._too_large = False
@@ -198,7 +198,7 @@ class Pruner:
         return True
 
     async def _shrink(self) -> None:
-        """Return free pages to the disk in steps; rewrite the file and fold the log only while no task runs."""
+        """Return free pages to the disk in steps; while no task runs, also rewrite the file and fold the log."""
         while await self._write(pruning.give_back):
             pass
         if self._quiet():

@@ -1,8 +1,8 @@
-"""The scheduler of periodic jobs: small jobs that run again and again, each at its own interval.
+"""Runs small periodic jobs, each at its own interval.
 
-Each job is a task of its own, so a job that takes minutes (packing, a backup) does not delay the others; it is not
-started again while it still runs. Intervals are in monotonic time: neither a wrong clock nor its correction causes a
-flood of jobs, or years without one. Clock and sleep are injected, so tests can simulate weeks in a moment.
+Each job runs in its own asyncio task, so a job that takes minutes (packing, a backup) does not delay the others. A job
+is not started again while it still runs. Intervals are in monotonic time, so neither a wrong clock nor its correction
+causes a flood of jobs, or years without a job. Clock and sleep are injected, so tests can simulate weeks in a moment.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodicJob:
-    """A small job that runs again and again.
+    """A small job that the scheduler runs at an interval.
 
     Attributes:
         name: the name in error messages, such as `backup`.
-        every_s: interval from one start to the next, in seconds of monotonic time.
-        run: runs it once; an exception ends this turn only.
-        first_s: seconds from the start until its first run.
+        every_s: seconds of monotonic time from one start to the next.
+        run: the function to run; an exception ends only this run.
+        first_s: seconds until the first run.
     """
 
     name: str
@@ -44,8 +44,8 @@ class Scheduler:
 
     Args:
         jobs: the jobs; their names are unique.
-        sink: gets an event for each job that fails; for the same failure only after a success in between.
-        monotonic: seconds that never jump.
+        sink: gets an event when a job fails; for a repeated failure only after a success in between.
+        monotonic: returns seconds that never jump.
         sleep: waits some seconds. A simulation moves its clocks here, after `wait_for_jobs`.
     """
 
@@ -72,13 +72,13 @@ class Scheduler:
             self._due[job.name] = now + job.first_s
 
     def pace(self, name: str, every_s: float) -> None:
-        """Change the interval of a job, counted from its last start."""
+        """Change the interval of a job; the new interval counts from the job's last start."""
         at = next(number for number, job in enumerate(self._jobs) if job.name == name)
         self._due[name] += every_s - self._jobs[at].every_s
         self._jobs[at] = replace(self._jobs[at], every_s=every_s)
 
     async def run(self) -> None:
-        """Run jobs until cancelled; then running jobs are cancelled too, and waited for."""
+        """Run jobs until cancelled; on cancellation, cancel the running jobs and wait for them."""
         try:
             while True:
                 await self._sleep(self._begin_due())

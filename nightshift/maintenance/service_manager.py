@@ -1,10 +1,10 @@
-"""Reports the daemon's state to the service manager, with the datagrams of `sd_notify(3)`, and feeds its watchdog.
+"""Reports the daemon's state to the service manager, as `sd_notify(3)` does, and keeps its watchdog satisfied.
 
-The protocol is one datagram of `NAME=value` lines to the socket that `NOTIFY_SOCKET` names; a leading `@` means the
-null byte of Linux's abstract sockets. No error here may stop the daemon: it is logged once.
+The protocol is one datagram of `NAME=value` lines to the socket that `NOTIFY_SOCKET` names; a leading `@` stands for
+the null byte of Linux's abstract sockets. No error here may stop the daemon; the first one is logged.
 
-The watchdog is fed from the workers' loop and only while the daemon is healthy. A separate thread would continue to
-feed it while the loop is blocked, and so hide the very fault that the watchdog is for.
+The watchdog's signals are sent from the workers' loop, and only while the daemon is healthy. A separate thread would
+continue to send them while the loop is blocked, and so hide the very fault that the watchdog should notice.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from collections.abc import Callable, Sequence
 STATUS_S = 10.0
 """Seconds between updates of the status line if the manager has no watchdog."""
 SHARE = 1 / 3
-"""Interval of signs of life as a share of the manager's limit, so that a single late one does no harm."""
+"""Interval between watchdog signals, as a share of the service manager's limit, so that one late signal does no harm.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 class ServiceManagerLink:
-    """The connection to the service manager. Thread-safe; a message is one datagram and never waits.
+    """The connection to the service manager. Thread-safe; a message is one datagram, and sending never blocks.
 
     Args:
-        address: of its socket, a path or an abstract name with `@`; empty if there is no service manager.
+        address: address of the manager's socket, a path or an abstract name with `@`; empty if there is no manager.
     """
 
     def __init__(self, address: str) -> None:
@@ -50,7 +51,7 @@ class ServiceManagerLink:
         self._send("RELOADING=1", f"MONOTONIC_USEC={microseconds}")
 
     def stopping(self) -> None:
-        """Report that the daemon drains and ends."""
+        """Report that the daemon is shutting down."""
         self._send("STOPPING=1")
 
     def alive(self) -> None:
@@ -58,7 +59,7 @@ class ServiceManagerLink:
         self._send("WATCHDOG=1")
 
     def status(self, text: str) -> None:
-        """Send the line that `systemctl status` shows."""
+        """Send the status line that `systemctl status` shows."""
         self._send("STATUS=" + " ".join(text.split()))
 
     def _send(self, *lines: str) -> None:
@@ -74,13 +75,13 @@ class ServiceManagerLink:
 
 
 class Watchdog:
-    """Reports to the service manager that the daemon is healthy, and what it does.
+    """Reports periodically to the service manager that the daemon is healthy, and what it is doing.
 
     Args:
-        link: to the manager.
-        limit_s: the manager's watchdog limit in seconds; None if it has none.
+        link: the connection to the service manager.
+        limit_s: the manager's watchdog timeout in seconds; None if it has none.
         faults: returns the daemon's faults (`maintenance.health.Vitals.faults`).
-        describe: returns the daemon's work, in one line.
+        describe: returns the daemon's current work, in one line.
     """
 
     def __init__(
@@ -96,13 +97,13 @@ class Watchdog:
         self._reported = ""
 
     async def run(self) -> None:
-        """Check the daemon periodically until cancelled; return at once if there is no service manager."""
+        """Report periodically until cancelled; return at once if there is no service manager."""
         while self._link.listens:
             self.look()
             await asyncio.sleep(self._every_s)
 
     def look(self) -> None:
-        """Feed the watchdog if there are no faults, and report a changed status line."""
+        """Send the watchdog signal if there are no faults, and update the status line if it has changed."""
         faults = self._faults()
         if not faults:
             self._link.alive()

@@ -10,13 +10,16 @@ from nightshift.core.clock import Clock
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.ports import Sink
 
-# Seconds between two checks.
+# Seconds between two checks of the threads.
 LOOK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideThread:
-    """A thread beside the workers' loop; `name` describes its work, and `revive` blocks until it runs again."""
+    """A thread beside the workers' loop.
+
+    `name` describes its work for the owner. `revive` restarts it, and blocks until it runs again.
+    """
 
     name: str
     is_alive: Callable[[], bool]
@@ -24,11 +27,11 @@ class SideThread:
 
 
 class SideThreads:
-    """Watches the side threads of a daemon.
+    """Watches a daemon's side threads, and restarts them if they end.
 
     Args:
         emit: gets an event for each restarted thread.
-        clock: the time of restarts.
+        clock: gives the times of restarts.
     """
 
     def __init__(self, emit: Sink, clock: Clock) -> None:
@@ -42,7 +45,7 @@ class SideThreads:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the status: the restarted threads, each with the time of its last restart."""
+        """Sentences for the status page about restarted threads, each with the time of its last restart."""
         return tuple(self._notices.values())
 
     async def look(self) -> None:

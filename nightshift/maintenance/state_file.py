@@ -1,7 +1,7 @@
-"""`state.json`: a snapshot of the daemon's work, for people and for the next start.
+"""`state.json`: a snapshot of what the daemon is doing, for people and for the next start.
 
-It is written completely, every hour and at the end. The same text is in the database, which is authoritative: a missing
-or damaged file is harmless. It contains `clean` only after a stop that finished.
+The file is replaced as a whole every hour and at the end. The database has the same text and is authoritative, so a
+missing or damaged file is harmless. `clean` is true only after a stop that finished.
 """
 
 from __future__ import annotations
@@ -37,7 +37,17 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
-    """The run that wrote a state; `saved_at` is the time of writing, `in_flight` its running tasks."""
+    """The previous run, as its last saved state describes it.
+
+    Attributes:
+        clean: True if the run ended as it should.
+        saved_at: the time when the state was saved.
+        version: the version of the program.
+        pid: the process id of the daemon.
+        uptime_total_s: seconds of uptime over all runs up to then.
+        starts: number of starts up to then.
+        in_flight: ids of the tasks that were running.
+    """
 
     clean: bool
     saved_at: datetime
@@ -97,7 +107,7 @@ def from_json(text: str) -> LastRun:
     """Parse the output of `to_json`.
 
     Raises:
-        ValueError: the text has another form.
+        ValueError: the text is not such an output.
     """
     try:
         data = json.loads(text)
@@ -119,10 +129,10 @@ class StateKeeper:
 
     Args:
         path: the file.
-        state: stores the copy, and has the totals.
+        state: stores the copy, and provides the totals.
         status: returns the daemon's status.
-        emit: gets an event each time it is saved.
-        clock: the time.
+        emit: gets an event each time the state is saved.
+        clock: returns the current time.
     """
 
     def __init__(
@@ -153,10 +163,10 @@ class StateKeeper:
             return None
 
     async def save(self, *, clean: bool = False) -> None:
-        """Write the state; `clean` means that this run ends as it should.
+        """Save the state; `clean` means that the run ends as it should.
 
         Raises:
-            OSError: the file cannot be written; the database has its copy.
+            OSError: the file cannot be written; the copy in the database is saved.
             StoreError: the database cannot be written.
         """
         text = await asyncio.to_thread(self._text, clean)
@@ -176,12 +186,12 @@ class StateKeeper:
 
 
 def how_it_ended(before: LastRun | None, seen: datetime | None, in_flight: Sequence[int]) -> str:
-    """Describe the end of the last run in a sentence; empty if there was none.
+    """Describe the end of the previous run in a sentence; empty if there was none.
 
     Args:
-        before: its saved state.
-        seen: the last time in its database.
-        in_flight: the tasks that it left running.
+        before: the previous run's saved state; None if there is none.
+        seen: the latest time that its database contains; None if unknown.
+        in_flight: ids of the tasks that it left running.
     """
     if before is None and not in_flight:
         return ""

@@ -1,10 +1,10 @@
-"""Accepted work as data for fine-tuning: JSON Lines in the conversational form that trainers read.
+"""Exports accepted work as data for fine-tuning: JSON Lines in the conversational form that trainers read.
 
-An accepted pair is the prompt of the try that passed and its reply. A preference pair is the prompt of a try that
-failed, the files that finally passed as the chosen answer, and the reply that failed as the rejected one. The chosen
-answer is written as whole files, because edits of a later try would not fit this prompt. If the model worked with
-tools, the accepted prompt contains the complete last step, and there are no preference pairs: whole files are no answer
-to a prompt that asks for a tool call. Secrets are masked again, although none should be left.
+An accepted pair is the prompt of the try that passed and its reply. A preference pair consists of the prompt of a try
+that failed, the files that finally passed as the chosen answer, and the reply that failed as the rejected answer. The
+chosen answer is written as whole files, because edits of a later try would not fit this prompt. If the model worked
+with tools, the accepted prompt contains the complete last step. There are then no preference pairs, because whole files
+are no answer to a prompt that asks for a tool call. Secrets are masked again, although none should be left.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nightshift.storage.files.whole import write_whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """The numbers of written pairs, and their files."""
+    """The number of exported pairs of each kind, and the file that each kind was written to."""
 
     accepted: int
     preferences: int
@@ -34,14 +34,14 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """The pairs, one JSON object each."""
+    """The pairs of each kind; each pair is encoded as one JSON object."""
 
     accepted: list[str]
     preferences: list[str]
 
 
 def pairs(database: Database, masker: Masker) -> Pairs:
-    """Return all pairs, those of the oldest task first.
+    """Return the pairs of all solved tasks, the oldest task first.
 
     Raises:
         StoreError: the database cannot be read.
@@ -54,7 +54,7 @@ def pairs(database: Database, masker: Masker) -> Pairs:
 
 
 def export(database: Database, to: Path, masker: Masker) -> Exported:
-    """Write the accepted pairs to `to`, and the preference pairs to a file beside it, readable only by their owner.
+    """Write accepted pairs to `to`, and preference pairs to a file beside it; only the files' owner can read them.
 
     Raises:
         StoreError: the database cannot be read.

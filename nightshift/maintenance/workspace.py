@@ -1,7 +1,7 @@
 """Keeps the daemon's own repository small: packs it often, and cleans it once a week while no task runs.
 
-Integrated branches of tasks that ended long ago are deleted; main contains their commits. A branch that was never
-integrated stays at any age: it is the only reference to work that was paid for.
+The branches of tasks that were integrated and ended long ago are deleted, because main contains their commits. A branch
+that was never integrated is kept at any age, because it is the only reference to work that was paid for.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import StateStore
 
 LOOSE_BYTES = 32 << 20
-"""Bytes of loose objects from which on the repository is packed, which takes a second. The number of objects says
-little, because each commit of a large folder stores all of its names as one object.
+"""Bytes of loose objects above which the repository is packed, which takes a second. The number of objects would say
+little, because one object can be as large as the list of all names in a big folder.
 """
 CLEAN_EVERY = timedelta(days=7)
 _CLEANED = "workspace_cleaned_at"
 
 
 class Workspace:
-    """Keeps the workspace of one home small.
+    """Keeps the workspace repository of one home small.
 
     Args:
-        repository: packs, drops and deletes.
-        db: contains the ends of tasks.
+        repository: packs the repository, drops unused objects and deletes branches.
+        db: contains the times when tasks ended.
         state: stores the time of the last cleaning.
-        events: gets an event each time.
-        keep_days: days for which the integrated branch of an ended task stays.
-        quiet: returns whether no task runs.
-        clock: the time.
+        events: gets an event each time the repository was packed or cleaned.
+        keep_days: returns the days for which the integrated branch of an ended task is kept.
+        quiet: returns True if no task runs.
+        clock: returns the current time.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Workspace:
         self._keep_days, self._quiet, self._clock = keep_days, quiet, clock
 
     async def run(self) -> None:
-        """Clean the repository if that is due and nothing runs, else pack it if it has enough loose objects.
+        """Clean the repository if that is due and no task runs; else pack it if it has too many bytes of loose objects.
 
         Raises:
             GitError: git failed; nothing is lost.
@@ -72,7 +72,7 @@ class Workspace:
             await self._report("packed", before, 0)
 
     async def _is_due(self) -> bool:
-        """Check whether cleaning is due; the first one is due a week after the first check."""
+        """Check whether a cleaning is due. The first cleaning is due a week after the first check."""
         now, last = self._clock(), await asyncio.to_thread(self._state.get, _CLEANED)
         if last is None or from_text(str(last)) > now:
             await asyncio.wrap_future(self._state.set(_CLEANED, to_text(now)))

@@ -1,6 +1,6 @@
 """Backends for models: one module per vendor or engine.
 
-Each is registered as an entry point, in this package or another.
+Each backend is registered as an entry point, by this package or by another one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 GROUP = "nightshift.backends"
 """Entry point group. Maps a backend's short name to `module:Class`."""
 FIRST = ("openai", "anthropic", "gemini", "acp", "ollama", "gpt4all", "llama_cpp")
-"""The order of `MODEL_TYPE=auto`, best answers first. Other backends follow by name. The built-in engine is last, since
-it can do the least; the gateway decides whether the engine is asked before the models.
+"""The order in which `MODEL_TYPE=auto` asks the backends, best answers first. Backends that are not listed follow,
+sorted by name. The built-in engine is always last, because it can do the least; the gateway decides whether the
+engine is asked before the models.
 """
 
 

@@ -1,8 +1,8 @@
 """Anthropic's messages API.
 
-Marks stable text for the prompt cache: the system prompt always, and for requests with tools also the last tool
-definition and the last user turns. The next request starts with the same text, so it reads from the cache what this one
-wrote and writes only its new part.
+The backend marks stable text for the prompt cache: always the system prompt, and in requests with tools also the last
+tool definition and the last user messages. The next request starts with the same text, so it reads that text from the
+cache and pays for writing only its new part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHARES = {Thinking.LOW: 0.25, Thinking.MEDIUM: 0.5, Thinking.HIGH: 0.75}
 
 
 class AnthropicBackend(VendorBackend):
-    """The messages API, with streaming."""
+    """A backend for the messages API, with streaming."""
 
     name = "anthropic"
     vendor = "Anthropic"
@@ -40,7 +40,7 @@ class AnthropicBackend(VendorBackend):
 
     @property
     def _headers(self) -> Mapping[str, str]:
-        """The headers that the vendor's package sends too."""
+        """The HTTP headers of a request; the vendor's own package sends the same ones."""
         return {**super()._headers, "x-api-key": self._key or "", "anthropic-version": API_VERSION}
 
     def _new_api(self, http: Any) -> Model[Any]:
@@ -58,7 +58,7 @@ class AnthropicBackend(VendorBackend):
 
     def _settings(self, request: ModelRequest) -> dict[str, Any]:
         thinks = request.thinking not in {None, Thinking.OFF} and self._thinking(request) is not None
-        # The API accepts only temperature 1 from a model that thinks, and never a higher one.
+        # With thinking, the API accepts only the temperature 1, its default. Without thinking, it accepts at most 1.
         heat = None if thinks or not self._takes_temperature() else request.temperature
         limit = request.max_tokens or USUAL_REPLY
         share = SHARES.get(request.thinking or Thinking.OFF, 0.0)

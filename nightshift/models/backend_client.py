@@ -42,16 +42,27 @@ from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.task_failures import TaskFailures
 
 Room = Callable[[], AbstractAsyncContextManager[Reservation]]
-"""Reserves room for one call in the budgets. Each try needs its own reservation, because a lost reply was paid for."""
+"""Reserves room for one call in the budgets. Each try needs its own reservation, because a reply that got lost costs
+money as well.
+"""
 
 MOST_UNUSABLE = 2
-"""Number of consecutive replies in the wrong form after which a model is asked in plain words."""
+"""Number of consecutive replies in the wrong form. After them, a model is asked without JSON and tools (“in plain
+words”).
+"""
 MOST_WHY_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The result of an availability check, and since when it holds; `at` is None before the first check."""
+    """The result of an availability check.
+
+    Attributes:
+        available: True if the backend is available.
+        why: the reason why the backend is not available.
+        at: the time of the check; None before the first check.
+        since: the time since when the result is the same.
+    """
 
     available: bool
     why: str = ""
@@ -84,7 +95,7 @@ class HealthProbe:
         return self._broken or self._backend.detail
 
     async def check(self, fresh_s: float = 0.0) -> bool:
-        """Check the backend, unless a check ran within `fresh_s` or while this call waited for its turn.
+        """Check the backend, unless a check has ended since `fresh_s` seconds before this call.
 
         Returns:
             True if the backend has just become available. An event reports each change.
@@ -105,7 +116,7 @@ class HealthProbe:
         return changed and is_available
 
     async def _ask(self) -> bool:
-        """Ask the backend. A missing answer counts as unavailable, and no second question is sent until it arrives."""
+        """Ask the backend. A late answer counts as unavailable, and no second question is sent until it arrives."""
         self._answer = self._answer or asyncio.create_task(asyncio.to_thread(self._backend.is_available))
         await asyncio.wait({self._answer}, timeout=self._wait_s)
         if not self._answer.done():
@@ -124,7 +135,7 @@ class HealthProbe:
 
 
 class BackendClient:
-    """One backend of the chain. Must be used from one event loop.
+    """The client of one backend in the chain. Must be used from one event loop.
 
     Args:
         backend: the backend that answers.
@@ -162,19 +173,19 @@ class BackendClient:
 
     @property
     def account(self) -> str:
-        """The key of a provider's limits: the model and the account that asks for it."""
+        """The key under which the provider's rate limits are stored: the model and the account in use."""
         return f"{self.label} {self.backend.account}".strip()
 
     @property
     def profile(self) -> ModelProfile:
-        """The size class of the model, and whether it failed with the usual reply forms today."""
+        """The size class of the model, and whether its replies in JSON or with tool calls failed today."""
         billions = self.backend.parameters_b
         size = ModelClass.of(billions) if billions else None
         return ModelProfile(size=size, fails_usual_forms=self.backend.facts.is_plain)
 
     @property
     def gauge(self) -> Gauge:
-        """The measures for texts to this model: bytes per token, context window and reply form."""
+        """The measures by which prompts for this model are written: bytes per token, context window and profile."""
         backend, rate = self.backend, self.backend.token_estimator.bytes_per_token
         return Gauge(
             bytes_per_token=rate, window=backend.known_window, own_tools=backend.own_tools, profile=self.profile
@@ -184,7 +195,7 @@ class BackendClient:
         """Record whether a reply had the requested form.
 
         Returns:
-            True if the model is asked in plain words from now on, for the rest of the day (UTC).
+            True if the model has failed so often that it is asked without JSON and tools for the rest of the day (UTC).
         """
         self._unusable_in_a_row = 0 if is_usable else self._unusable_in_a_row + 1
         if self._unusable_in_a_row < MOST_UNUSABLE or self.profile.is_plain:
@@ -223,7 +234,7 @@ class BackendClient:
 
     @property
     def next_time(self) -> datetime | None:
-        """The time at which to ask again; None while the backend is unavailable, because that time is unknown."""
+        """The time at which the backend may be asked again; None if unknown, because the backend is unavailable."""
         now = self._clock()
         if not self.health.available:
             return None
@@ -261,11 +272,11 @@ class BackendClient:
         )
 
     def shape_request(self, request: ModelRequest) -> ModelRequest:
-        """Return the request in the form that the backend accepts: with `tools`, or with tools described in the text.
+        """Return the request in the form that the backend accepts.
 
-        With `tools` the model makes native calls. The result's `protocol` names the form. The request's own form is
-        used if the backend supports it, otherwise the form is chosen from the model's earlier replies. The built-in
-        engine ignores tools.
+        Tools are either passed in `tools`, for native tool calls, or described in the text. The result's `protocol`
+        names the form. The request's own form is used if the backend supports it; otherwise the form is chosen by the
+        model's earlier replies. The built-in engine ignores tools.
         """
         spoken = request.tools or any(message.tool_calls or message.role == "tool" for message in request.messages)
         if self.is_engine or not spoken:
@@ -285,9 +296,9 @@ class BackendClient:
             self._forms = self._services.forms.read_counts(self.backend.name, self.backend.model)
 
     async def ready(self) -> bool:
-        """Check whether the backend is available and may be asked.
+        """Check whether the backend is available and its circuit is not open.
 
-        A recent "not available" is not checked again yet.
+        A backend that was unavailable a few seconds ago is not checked again.
         """
         if not self.health.available:
             await self.check(self._policy.probe_fresh_s)
@@ -310,19 +321,20 @@ class BackendClient:
     def _restore_pause(self) -> None:
         """Restore a pause that the provider asked this process or an earlier one for."""
         state = self._services.state
-        # Version 0.1 stored all pauses under one key.
+        # Version 0.1 stored the pauses of all accounts under one key.
         if stored := state.get(f"model_pause {self.account}") or (state.get("model_pauses") or {}).get(self.account):
             self.circuit.restore(Pause(since=from_text(stored[0]), until=from_text(stored[1])))
             self._why = stored[2] if self.circuit.state is CircuitState.OPEN else ""
 
     async def ask(self, request: ModelRequest, room: Room) -> Completion:
-        """Ask until there is an answer or no try is left. `room` is charged for every reply, including lost ones.
+        """Ask until the backend answers or no try is left. `room` is charged for every reply, including lost ones.
 
         Raises:
             ModelUnavailable: the backend did not answer; `next_time` says when to try again.
-            ModelRefused: the backend will not answer this request. `BackendUnfit` if that is no fault; `RequestRefused`
-                if only another task's request can show where the fault is.
-            BudgetExhausted: `room` has no room.
+            ModelRefused: the backend will not answer this request. `BackendUnfit` if the refusal is not a fault;
+                `RequestRefused` if only the request of another task can show whether the request or the backend is at
+                fault.
+            BudgetExhausted: a budget has no room for the call.
         """
         for tries in count(1):
             await self._wait_as_asked()
@@ -364,7 +376,8 @@ class BackendClient:
     ) -> Completion:
         """Ask once.
 
-        Prices, charges and counts the reply before its content is examined, including replies that are `lost`.
+        The reply is priced, charged and counted before its content is examined. Replies that broke off (`lost`) are
+        charged too.
         """
         formed = replace(formed, max_tokens=room.reply, cut_at=room.cut_at)
         try:
@@ -389,7 +402,7 @@ class BackendClient:
             self._services.state.set(f"model_facts {self.account}", facts)
 
     async def _wait_as_asked(self) -> None:
-        """Wait as long as the server asked any call to wait, and a random time longer, so that calls spread out."""
+        """Wait for as long as the server asked, plus a random time, so that concurrent calls spread out."""
         if self._asked_until and (wait_s := (self._asked_until - self._clock()).total_seconds()) > 0:
             # Capped at the longest wait that the server can have asked for, in case the clock was set back.
             await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
@@ -434,7 +447,7 @@ class BackendClient:
             stored = (to_text(pause.since), to_text(pause.until), self._masker(self._why)[:MOST_WHY_CHARS])
             self._services.state.set(f"model_pause {self.account}", stored)
             return None
-        # A backend that is busy again and again is left alone like a failing one: asking it all night helps nobody.
+        # A backend that is always busy is left alone like a failing one, since asking it all night helps nobody.
         self.circuit.fail()
         if asked_s is not None:
             self._asked_until = self._clock() + timedelta(seconds=asked_s)

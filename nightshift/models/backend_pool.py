@@ -59,9 +59,9 @@ class BackendPool:
                 self._idle.set()
 
     def inherit(self, earlier: BackendPool) -> None:
-        """Take over what the earlier clients learned.
+        """Take over what the clients of the earlier settings learned.
 
-        Clients match by label, or by backend if the server names the model.
+        Clients are matched by label, or by the backend's name if the owner named no model.
         """
         before = {client.label: client for client in earlier.clients}
         by_backend = {client.backend.name: client for client in reversed(earlier.clients)}
@@ -81,7 +81,7 @@ class BackendPool:
             await client.backend.aclose()
 
     def prepare(self, request: ModelRequest) -> ModelRequest:
-        """Return the request as it is sent: without secrets, and with a temperature that rises with `escalation`."""
+        """Return the request without secrets, and with a temperature that rises with `escalation`."""
         heats, masker = self.config.policy.temperatures, self.config.masker
         heat = heats[min(request.escalation, len(heats) - 1)]
         wanted = request.temperature
@@ -91,7 +91,7 @@ class BackendPool:
         return replace(request, messages=messages, temperature=wanted)
 
     def route(self, request: ModelRequest) -> list[BackendClient]:
-        """List the models in the owner's order, rotated by one for each escalation beyond the first."""
+        """List the models in the owner's order, rotated by one position for each escalation after the first."""
         wanted = self._first_choice(request)
         first = [client for client in self.models if wanted and client.matches(wanted)][:1]
         clients = [*first, *(client for client in self.models if client not in first)]
@@ -104,9 +104,10 @@ class BackendPool:
         return request.wanted if named else self.config.phase_models.get(request.phase)
 
     def gauge(self, phase: Phase, escalation: int, wanted: str = "") -> Gauge:
-        """Return the gauge of the model that will be asked, or the most cautious values if the model is still open.
+        """Return the gauge of the model that will be asked.
 
-        Unavailable models are ignored while another one is available.
+        If several models may be asked, return the most cautious values of all. Unavailable models are ignored while
+        another one is available.
         """
         clients = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation, wanted=wanted))
         clients = [client for client in clients if client.health.available] or clients
@@ -114,22 +115,25 @@ class BackendPool:
         return most_cautious([client.gauge for client in asked])
 
     def client_of(self, completion: Completion) -> BackendClient | None:
-        """Return the client of the model that gave a reply, or None."""
+        """Return the client of the model that gave a reply, or None if this pool does not contain the model."""
         asked = (completion.backend, completion.model)
         return next((client for client in self.models if (client.backend.name, client.backend.model) == asked), None)
 
     def engine_for(self, request: ModelRequest) -> BackendClient | None:
-        """Return the engine if it may answer.
+        """Return the built-in engine if it may answer, or None.
 
-        It does not support tools, so it cannot continue after a model has called some.
+        The engine does not support tools, so it cannot continue after a model has called some.
         """
         return None if request.tools and request.call_no else self.engine
 
     def precheck(self, request: ModelRequest) -> tuple[BackendClient, float | None] | None:
-        """Return the engine if it may look before a model is asked, and for how many seconds (None: the default)."""
+        """Return the engine and its time limit in seconds if it may try before the models; otherwise None.
+
+        A limit of None stands for the engine's default.
+        """
         engine, wanted = self.engine_for(request), self._first_choice(request)
         preferred = bool(engine and wanted and engine.matches(wanted))
-        # A task that names its own model asks that model first.
+        # A request for the task's own model goes to that model first, without a pre-check.
         unasked = wanted == request.wanted or not self.config.policy.precheck_s
         if engine is None or request.material is None or (unasked and not preferred):
             return None
@@ -146,14 +150,16 @@ class BackendPool:
     async def check(self, *, models: bool = True, sandboxed: bool = True) -> None:
         """Check the availability of backends concurrently.
 
-        `models` are the backends that need no sandbox, `sandboxed` those that do.
+        Args:
+            models: True to check the backends that need no sandbox.
+            sandboxed: True to check the backends that need a sandbox.
         """
         asked = [client for client in self.clients if (sandboxed if client.backend.needs_sandbox else models)]
         await asyncio.gather(*(client.check() for client in asked))
 
     @property
     def recoveries(self) -> int:
-        """How often the backends became available, summed over all."""
+        """How often backends became available, as the sum over all backends."""
         return sum(client.recoveries for client in self.clients)
 
 
@@ -161,7 +167,7 @@ def _mask_message(message: Message, masker: Masker) -> Message:
     """Return a message that is safe to send: secrets masked, and lone surrogates (they cannot be encoded) removed."""
     text = masker(message.text)
     calls = tuple(replace(call, arguments=_mask_arguments(call.arguments, masker)) for call in message.tool_calls)
-    # A vendor refuses changed thoughts, so thoughts that hold a secret are dropped rather than masked.
+    # A vendor refuses thoughts that were changed, so thoughts that hold a secret are dropped rather than masked.
     thoughts = tuple(each for each in message.thoughts if masker(each.text) == each.text == _replace_halves(each.text))
     return replace(message, text=text if text.isascii() else _replace_halves(text), tool_calls=calls, thoughts=thoughts)
 

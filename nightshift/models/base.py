@@ -1,4 +1,4 @@
-"""The base class of all backends: one model of one vendor, asked once.
+"""The base class of all backends. A backend asks one model of one vendor, once.
 
 The gateway adds timeouts, budgets and routing.
 """
@@ -23,43 +23,46 @@ if TYPE_CHECKING:
 
 OnText = Callable[[str], None]
 SandboxRuns = Callable[[], "SuiteRuns | str"]
-"""Returns the object that runs code in the sandbox, or the reason why it cannot yet. A function, because backends are
-made before the sandbox.
+"""Returns the object that runs code in the sandbox, or the reason why there is none yet. It is a function, because
+backends are created before the sandbox.
 """
 
 
 class CallText(str):
-    """A piece of a tool call for `OnText`: paid for like text, but not part of the reply's text."""
+    """A piece of a tool call, as passed to `OnText`. It costs tokens like text, but is not part of the reply's text."""
 
     __slots__ = ()
 
 
 class CallName(CallText):
-    """The first piece of a tool call: the tool's name. The pieces of its arguments follow."""
+    """The first piece of a tool call, which contains the tool's name. The pieces of the arguments follow."""
 
     __slots__ = ()
 
 
 class ThoughtText(str):
-    """A piece of a model's thinking for `OnText`: paid for like text, but not part of the reply's text."""
+    """A piece of a model's thoughts, as passed to `OnText`. It costs tokens, but is not part of the reply's text."""
 
     __slots__ = ()
 
 
 EnsureExtra = Callable[[str], None]
-"""Ensures that the packages of an extra are installed, which may take minutes. Raises a `NightshiftError` with a text
-for the owner if they are not.
+"""Ensures that the packages of an optional dependency group (“extra”) are installed, which may take minutes. Raises a
+`NightshiftError` with a text for the owner if the installation fails.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendSettings:
-    """The owner's settings for all backends; each backend reads its own (`BaseModelHandler.from_settings`).
+    """The owner's settings for all backends. Each backend reads its own settings (`BaseModelHandler.from_settings`).
 
-    `runs` gives access to the sandbox, for backends that run code; None for no sandbox. `repair_s` bounds a search of
-    the built-in engine, in seconds, if the request sets no limit. `acp_agent` makes the agent that speaks the Agent
-    Client Protocol, from a model name (None: named after its program); None if no agent is configured. `ensure_extra`
-    installs the packages of a backend whose name is that of an extra; None leaves the installation to the owner.
+    Attributes:
+        runs: access to the sandbox, for backends that run code; None if there is no sandbox.
+        repair_s: seconds that the built-in engine may search if the request sets no limit.
+        acp_agent: creates the agent that speaks the Agent Client Protocol. The argument is the model's name; with None,
+            the agent is named after its program. None if no agent is configured.
+        ensure_extra: installs the packages of a backend whose name is also that of an extra; None leaves the
+            installation to the owner.
     """
 
     openai_api_key: str | None = field(default=None, repr=False)
@@ -81,25 +84,25 @@ class BackendSettings:
 
 
 class BaseModelHandler(ABC):
-    """One backend.
+    """The base class of a backend.
 
     Attributes:
         name: short name, equal to the name of its entry point.
         setup: one line for an owner without a model: how to set up this backend.
-        streams: True if `on_text` is called continuously while the reply is written; if not, only the total timeout can
+        streams: True if `on_text` is called continuously while the reply is written. If not, only the total timeout can
             detect a hanging backend.
         needs_sandbox: True if the backend works in the sandbox, which does not exist yet at the first availability
             check.
         own_tools: True if the backend explores and changes files itself, so it is offered no tools.
         parallel: maximum number of concurrent requests; None leaves the limit to the server.
-        protocols: ways to offer tools to its models, the default first. Only backends with `NATIVE` get requests with
-            `tools`; for the others the tools are already described in the messages.
-        model: the model that answers; empty until `is_available` has chosen one.
-        detail: why the backend is not available and how to fix it, in words for the owner; empty if it is available.
-        offered: the models that the server listed at the last check; empty if it lists none.
-        facts: what refusals revealed about its server.
-        token_estimator: estimates token counts for its model. Prompts are sized and checked against the context window
-            with it.
+        protocols: ways to offer tools to the backend's models, the default first. Only backends with `NATIVE` get
+            requests with `tools`; for all others the tools are described in the messages.
+        model: the model that answers; empty until `is_available` has chosen a model.
+        detail: why the backend is not available and how to fix that, in words for the owner; empty if it is available.
+        offered: the models that the server listed at the last check; empty if there was no list.
+        facts: facts about the server, learned from its refusals.
+        token_estimator: estimates token counts for the model, to size prompts and to check them against the context
+            window.
     """
 
     name: ClassVar[str]
@@ -117,14 +120,14 @@ class BaseModelHandler(ABC):
 
     @classmethod
     def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
-        """Create a backend from the owner's settings, or return None if they do not suffice.
+        """Create a backend from the owner's settings, or return None if a required setting is missing.
 
-        `setup` says what is missing then.
+        The text `setup` tells the owner which settings are required.
         """
         return cls(model=model)
 
     def stand_in(self, settings: BackendSettings) -> BaseModelHandler | None:  # noqa: ARG002 - for heirs
-        """Return a fallback backend for when this one cannot load its model at all, or None."""
+        """Return a fallback backend for the case that this one cannot load its model at all, or None."""
         return None
 
     @property
@@ -181,13 +184,12 @@ class BaseModelHandler(ABC):
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """Ask once.
 
-        `on_text` is called on the caller's loop with the pieces of the reply, or with "" as a sign of life.
-
-        Pieces of tool calls are `CallText`, the first piece of each call is `CallName`.
+        `on_text` is called on the caller's loop with the pieces of the reply, or with "" as a sign of life. Pieces of
+        tool calls have the type `CallText`, and the first piece of each call has the type `CallName`.
 
         Raises:
             ModelUnavailable: connection error, timeout, overload or truncated reply; asking again may help.
-            ModelRefused: the request, the key or the model's name is wrong; asking again will not help. Also
+            ModelRefused: the request, the key or the model's name is wrong; asking again will not help. Includes
                 `ToolsRefused`, after which `protocols` contains only `TEXT`.
         """
 
@@ -196,7 +198,7 @@ class BaseModelHandler(ABC):
 
 
 def events_about(request: ModelRequest, sink: Sink) -> Emitter:
-    """Return an emitter for events about a request; each event has the request's `step_no`, to link to the step."""
+    """Return an emitter for events about a request. Each event contains `step_no`, which links it to the step."""
 
     def emit(event: Event) -> None:
         sink(event if request.task_id is None else replace(event, data={**event.data, "step_no": request.step_no}))

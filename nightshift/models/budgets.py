@@ -1,4 +1,4 @@
-"""Budgets and prices: limits of one call, one task, one UTC day and all time.
+"""Budgets and prices. There are limits for one call, one task, one UTC day and all time.
 
 Each call reserves room in every budget before it is made, so concurrent calls cannot overspend.
 """
@@ -27,9 +27,9 @@ UNLIMITED = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits:
-    """Limits of one call, of one UTC day, and of all time.
+    """Limits for one call, for one UTC day, and for all time.
 
-    Only `tokens` (prompt and reply) and `cost_usd` are enforced.
+    Only the fields `tokens` (prompt and reply together) and `cost_usd` of these limits are enforced.
     """
 
     call: Limits = UNLIMITED
@@ -41,7 +41,7 @@ class SpendingLimits:
 class Price:
     """The price of a model, in USD per million tokens.
 
-    None: tokens of the prompt cache cost the same as other input tokens.
+    If a price for the prompt cache is None, tokens of the cache cost as much as other input tokens.
     """
 
     input_per_million_usd: float
@@ -68,21 +68,27 @@ FREE = Price(input_per_million_usd=0.0, output_per_million_usd=0.0)
 
 
 def price_of(prices: Mapping[str, Price], backend: str, model: str, *, free: bool) -> Price | None:
-    """Return the owner's price for `backend=model` or `model`, zero for a local model, or None if it is not known.
+    """Return the owner's price for `backend=model` or `model`, or zero for a local model, or None if there is none.
 
-    Names must match exactly: a wrong price is worse than none.
+    Names must match exactly, because a wrong price is worse than none.
     """
     stated = prices.get(f"{backend}={model}") or prices.get(model)
     return stated or (FREE if free else None)
 
 
 LEAST_REPLY = 64
-"""Tokens. A shorter reply is useless, so a budget with less room counts as spent."""
+"""Tokens. A shorter reply is useless, so a budget with less room counts as exhausted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEstimate:
-    """The estimated need of a call: prompt and longest reply in tokens, and the price if known."""
+    """The estimated need of a call.
+
+    Attributes:
+        prompt: length of the prompt in tokens.
+        reply: length of the longest reply in tokens.
+        price: the model's price; None if it is not known.
+    """
 
     prompt: int
     reply: int
@@ -94,13 +100,19 @@ class CallEstimate:
         return (self.prompt * each.input_per_million_usd + reply * each.output_per_million_usd) / 1e6 if each else 0.0
 
     def as_spent(self, reply: int) -> Spent:
-        """Return the need as an amount spent, with a reply of this many tokens."""
+        """Return the estimate as an amount spent, for a reply of this many tokens."""
         return Spent(model_calls=1, tokens_in=self.prompt, tokens_out=reply, cost_usd=self.cost_usd(reply))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """The limit that has no room, the amount that is missing for the call, and a text that explains it."""
+    """A limit without room for a call.
+
+    Attributes:
+        measure: the quantity that is limited.
+        short: the amount that is missing for the call.
+        text: an explanation for the owner.
+    """
 
     measure: Measure
     short: float
@@ -119,12 +131,12 @@ class Budget:
     """One budget. Must be used from one event loop.
 
     Args:
-        what: the budget's name in texts: “the task”, “today”.
-        spent: the amount used before.
-        limits: `model_calls`, `tokens` and `cost_usd` are enforced; None is unlimited.
+        what: the budget's name in texts, such as “task 7” or “today”.
+        spent: the amount that was used before.
+        limits: the limits, of which `model_calls`, `tokens` and `cost_usd` are enforced; None is unlimited.
 
     Attributes:
-        reported: True if an event said that the budget is used up; for the code that emits it.
+        reported: True if an event has reported that the budget is used up. Set by the code that emits the event.
     """
 
     def __init__(self, what: str, spent: Spent, limits: Limits = UNLIMITED) -> None:
@@ -145,9 +157,9 @@ class Budget:
 
     @asynccontextmanager
     async def reserve(self, need: CallEstimate) -> AsyncIterator[CallEstimate]:
-        """Reserve room for a call; yields the need, with its reply cut to the room that is left.
+        """Reserve room for a call, and yield the need with its reply shortened to the room that is left.
 
-        If other calls have reserved the missing room, waits until they settle.
+        If other calls have reserved the missing room, wait until they settle.
 
         Raises:
             BudgetExhausted: there is no room even after all other calls have settled.
@@ -173,11 +185,11 @@ class Budget:
         self._is_settled = asyncio.Event()
 
     def _longest_reply(self, need: CallEstimate) -> int:
-        """Return the longest reply that fits, at most `need.reply`; negative if not even the prompt fits."""
+        """Return the longest reply that fits the budget, at most `need.reply`; negative if the prompt does not fit."""
         return min([need.reply, *self._room(need, sum(self._reserved, self.spent)).values()])
 
     def _room(self, need: CallEstimate, used: Spent) -> dict[Measure, int]:
-        """Return the longest reply that each limit leaves room for, negative if not even the prompt fits."""
+        """Return for each limit the longest reply that it leaves room for; negative if the prompt does not fit."""
         limits, room = self._limits, dict[Measure, int]()
         if limits.model_calls is not None:
             room[Measure.MODEL_CALLS] = need.reply if used.model_calls < limits.model_calls else -1
@@ -214,15 +226,15 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedRoom:
-    """The reply of a shared budget (of several machines) to a reservation request.
+    """The answer of a budget that several machines share to a request for room.
 
     Attributes:
         reservation: id to settle when the call has ended; None if there is nothing to settle.
         lacks: the limit without room, `day` or `total`; empty if there is room.
-        left_tokens: tokens left in that limit; None is unlimited.
-        left_cost_usd: USD left in that limit; None is unlimited.
-        may_grow: True if other calls under way may still return some of their reserved room.
-        away: why the budget cannot be asked now; empty if it could be asked.
+        left_tokens: tokens left within that limit; None is unlimited.
+        left_cost_usd: USD left within that limit; None is unlimited.
+        may_grow: True if running calls may still return some of their reserved room.
+        away: why the budget cannot be reached now; empty if it answered.
     """
 
     reservation: int | None = None
@@ -237,7 +249,7 @@ class SharedBudget(Protocol):
     """A budget that several machines share."""
 
     async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
-        """Reserve room for a call, or return how much is left."""
+        """Reserve room for a call. If there is not enough room, report how much is left."""
 
     async def settle(self, reservation: int, spent: Spent) -> None:
         """Replace a reservation by the amount that the call used."""
@@ -252,12 +264,18 @@ _ONE_CALL = "one call"
 _TODAY = "today"
 _ALL_NODES = {"day": "all nodes today", "total": "all nodes, all time"}
 _AGAIN_S = 30.0
-"""Seconds after which a task that waits for other machines tries again."""
+"""Seconds until a task that waits for room in the shared budget tries again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """Room for one call: longest reply in tokens, the function to charge, where to cut the stream in tokens."""
+    """The room that is reserved for one call.
+
+    Attributes:
+        reply: length of the longest reply in tokens; None is unlimited.
+        charge: charges a reply to all budgets.
+        cut_at: number of tokens after which the stream is cut off; None for no cut.
+    """
 
     reply: int | None
     charge: Charge
@@ -269,9 +287,9 @@ class BudgetLedger:
 
     Args:
         budgets: the limits.
-        clock: tells the current day. If the clock is set back, a day can begin twice, so `spent_since` is asked again
-            for each new day.
-        spent_since: returns the amount spent before.
+        clock: returns the current time. If the clock is set back, a day can begin twice, so `spent_since` is called
+            again for each new day.
+        spent_since: returns the amount that was spent before.
     """
 
     def __init__(self, budgets: SpendingLimits, clock: Clock, spent_since: SpentSince) -> None:
@@ -302,7 +320,7 @@ class BudgetLedger:
         one_call = Budget(_ONE_CALL, Spent(), self._limits.call)
 
         def charge(completion: Completion) -> None:
-            # Looks up today's budget again: a call may end on another day than it began.
+            # Today's budget is looked up again, since a call may end on another day than it began.
             for budget in (one_call, task, self._todays_budget(), self._total):
                 budget.charge(completion.spent)
 
@@ -316,8 +334,8 @@ class BudgetLedger:
                 need, charge_all = await stack.enter_async_context(shared_room)
             self._over = None
             is_limited = self.shared or any(each.is_limited for each in budgets)
-            # Without a limit a reply may exceed its requested length, for example because the model's tokenizer counts
-            # differently.
+            # If no budget limits tokens or cost, a reply may be longer than requested, for example because the model's
+            # tokenizer counts differently.
             yield Reservation(reply=need.reply, charge=charge_all, cut_at=need.reply if is_limited else need.reply * 2)
 
     @asynccontextmanager
@@ -326,7 +344,7 @@ class BudgetLedger:
     ) -> AsyncIterator[tuple[CallEstimate, Charge]]:
         """Reserve room in the budget that several machines share.
 
-        The reply is cut to its room as with local budgets.
+        If the room is smaller than the need, the reply is shortened to fit, as with local budgets.
         """
         used = Spent()
 
@@ -357,7 +375,7 @@ class BudgetLedger:
         return Parked(f"{over}; calls of other nodes may leave some", self._clock() + timedelta(seconds=_AGAIN_S))
 
     def interruption(self, cause: BudgetExhausted) -> Interruption:
-        """Return how a task that finds a budget spent ends, or until when it waits."""
+        """Return how a task ends that finds a budget exhausted, or until when the task waits."""
         if cause.budget.what == _TODAY:
             is_past = cause.budget is not self._today  # the day has ended meanwhile
             until = self._clock() if is_past else _midnight(self._day + timedelta(days=1))
@@ -376,9 +394,9 @@ class BudgetLedger:
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
 
     def find_spent(self) -> SpentBudget | None:
-        """Return the daily or total budget if it had no room for the last call.
+        """Return the daily or total budget if it had no room for the last call, or None.
 
-        A daily one expires when its day is over.
+        An exhausted daily budget is returned only until the day is over.
         """
         over = self._over
         return over if over and (over.until is None or self._clock() < over.until) else None

@@ -1,4 +1,4 @@
-"""One call to one backend, under three timeouts; a truncated reply is still accounted for."""
+"""One call to one backend, under three timeouts. The part of a reply that breaks off is still charged."""
 
 from __future__ import annotations
 
@@ -18,33 +18,38 @@ from nightshift.models.thought_tags import without_thoughts
 from nightshift.models.token_estimates import estimate_request, fill_counts
 
 MAX_REPLY_BYTES = 8_000_000
-"""No model writes this much. A server that sends more is broken and would fill the memory."""
+"""Maximum size of a reply. A server that sends more is broken, and its reply would fill the memory."""
 LEAST_TOKENS_PER_S = 0.5
 """A model that is slower than this over the whole timeout counts as unavailable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPolicy:
-    """Timeouts, retries and limits for one backend. Values ending in `_s` are seconds.
+    """Timeouts, retries and limits for one backend. Values ending in `_s` are in seconds.
 
     Attributes:
-        first_text_s: timeout for the first byte. A model on the owner's machine gets all of `total_s`, since it may
-            load for minutes and take longer to read a long prompt.
-        gap_s: longest silence of the connection after that; any byte counts, including comments and pings.
+        first_text_s: timeout for the first byte. A model on the owner's machine may use all of `total_s`, since it may
+            load for minutes and needs longer to read a long prompt.
+        gap_s: longest silence of the connection after the first byte; any byte ends the silence, including comments and
+            pings.
         total_s: timeout for a whole reply.
         tries: how often one backend is asked for one reply.
-        backoff_s: longest wait before the second try. It doubles with each further try, up to `backoff_max_s`, and the
-            actual wait is drawn uniformly from zero up to it (“full jitter”: M. Brooker, AWS Architecture Blog, 2015).
-        max_wait_s: longest wait requested by the server that is respected; for a longer one the request is sent
-            elsewhere.
-        breaker_failures: number of consecutive failures after which a backend is left alone for `breaker_s`; each
+        backoff_s: longest wait before the second try. It doubles with each further try, up to `backoff_max_s`. The
+            actual wait is drawn uniformly between zero and that value (“full jitter”: M. Brooker, AWS Architecture
+            Blog, 2015).
+        max_wait_s: longest wait requested by a server that is respected. If a server asks for more, the request goes to
+            another backend.
+        breaker_failures: number of consecutive failures after which a backend is left alone for `breaker_s`. Each
             further failure doubles that pause, up to `breaker_max_s`.
+        breaker_s: the first such pause.
+        breaker_max_s: the longest such pause.
         probe_s: interval at which `watch` checks which backends are available.
         probe_fresh_s: how long the result "not available" is valid before a call checks again.
-        temperatures: temperature by how often the loop was stuck; the last one applies from then on. None leaves the
-            temperature to the model.
-        reply_tokens: the longest reply if the request sets no limit, in tokens.
-        precheck_s: how long the built-in engine may look before a model is asked; 0 asks the engine only last.
+        temperatures: temperatures by the number of times that the loop was stuck. The last one applies to all higher
+            numbers. None leaves the temperature to the model.
+        reply_tokens: the longest reply in tokens, if the request sets no limit.
+        precheck_s: how long the built-in engine may search before a model is asked; 0 means that the engine is asked
+            only after all models.
     """
 
     first_text_s: float = 300.0
@@ -65,7 +70,7 @@ class CallPolicy:
 
 
 class _Full(Exception):
-    """The reply is longer than requested."""
+    """The reply is longer than the length reserved for it."""
 
 
 Charge = Callable[[Completion], None]
@@ -75,7 +80,7 @@ Charge = Callable[[Completion], None]
 async def call_once(
     backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy, on_lost: Charge, live: LiveCalls | None = None
 ) -> Completion:
-    """Ask once; `live` receives the reply's text while it is written.
+    """Ask once. `live` receives the text of the reply while the model writes it.
 
     Raises:
         ModelUnavailable: the call failed; `TimedOut` if one of the timeouts expired.
@@ -104,7 +109,7 @@ class _Call:
         self._began_s = self._last_s = self._loop.time()
 
     async def ask(self) -> Completion:
-        """Ask. Each sign of life extends the deadline, up to the total timeout, and is passed to live viewers."""
+        """Ask the backend. Each sign of life extends the deadline, up to the total timeout."""
         await self._backend.load()
         self._began_s = self._loop.time()
         self._last_s = self._began_s + self._policy.total_s
@@ -127,7 +132,10 @@ class _Call:
         return usual_s if self._backend.streams else self._policy.total_s
 
     def _on_text(self, limit: asyncio.Timeout) -> OnText:
-        """Return a receiver for pieces of the reply. It cuts a reply that exceeds the length reserved for it."""
+        """Return a function that receives the pieces of the reply.
+
+        The function cuts off a reply that exceeds the length reserved for it.
+        """
         task = asyncio.current_task()
 
         def receive(piece: str) -> None:
@@ -145,11 +153,11 @@ class _Call:
 
     @property
     def _written(self) -> int:
-        """Estimated tokens received so far, including thoughts and calls."""
+        """Estimated number of tokens received so far, including thoughts and tool calls."""
         return math.ceil(self._received.bytes / BYTES_PER_TOKEN)
 
     def _take_cut(self) -> Completion:
-        """Return the reply if its length or the total timeout cut it; any other case raises `TimedOut`."""
+        """Return the partial reply if its length or the total timeout cut it off; otherwise raise `TimedOut`."""
         written, total_s = self._written, self._policy.total_s
         is_over = self._loop.time() >= self._last_s
         if self._is_full or (is_over and written >= LEAST_TOKENS_PER_S * total_s):
@@ -160,7 +168,7 @@ class _Call:
         raise TimedOut(f"{self._backend.label} {after}")
 
     def take_written(self, extra: dict[str, Any]) -> Completion:
-        """Return the text so far as a reply with estimated token counts, because it was paid for."""
+        """Return the text received so far as a reply with estimated token counts, because it costs money."""
         thoughts = self._received.text_of(ThoughtText)
         received = Completion(
             text=self._received.text_of(str),

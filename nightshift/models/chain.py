@@ -1,15 +1,15 @@
 """Builds the chain of backends from the owner's settings: which backends, in which order, with which models.
 
-`MODEL_TYPE` is `auto`, a backend's name, or several in order of preference (`openai,ollama`). `MODEL_NAME` is one model
-or several: `backend=model` names the backend, and a plain name belongs to the backend at the same position in
-`MODEL_TYPE`. A backend that is named with several models appears once per model, one after the other.
+`MODEL_TYPE` is `auto`, a backend's name, or several names in order of preference (`openai,ollama`). `MODEL_NAME` is one
+model or several. `backend=model` names the backend, and a plain name belongs to the backend at the same position in
+`MODEL_TYPE`. A backend with several models appears in the chain once per model, in consecutive places.
 
-With `auto` every configured backend takes part. A plain name goes to the vendor that its form suggests (`claude…`,
-`gpt-…`, `….gguf`), otherwise to Ollama and to a custom server at `OPENAI_BASE_URL`.
+With `auto` every configured backend takes part. A plain model name goes to the vendor that its form suggests
+(`claude…`, `gpt-…`, `….gguf`), otherwise to Ollama and to a custom server at `OPENAI_BASE_URL`.
 
-`repair` is the built-in engine, which accepts no model name.
+The backend `repair` is the built-in engine, which accepts no model name.
 
-llama.cpp follows GPT4All with the same file, as the fallback if GPT4All cannot load that file.
+The backend `llama_cpp` follows GPT4All with the same model file, as the fallback if GPT4All cannot load that file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def build_chain(
     model_name: str | None = None,
     phase_models: Mapping[str, str] | None = None,
 ) -> tuple[BaseModelHandler, ...]:
-    """Create the backends in the order in which they are asked; backends for single phases come last.
+    """Create the backends in the order in which they are asked. Backends that only single phases use come last.
 
     Raises:
         ConfigError: the settings name an unknown backend, or one that is not configured.
@@ -43,7 +43,7 @@ def build_chain(
     kinds = list(backends()) if automatic else [kind.lower() for kind in _split_list(model_type)]
     named = _pair_models(kinds, _split_list(model_name or ""), settings, automatic=automatic)
     if automatic and not settings.llama_cpp_model_path and _LLAMA_CPP not in named:
-        kinds.remove(_LLAMA_CPP)  # with GPT4All's file it only serves as fallback
+        kinds.remove(_LLAMA_CPP)  # without a model file of its own, llama.cpp is only the fallback of GPT4All
     # Models that the owner named come before models that are only detected.
     order = sorted(kinds, key=lambda kind: kind not in named) if automatic else kinds
     pairs = [(kind, model) for kind in dict.fromkeys(order) for model in tuple(named.get(kind, ())) or (None,)]
@@ -55,7 +55,7 @@ def build_chain(
 
 
 def phase_routes(by_phase: Mapping[str, str], setting: str = "phase_models") -> dict[Phase, str]:
-    """Check the phase names of a setting and return its values by phase.
+    """Check the phase names that are the keys of a setting, and return the setting's values by phase.
 
     Raises:
         ConfigError: a name is not a phase.
@@ -68,7 +68,7 @@ def phase_routes(by_phase: Mapping[str, str], setting: str = "phase_models") -> 
 
 
 def how_to_get_one() -> str:
-    """Return the ways to set up a first model, in one sentence each."""
+    """Return one sentence for each way to set up a first model."""
     ways = ("ollama", *(name for name in backends() if name not in {"ollama", BUILT_IN}))
     return "; or ".join(backend_class(name).setup for name in ways)
 
@@ -80,7 +80,7 @@ def _split_list(text: str) -> list[str]:
 def _pair_models(
     kinds: Sequence[str], entries: Sequence[str], settings: BackendSettings, *, automatic: bool
 ) -> dict[str, list[str]]:
-    """Pair backends with the models in `MODEL_NAME`."""
+    """Group the models of `MODEL_NAME` by the backend that each belongs to."""
     pairs = [re.fullmatch(r"(\w+)=(.+)", entry) for entry in entries]
     named = [(pair[1], pair[2]) for pair in pairs if pair]
     for kind, _ in named:
@@ -113,7 +113,7 @@ def _backends_for(model: str, settings: BackendSettings) -> list[str]:
 
 
 def _with_stand_ins(chain: Sequence[BaseModelHandler], settings: BackendSettings) -> Iterator[BaseModelHandler]:
-    """Yield the backends, each followed by its fallback unless the chain already contains that."""
+    """Yield the backends, each followed by its fallback unless the chain contains the fallback already."""
     names = {(backend.name, backend.model) for backend in chain}
     for backend in chain:
         yield backend

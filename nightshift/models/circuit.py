@@ -1,11 +1,11 @@
 """The circuit breaker of a backend: a backend that keeps failing is left alone for a while (M. Nygard, Release It!).
 
-closed ─ too many failures in a row ─> open ─ pause over ─> half open ─ one probe succeeds ─> closed
-                                        ^                      │
-                                        └── it fails: twice the pause
+    closed ─ too many failures in a row ─> open ─ pause over ─> half open ─ one probe succeeds ─> closed
+                                             ^                      │
+                                             └── the probe fails: twice the pause
 
-A pause that the provider asked for (a limit that resets at a stated time) also opens the circuit. Other pauses end when
-the server comes back or the daemon restarts; this one remains.
+A pause that the provider asked for (a limit that resets at a stated time) opens the circuit as well. Other pauses end
+early when the server becomes available again or the daemon restarts; a pause that the provider asked for does not.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from nightshift.core.clock import Clock
 from nightshift.core.tasks.states import CircuitState
 
 CLOCK_SLACK = timedelta(minutes=5)
-"""A pause that begins further in the future than this was recorded under a wrong clock, and is ignored."""
+"""A stored pause that begins further in the future than this was recorded under a wrong clock, and is ignored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """The time in which a backend is left alone, in aware UTC."""
+    """The period during which a backend is left alone, in aware UTC times."""
 
     since: datetime
     until: datetime
 
     def holds(self, now: datetime) -> bool:
-        """Check whether the pause is not over yet."""
+        """Check whether the backend must still be left alone at the time `now`."""
         return self.since - CLOCK_SLACK <= now < self.until
 
 
@@ -54,20 +54,20 @@ class CircuitBreaker:
 
     @property
     def opens_at(self) -> datetime | None:
-        """The time at which the last pause ends or ended; None while the circuit is closed."""
+        """The time at which the current or last pause ends; None while the circuit is closed."""
         return max((pause.until for pause in (self._own, self.asked) if pause), default=None)
 
     @property
     def state(self) -> CircuitState:
-        """Closed, open, or half open after the pause."""
+        """The state: closed; open during a pause; or half open after the pause."""
         pauses = [pause for pause in (self._own, self.asked) if pause]
         is_open = any(pause.holds(self._clock()) for pause in pauses)
         return CircuitState.OPEN if is_open else CircuitState.HALF_OPEN if pauses else CircuitState.CLOSED
 
     def enter(self) -> bool:
-        """Check whether the backend may be asked now; a half-open circuit admits one caller at a time.
+        """Check whether the backend may be asked now. A half-open circuit admits one caller at a time.
 
-        An admitted caller reports with `succeed`, `fail` or `leave`.
+        An admitted caller must then call `succeed`, `fail` or `leave`.
         """
         if self.state is CircuitState.HALF_OPEN and not self._is_probing:
             self._is_probing = True
@@ -77,13 +77,16 @@ class CircuitBreaker:
     def succeed(self) -> None:
         """Record a success, which closes the circuit.
 
-        A pause that the provider asked another call for meanwhile still holds.
+        A pause remains if the provider asked a concurrent call for it in the meantime.
         """
         self.asked = self.asked if self.asked and self.asked.holds(self._clock()) else None
         self.come_up()
 
     def come_up(self) -> None:
-        """Record that the backend is available again: forget its failures, but no pause that the provider asked for."""
+        """Record that the backend is available again.
+
+        Its failures are forgotten; a pause that its provider asked for remains.
+        """
         self._in_a_row, self.pause_s, self._own, self._is_probing = 0, self._first_s, None, False
 
     def fail(self) -> None:
@@ -96,11 +99,11 @@ class CircuitBreaker:
         self._is_probing = False
 
     def open_for(self, pause_s: float) -> None:
-        """Leave the backend alone for at least `pause_s`, because it fails or only its owner can fix it."""
+        """Leave the backend alone for at least `pause_s` seconds: it keeps failing, or only the owner can fix it."""
         self._own = self._extend(self._own, pause_s)
 
     def open_as_asked(self, pause_s: float) -> Pause:
-        """Leave the backend alone for at least `pause_s`, as its provider asked."""
+        """Leave the backend alone for at least `pause_s` seconds, because its provider asked for a pause."""
         self.asked = self._extend(self.asked, pause_s)
         return self.asked
 
@@ -110,10 +113,10 @@ class CircuitBreaker:
         return Pause(since=now, until=max(until, before.until) if before and before.holds(now) else until)
 
     def restore(self, pause: Pause) -> None:
-        """Restore a pause that the provider asked an earlier process for."""
+        """Restore a pause that the provider had asked for before the daemon restarted."""
         if pause.holds(self._clock()):
             self.asked = pause
 
     def leave(self) -> None:
-        """Record that the caller left before an answer; nothing was learned about the backend."""
+        """Record that the caller stopped waiting before an answer came, so nothing was learned about the backend."""
         self._is_probing = False

@@ -1,7 +1,7 @@
 """Converts our messages to those of the library that speaks to vendors, and the library's replies to ours.
 
-Thoughts and the details of calls are sent back only to the model that wrote them; thoughts that a model wrote into its
-text are sent to no model. pydantic_ai is imported when the first model is asked.
+Thoughts and the vendor-specific details of tool calls are sent back only to the model that wrote them. Thoughts that a
+model wrote into its text are sent to no model. The library (pydantic_ai) is imported when the first model is asked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENDS = {word: Finish(name) for name, words in TABLE["ends"].items() for word in 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEFORE_NAME = re.compile(r"\A(?:.*\bto=)?[\s`'\"]*(?:(?:functions|default_api|tools?)\.)?", re.DOTALL)
 _BEHIND_NAME = re.compile(r"(?<=.)(?:<\||[\s(\[{<:`'\"]).*", re.DOTALL)
-"""Parts of chat formats around a tool's name, which servers forget to remove."""
+"""Matches parts of chat formats before and after a tool's name, which some servers forget to remove."""
 _NO_NAME = "unknown_tool"
 NO_RESULT = "This call has no result."
 
@@ -38,15 +38,15 @@ def as_history(
 
     Args:
         request: the request to convert.
-        model: the library's model that is asked; it labels the model's own details.
-        author: the same model as `backend=model`; thoughts of other authors are left out.
-        ids: pattern of call ids that the vendor accepts.
-        lacks: features that the server lacks: `system`, `parallel`.
+        model: the library's object for the model that is asked. It labels vendor-specific details as that model's own.
+        author: the same model as `backend=model`; thoughts of other models are left out.
+        ids: pattern of the call ids that the vendor accepts.
+        lacks: features that the server lacks, such as `system` and `parallel`.
     """
     from pydantic_ai import messages as pai  # noqa: PLC0415 - heavy; only needed once a model is asked
 
     turns: Iterable[Message] = request.messages
-    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor accepts no turn
+    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor accepts it alone
         turns = without_system(request.messages)
     turns = pair_calls(turns, ids)
     if "parallel" in lacks:
@@ -73,15 +73,15 @@ def as_history(
 
 
 def pair_calls(messages: Iterable[Message], allowed: re.Pattern[str]) -> tuple[Message, ...]:
-    """Return the messages in a form that every vendor accepts: calls have unique ids, and results follow their turn.
+    """Return the messages in a form that every vendor accepts: calls have unique ids, and results follow their calls.
 
-    A conversation may have begun with another vendor, or in the text form, in which calls have no ids. Ids that are not
-    `allowed` or are duplicates are replaced, the same way in each later request. A result without a known call becomes
-    a user turn.
+    A conversation may have begun with another vendor, or with calls written as text, which have no ids. Duplicate ids
+    and ids that are not `allowed` are replaced, in the same way in each later request. A result without a known call
+    becomes a user message.
     """
-    turns, used, waiting = list[Message](), set[str](), dict[str, str]()  # calls without a result: new id to old
+    turns, used, waiting = list[Message](), set[str](), dict[str, str]()  # new id to old id of calls without a result
     for message in messages:
-        wanted = message.call_id  # without an id it answers the next call
+        wanted = message.call_id  # a result without an id answers the next call
         answered = next((new for new, old in waiting.items() if old == wanted or not wanted), "")
         if message.role == "tool" and answered:
             del waiting[answered]
@@ -151,7 +151,7 @@ def _response(turn: Message, model: Model[Any], *, is_own: bool) -> ModelRespons
 
 
 def _sendable(name: str) -> str:
-    """Return the name in a form that every vendor accepts."""
+    """Return a tool's name in a form that every vendor accepts."""
     return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or _NO_NAME
 
 
@@ -168,7 +168,7 @@ def parameters_of(request: ModelRequest) -> ModelRequestParameters:
 
 
 def pieces_of(event: ModelResponseStreamEvent) -> Iterator[str]:
-    """Yield the pieces of a reply in a stream event, for `models.base.OnText`."""
+    """Yield the pieces of a reply that a stream event contains, as `models.base.OnText` expects them."""
     part = getattr(event, "part", None) if event.event_kind == "part_start" else getattr(event, "delta", None)
     if event.event_kind not in {"part_start", "part_delta"} or part is None:
         return
@@ -188,9 +188,9 @@ def _write_arguments(arguments: str | Mapping[str, Any] | None) -> str:
 
 
 def read_arguments(text: str) -> Mapping[str, Any]:
-    """Parse a tool call's arguments. Text that is not a JSON object is returned under `text`, and the caller decides.
+    """Parse a tool call's arguments. Text that is not a JSON object is returned under the key `text`.
 
-    Raw newlines within strings, which JSON requires to be escaped and models forget to escape, are accepted.
+    Raw newlines within strings are accepted: JSON requires them to be escaped, and models forget to do so.
     """
     try:
         read = json.loads(text or "{}", strict=False)
@@ -205,7 +205,7 @@ def clean_name(name: str) -> str:
 
 
 def as_completion(response: ModelResponse, *, backend: str, model: str) -> Completion:
-    """Convert the library's response. Token counts are the server's, or 0 if it gave none."""
+    """Convert the library's response. Token counts are those of the server, or 0 if the server sent none."""
     texts, calls, thoughts = list[str](), list[ToolCall](), list[Thought]()
     for part in response.parts:
         if part.part_kind == "text":

@@ -1,4 +1,4 @@
-"""Maps a vendor's errors to ours: whether to retry, how long the vendor asks to wait, and how to fix the problem."""
+"""Maps a vendor's errors to ours: whether to retry, how long the vendor asks us to wait, and how to fix the problem."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DELAY = re.compile(
     rf"(?:retry|try again|retryDelay|wait|reset|available)[^.\d]{{0,40}}?((?:{_LENGTH}[\s,and]*)+)", re.IGNORECASE
 )
 _WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
-"""Keys under which servers put their error message, best first."""
+"""Keys under which servers put their error message, in order of precedence."""
 KINDS = ("insufficient_quota", "context_length_exceeded", "Arrearage")
-"""Error kinds that say more than the message beside them."""
+"""Error kinds that say more than the message sent with them."""
 _UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
-"""The standard library's errors for invalid dates."""
+"""Exceptions of the standard library for dates that cannot be parsed."""
 
 
 class BackendMisconfigured(ModelRefused):
@@ -36,7 +36,9 @@ class BackendMisconfigured(ModelRefused):
 
 
 class RequestRefused(ModelRefused):
-    """A request was refused. Only the next request of another task shows whether the backend refuses every request.
+    """A request was refused, and it is not known yet whether the request or the backend is at fault.
+
+    The next request of another task shows whether the backend refuses every request.
 
     Args:
         message: text for the owner.
@@ -50,28 +52,31 @@ class RequestRefused(ModelRefused):
 
 
 class TimedOut(ModelUnavailable):
-    """A whole timeout expired; the same backend is not asked again immediately."""
+    """A timeout of the call expired; the same backend is not asked again immediately."""
 
 
 class ThinkingUsedUp(ModelRefused):
-    """Thinking used up the whole reply. The request is repeated with less thinking, then with more room."""
+    """The model used its whole reply for thinking. The request is repeated with less thinking, then with more room."""
 
 
 class CircuitOpen(ModelUnavailable):
-    """The backend was not asked, because it failed recently; this reveals nothing new about the backend."""
+    """The backend was not asked, because it failed recently. This error says nothing new about the backend."""
 
 
 class ToolsRefused(ModelRefused):
-    """The server or its model does not support native tool calls: the request is repeated in the text form."""
+    """The server or its model does not support native tool calls.
+
+    The request is repeated with the tools described in the text.
+    """
 
 
 class BackendUnfit(ModelRefused):
-    """The backend cannot do this. That is not a failure, but a reason to ask another backend.
+    """The backend cannot handle this request, which is not a failure but a reason to ask another backend.
 
     Args:
         message: the reason, for the owner.
         seconds: how long the backend searched.
-        tried: number of candidates that it tried.
+        tried: number of candidates that the backend tried.
     """
 
     def __init__(self, message: str, *, seconds: float = 0.0, tried: int = 0) -> None:
@@ -114,9 +119,9 @@ def from_status(
 
 
 def _read_words_s(message: str, now: datetime) -> float | None:
-    """Return the wait in seconds that only the message states, such as “Please retry in 21.5s”.
+    """Return the wait that an error message states in words, in seconds; None if it states none.
 
-    None if it states none.
+    An example of such a message is “Please retry in 21.5s”.
     """
     until, delay = PHRASES["until"].search(message), _DELAY.search(message)
     text = f"{until[1]}T{until[2] or '00:00'}" if until else delay[1] if delay else ""
@@ -169,7 +174,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _read_wait_s(text: str, now: datetime) -> float | None:
-    """Return the seconds until the time that a server names in one of the usual formats; None if it is implausible."""
+    """Parse a duration or a point in time and return the seconds until then; None if the value is implausible."""
     number = _read_number(text)
     if number is None and (at := _read_date(text)):
         number = at.timestamp()

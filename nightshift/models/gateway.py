@@ -1,11 +1,12 @@
 """The gateway to all models: the order in which they are asked, retries, budgets, and the result if none answers.
 
-A request goes down the chain of backends until one answers. Replies are stored before they are returned, and replayed
-to a step that is resumed. Budgets are reserved before a call and charged before the reply is read. If no backend can
-answer, the task is parked until a stated time, or until `watch` sees a model come back.
+A request goes down the chain of backends until one of them answers. Replies are stored before they are returned; a
+resumed step gets its stored replies again. Budgets are reserved before a call and charged before the reply is read. If
+no backend can answer, the task is parked until a stated time, or until `watch` sees that a model has become available.
 
-The built-in engine is separate from the chain. It costs nothing but time, so it gets a few seconds before a model is
-asked (the pre-check), and all its time when no model answers. It is no failure if the engine cannot do something.
+The built-in engine is separate from the chain. It costs nothing but time, so it may search for a few seconds before a
+model is asked (the pre-check), and for its full time when no model answers. A request that the engine cannot handle is
+not a failure.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ MAY_BE_GONE = (ModelUnavailable, BackendMisconfigured, RequestRefused)
 
 
 class BoundModel:
-    """The gateway as one task sees it (`core.ports.Model`), with the task's limits and the amount that it has spent."""
+    """The gateway for one task (`core.ports.Model`), with the task's limits and the amount that the task has spent."""
 
     def __init__(self, handler: ModelHandler, budget: Budget, wanted: str = "", benchmarked: Benchmarks = ()) -> None:
         self._handler, self._budget, self._wanted, self._benchmarked = handler, budget, wanted, benchmarked
 
     @property
     def spent(self) -> Spent:
-        """The amount that the task has used since its limits began to count, including lost replies."""
+        """The amount that the task has used since its limits began to count. Lost replies count too."""
         return self._budget.spent
 
     async def complete(self, request: ModelRequest) -> Completion:
@@ -73,9 +74,9 @@ class BoundModel:
         return await self._handler.complete(self._of_task(request), self._budget)
 
     async def begins(self, request: ModelRequest) -> str:
-        """Return the model that a request asks first, as `backend=model`, or an empty string without a model.
+        """Return the model that is asked first for a request, as `backend=model`; empty if there is no model.
 
-        If routing is measured, the choice for the attempt is decided and stored by then.
+        With measured routing, this call also decides the order of models for the attempt and stores the decision.
         """
         return await self._handler.begins(self._of_task(request))
 
@@ -118,9 +119,9 @@ class ModelHandler:
     def reload(self, backends: Sequence[BaseModelHandler], config: RoutingConfig, budgets: SpendingLimits) -> None:
         """Use other backends, another config and other budgets for requests that begin from now on.
 
-        Amounts spent are kept, and so are the counts of models that are in both chains. Requests under way keep the old
-        settings, and the old backends are closed when the last of them ends. The caller releases parked tasks that the
-        new settings may help (`QueueManager.unpark`).
+        Amounts spent are kept. A model that is in both chains also keeps its counts. Running requests keep the old
+        settings, and the old backends are closed when the last of those requests ends. The caller releases parked tasks
+        that the new settings may help (`QueueManager.unpark`).
         """
         old, self._pool = self._pool, BackendPool(backends, config, self._services)
         self._pool.inherit(old)
@@ -156,12 +157,12 @@ class ModelHandler:
             return there[0].label if there else ""
 
     async def complete(self, request: ModelRequest, task: Budget) -> Completion:
-        """Answer a request, or replay the stored answer to the same request.
+        """Answer a request. If the answer to the same request is stored, return the stored answer.
 
         Raises:
-            Parked: no backend can answer now, or the budget of a call, of the day or of all time is spent.
-            BudgetSpent: a budget of the task is spent.
-            ModelRefused: no backend will ever answer this.
+            Parked: no backend can answer now, or the budget of a call, of the day or of all time is exhausted.
+            BudgetSpent: a budget of the task is exhausted.
+            ModelRefused: no backend will ever answer this request.
             OwnerSpoke: the request was interrupted (`interrupt`).
         """
         if request.reply_key is not None and (stored := self._steps.reply(request.reply_key)):
@@ -172,7 +173,7 @@ class ModelHandler:
             return await self._interruptible(request, self._answer(pool, pool.prepare(request), task))
 
     async def _interruptible(self, request: ModelRequest, answered: Coroutine[Any, Any, Completion]) -> Completion:
-        """Await the answer in a separate asyncio task, which `interrupt` can cancel without touching the worker's."""
+        """Await the answer in an asyncio task of its own, which `interrupt` can cancel without ending the worker."""
         asking = asyncio.create_task(answered)
         if request.task_id is not None:
             self._asking[request.task_id] = (request.heard, asking)
@@ -191,14 +192,14 @@ class ModelHandler:
     def interrupt(self, task_id: int, message: int) -> None:
         """Cancel a task's running request, unless the request already contains the owner's message of this id.
 
-        The part of the reply written so far is charged. The caller of the request repeats it with the message.
+        The part of the reply that was already written is charged. The caller then repeats the request with the message.
         """
         heard, asking = self._asking.get(task_id, (message, None))
         if asking is not None and heard < message:
             asking.cancel()
 
     def gauge(self, phase: Phase, escalation: int, *, wanted: str = "") -> Gauge:
-        """Return the measures for texts to the model that a phase will ask, given how often the loop was stuck."""
+        """Return the gauge of the model that a phase will ask, given how often the loop was stuck."""
         return self._pool.gauge(phase, escalation, wanted)
 
     def count_form(self, completion: Completion, is_usable: bool) -> None:
@@ -213,15 +214,20 @@ class ModelHandler:
         return self._pool.status(measured)
 
     def share_budget(self, shared: SharedBudget) -> None:
-        """Require room in the budget that several machines share for all calls from now on."""
+        """From now on, reserve room for every call in a budget that several machines share."""
         self._ledger.shared = shared
 
     def budget_spent(self) -> SpentBudget | None:
-        """Return the budget of all tasks that had no room for the last call, or None."""
+        """Return the daily or total budget if it had no room for the last call, or None."""
         return self._ledger.find_spent()
 
     async def probe(self, *, models: bool = True, sandboxed: bool = True) -> tuple[ModelStatus, ...]:
-        """Check which backends are available, all concurrently; those that need a sandbox only if `sandboxed`."""
+        """Check concurrently which backends are available, and return their status.
+
+        Args:
+            models: True to check the backends that need no sandbox.
+            sandboxed: True to check the backends that need a sandbox.
+        """
         await self._pool.check(models=models, sandboxed=sandboxed)
         return self.status()
 
@@ -233,8 +239,8 @@ class ModelHandler:
         """Check every `policy.probe_s` seconds which backends are available, until cancelled.
 
         `on_up` is called when a backend has become available, so that the queue can release tasks that wait for a
-        model. It is called again for a while after a task was parked, since parked tasks may reach the queue late; the
-        engine, which is always available, does not count then.
+        model. Since a task that was just parked may reach the queue late, `on_up` is called again for a while after the
+        parking. These repeated calls ignore the engine, which is always available.
         """
         while True:
             self._look.clear()
@@ -262,7 +268,7 @@ class ModelHandler:
         for pool in (*retiring.values(), self._pool):
             await pool.aclose()
 
-    # One request.
+    # --- Answering one request
 
     async def _answer(self, pool: BackendPool, request: ModelRequest, task: Budget) -> Completion:
         order, causes = await self._router.order(pool, request), dict[BackendClient, Exception]()
@@ -285,7 +291,10 @@ class ModelHandler:
     async def _precheck(
         self, pool: BackendPool, request: ModelRequest, models: Clients, task: Budget
     ) -> Completion | None:
-        """Return the engine's answer if it saves a call to an available model; None if there is none in its time."""
+        """Return the engine's answer if it saves a call to an available model.
+
+        Returns None if no model is available, or if the engine finds no answer within its time.
+        """
         precheck = pool.precheck(request)
         spared = await first_ready(models) if precheck else None
         if precheck is None or spared is None or not await precheck[0].ready():
@@ -299,7 +308,7 @@ class ModelHandler:
         return replace(reply, extra={**reply.extra, "saved": spared.label})
 
     async def _ask(self, client: BackendClient, request: ModelRequest, task: Budget) -> Completion:
-        """Ask one backend, with room for the call reserved in every budget; the engine needs no room."""
+        """Ask one backend, after reserving room for the call in every budget; the engine costs nothing."""
         if client.is_engine:
             return await client.ask(request, partial(self._room, client, request, task))
         thinking = request.thinking or client.config.thinking.level(request.phase, client.backend)
@@ -337,14 +346,14 @@ class ModelHandler:
             yield replace(reserved, charge=charge)
 
     async def _deliver(self, request: ModelRequest, completion: Completion, route: Choice | None = None) -> Completion:
-        """Report a reply and store it; only a stored reply is returned."""
+        """Report a reply and store it. The reply is returned only after it is stored."""
         self._events.report_answer(request, completion, route)
-        # Shielded: cancelling a step must not undo the storing of a reply that was paid for.
+        # Shielded, because a cancelled step must still store a reply that costs money.
         await asyncio.shield(asyncio.wrap_future(self._steps.save_reply(request, completion)))
         return completion
 
     async def _follow_up(self, request: ModelRequest, client: BackendClient, error: Exception) -> None:
-        """After a failure, check whether the backend is still available, and report a spent budget once."""
+        """Handle a failure: check whether the backend is still available, and report an exhausted budget once."""
         if isinstance(error, BackendUnfit):
             self._events.report_unfit(request, client, error)
         elif isinstance(error, BudgetExhausted) and not error.budget.reported:
@@ -353,12 +362,12 @@ class ModelHandler:
         elif isinstance(error, MAY_BE_GONE) and not isinstance(error, CircuitOpen):
             await client.check()
 
-    # If no backend answers.
+    # What happens if no backend answers.
 
     def _nobody(self, models: Clients, engine: BackendClient | None, causes: Causes) -> Exception:
         """Return the error to raise, given the errors of all backends that were asked.
 
-        A refusal by the engine ends nothing.
+        A refusal by the engine does not end the task.
         """
         if longest := next((cause for cause in causes.values() if isinstance(cause, PromptTooLong)), None):
             return longest
@@ -371,5 +380,5 @@ class ModelHandler:
             self._parked_at = self._clock()
         until = min(times, default=None)
         why = self._pool.config.masker(why_nobody(models, engine, causes, until))
-        # The engine's result will not change with time, and no model is configured that could help.
+        # The engine's result will not change with time, and no model is configured that could answer later.
         return Parked(why, until) if until or self._pool.models else NeedsSettings(why, Ending.GAVE_UP)

@@ -1,4 +1,4 @@
-"""Reports of the gateway: which backend answered, which one answered instead of another, and why a task waits."""
+"""Reports of the gateway: which backend answered, which backend answered in place of another, and why a task waits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nightshift.models.errors import BackendMisconfigured, BackendUnfit
 
 Clients = Sequence[BackendClient]
 Causes = Mapping[BackendClient, Exception]
-"""The errors of the backends that were asked."""
+"""Maps each backend that was asked to the error that it raised."""
 Choice = Mapping[str, Any]
 """The reason why a model was asked first, in the form of `routing.ClientOrder.route`."""
 
@@ -39,7 +39,7 @@ class GatewayEvents:
         self._instead: dict[BackendClient, BackendClient] = {}
 
     def report_replay(self, request: ModelRequest, stored: Completion) -> None:
-        """Report that a stored reply was used."""
+        """Report that a stored reply was used in place of a new one."""
         text, data = f"replayed a reply of {stored.model}", BackendData(backend=stored.backend, model=stored.model)
         events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data)
 
@@ -67,7 +67,7 @@ class GatewayEvents:
         events_about(request, self._emit).emit(Kind.MODEL_CALLED, _reply_text(request.phase, completion), **data)
 
     def report_unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:
-        """Report at debug level that the engine cannot do this."""
+        """Report at debug level that the engine cannot handle a request."""
         text, about = self._masker(f"{client.label} cannot do this: {error}"), events_about(request, self._emit)
         seconds = round(error.seconds, 3)
         about.emit(Kind.REPAIR_DECLINED, text, level=Level.DEBUG, why=str(error), seconds=seconds, tried=error.tried)
@@ -86,9 +86,9 @@ class GatewayEvents:
         about.emit(Kind.BUDGET_REACHED, text, level=Level.WARNING, **data)
 
     def report_fallback(self, request: ModelRequest, models: Clients, client: BackendClient, causes: Causes) -> None:
-        """Report that a model other than the first answers; a lasting fallback is reported only once.
+        """Report that a backend other than the first model answers; a lasting fallback is reported only once.
 
-        Nothing is reported if the engine answers because there is no model.
+        Nothing is reported if the engine answers because no model is configured.
         """
         failed = any(isinstance(cause, ModelError) for cause in causes.values())
         if not models or (client.is_engine and not failed):
@@ -114,15 +114,15 @@ def _reply_text(phase: Phase, completion: Completion) -> str:
 
 
 def may_come_back(client: BackendClient, causes: Causes) -> bool:
-    """Check whether it makes sense to wait for this client when all others have refused or have no budget."""
+    """Check whether this client may still answer later, although all others have refused or have no budget left."""
     return client.health.available and not isinstance(causes.get(client), BackendMisconfigured)
 
 
 def next_times(models: Clients, engine: BackendClient | None, causes: Causes) -> list[datetime]:
-    """Return the times at which these backends may be asked again, as far as they are known.
+    """Return the known times at which these backends may be asked again.
 
-    The engine is always available, so a refusal by it sets no time: only another backend can help. If the engine could
-    not look at the request, its time counts, because it may be able to look later.
+    The engine is always available, so a refusal by the engine adds no time. If the engine has not refused, its time
+    counts, because it may be able to look at the request later.
     """
     undecided = engine and engine.health.available and not isinstance(causes.get(engine), ModelRefused)
     hopeful = [*models, engine] if engine and undecided else models
@@ -141,7 +141,7 @@ def why_nobody(models: Clients, engine: BackendClient | None, causes: Causes, un
 
 
 def _why(client: BackendClient, cause: Exception | None) -> str:
-    """Return why this client does not answer; a spent budget concerns only this request."""
+    """Return why this client does not answer. An exhausted budget concerns only this request."""
     return str(cause) if isinstance(cause, BudgetExhausted) else client.why or "busy"
 
 

@@ -1,4 +1,4 @@
-"""Gemini through Google's own API. Signatures of thoughts are sent back with their calls."""
+"""Gemini through Google's own API. The signatures of thoughts are sent back together with the calls they belong to."""
 
 from __future__ import annotations
 

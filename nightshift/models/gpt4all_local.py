@@ -1,7 +1,7 @@
-"""GPT4All: a model file on this machine, run in this process in a separate thread.
+"""GPT4All: a model file on this machine, run in a separate thread of this process.
 
-The native library is called one level below `GPT4All.generate`. Only there can a reply be stopped while the prompt is
-still being read, tokens be counted exactly, and the chat template's control tokens be understood.
+The native library is called one level below `GPT4All.generate`. Only at that level can a reply be stopped while the
+prompt is still being read, tokens be counted exactly, and the chat template's control tokens be understood.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nightshift.models.llama_cpp import LlamaCppBackend
 from nightshift.models.model_files import GGUFHeader, ModelFileBackend, write_chat
 
 BATCH = 128
-"""Prompt tokens that are read at a time, and so between two checks whether to stop."""
+"""Number of prompt tokens that are read between two checks whether to stop."""
 TEMPERATURE = 0.2
 LLAMA_CPP_MAY = (
     "llama_cpp knows the models of today: it is asked next with this file where MODEL_TYPE is auto or gpt4all, and "
@@ -43,7 +43,7 @@ class _Model:
 
 
 class _Call:
-    """Listens to one run of the engine, counts its tokens, and stops the engine when necessary."""
+    """Receives the tokens of one run of the engine, counts them, and tells the engine when to stop."""
 
     def __init__(self, model: _Model, most: int, on_text: OnText, is_stopped: Callable[[], bool]) -> None:
         self._model, self._most, self._on_text, self._is_stopped = model, most, on_text, is_stopped
@@ -59,11 +59,11 @@ class _Call:
         return not self._is_stopped()
 
     def take_token(self, token: int, raw: bytes) -> bool:
-        """Receive a token of the reply, which may be part of a character; return whether to continue."""
+        """Receive a token of the reply and return whether to continue. A token may be only part of a character."""
         if token == ERROR_TOKEN:
             self.fault = raw.decode(errors="replace")
             return False
-        # The engine may deliver a few more tokens that it held back.
+        # The engine may still deliver a few tokens that it held back.
         if self.is_full or self._is_stopped() or token in self._model.header.control:
             return False
         self.tokens_out += 1
@@ -77,7 +77,7 @@ class _Call:
 
 
 class GPT4AllBackend(ModelFileBackend):
-    """One model file. It is loaded with the first request and stays in memory."""
+    """A backend for one GPT4All model file. The model is loaded at the first request and stays in memory."""
 
     name = "gpt4all"
     setup = "set GPT4ALL_MODEL_PATH to a model file (.gguf)"
@@ -92,7 +92,7 @@ class GPT4AllBackend(ModelFileBackend):
         self._closing = threading.Event()
 
     def stand_in(self, settings: BackendSettings) -> BaseModelHandler:
-        """Return llama.cpp with the same file; it is needed only after this engine has refused the file."""
+        """Return llama.cpp with the same file. It is needed only after GPT4All has refused to load the file."""
         return LlamaCppBackend(
             path=self._path,
             num_ctx=settings.num_ctx,
@@ -102,11 +102,11 @@ class GPT4AllBackend(ModelFileBackend):
 
     @property
     def _loading(self) -> str:
-        """The feature that is missing if the engine refuses the file, as it does with newer models."""
+        """Name of the feature that counts as missing if the engine cannot load the file, as with newer models."""
         return f"loading {self._path.name}"
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """See `BaseModelHandler.generate`. When cancelled, the thread stops after the current token or prompt batch."""
+        """See `BaseModelHandler.generate`. After cancellation, the thread stops at the next token or prompt batch."""
         loop, stop = asyncio.get_running_loop(), threading.Event()
 
         def forward(text: str) -> None:

@@ -1,7 +1,7 @@
-"""HTTP for backends: a small JSON request with only the standard library, and the trusted certificate authorities.
+"""HTTP for backends: small JSON requests with only the standard library, and the trusted certificate authorities.
 
 An availability check must not load a vendor's package (half a second and tens of megabytes) into an idle daemon. Checks
-and requests trust the same authorities and use the same proxies.
+and model requests trust the same authorities and use the same proxies.
 """
 
 from __future__ import annotations
@@ -25,13 +25,20 @@ PROBE_S = 3.0
 WHOLE_S = 8.0
 MAX_PROBE_BYTES = 8 << 20
 AROUND = " \t\r\n\"'\u200b\ufeff"
-"""Characters that come with pasted keys and addresses, or with quotes in a file format that does not remove them."""
+"""Characters to strip from keys and addresses: they come from pasting, or are quotes that a file format did not remove.
+"""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - an address to ask, not to bind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """The result of a check: `status` 0 means that no server answered; `fault` gives the reason in a few words."""
+    """The result of an HTTP request.
+
+    Attributes:
+        status: the HTTP status; 0 means that no server answered.
+        data: the parsed JSON.
+        fault: the reason for a failure in a few words; empty if there is none.
+    """
 
     status: int
     data: Any = None
@@ -39,7 +46,7 @@ class Probe:
 
     @property
     def is_unusable(self) -> bool:
-        """True if no server answered, or the answer is not from an API: a login page, a proxy, a dead server."""
+        """True if no API answered: there is no server, or the answer is a login page or a proxy's error."""
         return bool(self.fault) and not 400 <= self.status < 500
 
     def rows(self, key: str) -> list[Mapping[str, Any]]:
@@ -62,7 +69,7 @@ def is_loopback(url: str) -> bool:
 
 
 def usual_address(given: str, paths: re.Pattern[str]) -> str:
-    """Return the address without surrounding characters and trailing `paths`, and with a scheme if it has none."""
+    """Return the address without surrounding quotes and spaces and without trailing `paths`, but with a scheme."""
     address = paths.sub("", given.strip(AROUND).rstrip("/")).rstrip("/")
     if "://" in address:
         return address
@@ -74,7 +81,10 @@ def usual_address(given: str, paths: re.Pattern[str]) -> str:
 
 @cache
 def load_authorities() -> ssl.SSLContext:
-    """Return the trusted TLS authorities: the system's (or those of SSL_CERT_FILE and SSL_CERT_DIR) and certifi's."""
+    """Return the trusted TLS authorities.
+
+    They are those of the system (or of SSL_CERT_FILE and SSL_CERT_DIR), and those of the package certifi.
+    """
     context = ssl.create_default_context()
     with contextlib.suppress(ImportError, OSError):
         import certifi  # noqa: PLC0415 - only where something is asked by TLS

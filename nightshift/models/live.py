@@ -1,8 +1,8 @@
 """The replies that models are writing now: one entry for each running call, removed when the call ends.
 
-Nothing here is stored; the complete reply is stored elsewhere. Entries are written on the workers' loop and read from
-any thread. Calls outside a task are not shown. Texts are exactly as the model wrote them. A viewer must mask them
-before display, all shown text at once, since a secret may be split across pieces.
+Nothing is stored in this module; complete replies are stored by the gateway. Entries are written on the workers' loop
+and may be read from any thread. Calls outside a task are not shown. Texts are exactly as the model wrote them. A viewer
+must mask a text as a whole before display, since a secret may be split across pieces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightshift.models.base import BaseModelHandler, CallName, CallText, Thought
 from nightshift.models.thought_tags import split_thoughts
 
 SHOWN_CHARS = 16_000
-"""Characters. Of a longer reply, at least this much of its end is shown, and at most twice as much."""
+"""Characters. A longer reply is shortened to its end: at least this many characters, and at most twice as many."""
 MOST_ENDED = 50
 """Number of ended calls that are kept for a slow reader."""
 _KEY_BEGINS, _KEY_ENDS, _LONGEST_KEY = "-----BEGIN ", "-----END ", 8000
@@ -53,13 +53,13 @@ class LiveCall:
     """A snapshot of one call.
 
     Attributes:
-        call: unique number; another try of the same request has another number.
+        call: unique number; another try of the same request gets another number.
         began_at: when the model was asked.
         thinks: True after the first sign of life, even if there is no text yet.
         parts: the parts written so far, in order.
-        cut: True if the beginning is not shown.
+        cut: True if the beginning of the reply is not shown.
         tokens: number of tokens written.
-        estimated: True if `tokens` is an estimate, which it is until the backend has counted.
+        estimated: True if `tokens` is an estimate. It is one until the backend has counted the tokens.
         writing_s: seconds from the first sign of life to the last one.
         end: how the call ended; None while it is running.
     """
@@ -97,7 +97,7 @@ class LiveText:
         self._last_s = 0.0
 
     def take(self, piece: str) -> None:
-        """Add a piece, in the form of `models.base.OnText`."""
+        """Add a piece of the reply, in the form of `models.base.OnText`."""
         self._last_s = time.monotonic()
         self._first_s = self._first_s or self._last_s
         if piece:
@@ -106,11 +106,11 @@ class LiveText:
         self._calls.note_change(self._first.call)
 
     def text_of(self, kind: type[str]) -> str:
-        """Return the text so far of one kind: visible text (`str`), or thoughts that were sent separately."""
+        """Return the text of one kind that was received so far: visible text (`str`) or thoughts (`ThoughtText`)."""
         return "".join(piece for piece in self._pieces if _kind(piece) is kind)
 
     def end(self, completion: Completion | None) -> None:
-        """End the call, with its reply or without one."""
+        """End the call. `completion` is its reply, or None if the call failed."""
         ended = replace(self.now(), end=CallEnd.BROKEN)
         if completion:
             is_estimated = bool(completion.extra.get("estimated"))
@@ -151,7 +151,7 @@ def _join(pieces: Iterable[str]) -> list[LivePart]:
 
 
 def _cut(parts: list[LivePart]) -> tuple[list[LivePart], bool]:
-    """Drop the beginning of a long reply, in steps, so that the visible part begins at one position for a while."""
+    """Drop the beginning of a long reply. Text is dropped in large steps, so that the visible part rarely shifts."""
     chars = sum(len(part.text) + len(part.tool) for part in parts)
     dropped = max(0, chars // SHOWN_CHARS - 1) * SHOWN_CHARS
     is_cut = dropped > 0
@@ -173,7 +173,7 @@ def _split(part: LivePart) -> Iterator[LivePart]:
 
 
 def _cut_at(text: str, chars: int) -> int:
-    """Return a position near `chars` at which the text can be cut without removing the prefix of a secret."""
+    """Return a position near `chars` where the text can be cut without separating a secret from its prefix."""
     key = text.rfind(_KEY_BEGINS, 0, chars)
     if key >= 0 and chars - key < _LONGEST_KEY and _KEY_ENDS not in text[key:chars]:
         return key
@@ -217,7 +217,7 @@ class LiveCalls:
         return text
 
     def note_change(self, call: int) -> None:
-        """Record that a call has changed, and wake the watchers once for all changes until they read the news."""
+        """Record that a call has changed. Watchers are woken only once until they read the changes."""
         with self._lock:
             is_watched = bool(self._watchers) and call in self._open
             wakes = is_watched and not self._changed
@@ -227,7 +227,7 @@ class LiveCalls:
             self._wake()
 
     def remove(self, ended: LiveCall) -> None:
-        """Remove a call that ended; watchers learn how it ended."""
+        """Remove a call that has ended. Watchers get its last snapshot, which says how it ended."""
         with self._lock:
             if self._open.pop(ended.call, None) and self._watchers:
                 self._ended.append(ended)
@@ -252,7 +252,7 @@ class LiveCalls:
         return news
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake`, in any thread, when there is news; return a function that ends this."""
+        """Call `wake`, from any thread, whenever there are changes; return a function that stops this."""
         with self._lock:
             self._watchers += (wake,)
 

@@ -1,8 +1,8 @@
 """llama.cpp: a model file on this machine, run in a separate process that starts when needed and ends when idle.
 
-A crash of native code ends only that process, and the process's end frees the model's memory. The process
-(`llama_cpp_process.py`) serves OpenAI's API on the loopback address, with a key made for it, so the ordinary client for
-such servers is used. The server stops generating when the connection of a request is closed.
+A crash of native code ends only that process, and the model's memory is freed when the process ends. The process
+(`llama_cpp_process.py`) serves OpenAI's API on the loopback address and requires a key created for it, so the ordinary
+client for OpenAI's API is used. The server stops generating when the connection of a request is closed.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ PROGRAM = Path(__file__).with_name("llama_cpp_process.py")
 IDLE_S = 600.0
 """Seconds without a request after which the process ends and frees its memory."""
 NOTICE_S = 2.0
-"""Seconds to wait, after a connection broke, for the end of the process to become known."""
+"""Seconds to wait, after a connection broke, until it is known whether the process has ended."""
 KEPT_BYTES = 16_384
 _STAMP = re.compile(r"^[\d.]+ [EWI] +", re.MULTILINE)
 
 
 class LlamaCppBackend(ModelFileBackend):
-    """One model file, in a process that starts with the first request.
+    """A backend for one model file, run in a process that starts with the first request.
 
     Args:
-        needed: returns whether this backend may be asked at all; None means always.
+        needed: returns True if this backend may be asked; None means always.
         idle_s: seconds without a request after which the process ends.
         more: see `ModelFileBackend`.
     """
@@ -63,7 +63,7 @@ class LlamaCppBackend(ModelFileBackend):
         self._closing = False
 
     def is_available(self) -> bool:
-        """See `ModelFileBackend.is_available`; also false if this backend is not needed."""
+        """See `ModelFileBackend.is_available`. Returns False as well if this backend is not needed."""
         if self._needed and not self._needed():
             self.detail = "it is asked only if GPT4All cannot load this file"
             return False
@@ -91,7 +91,7 @@ class LlamaCppBackend(ModelFileBackend):
             await self._end()
 
     async def _ensure_server(self) -> _Server:
-        """Return the process with the model loaded; starts it if necessary.
+        """Return the process with the model loaded, after starting it if necessary.
 
         Raises:
             ModelUnavailable: the process ended while loading, or this backend is closed.
@@ -126,19 +126,22 @@ class LlamaCppBackend(ModelFileBackend):
             raise
 
     def _defuse(self, request: ModelRequest) -> ModelRequest:
-        """Break up control tokens in the request's texts, so that no text of a repository can end or begin a turn."""
+        """Break up control tokens in the request's texts.
+
+        This way, text from a repository cannot begin or end a message.
+        """
         safe = tuple(replace(message, text=defuse(message.text, self._control)) for message in request.messages)
         return replace(request, messages=safe)
 
     def _rest(self) -> None:
-        """Restart the idle timer; after closing there is none."""
+        """Restart the timer that ends an idle process; after `aclose`, no timer is started."""
         if self._idle:
             self._idle.cancel()
         self._idle = None if self._closing else asyncio.create_task(self._end_when_idle())
 
     async def _end_when_idle(self) -> None:
         await asyncio.sleep(self._idle_s)
-        self._idle = None  # must not be cancelled from here on
+        self._idle = None  # must not be cancelled any more
         async with self._starting:
             if not self._requests:
                 await self._end()
@@ -150,14 +153,14 @@ class LlamaCppBackend(ModelFileBackend):
 
 
 class _Api(OpenAIBackend):
-    """The client for the process."""
+    """The client for the API of the llama.cpp process."""
 
     name = "llama_cpp"
     vendor = "llama.cpp"
 
 
 class _Server:
-    """The running process, and the client for its API once the model is loaded."""
+    """The running llama.cpp process, and the client for its API once the model is loaded."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -173,11 +176,11 @@ class _Server:
 
     @property
     def is_alive(self) -> bool:
-        """True if no end of the process is known."""
+        """True if the process is not known to have ended."""
         return self._process.returncode is None
 
     async def load(self, path: Path, num_ctx: int) -> str:
-        """Load the model; return the reason if that fails, or an empty string.
+        """Load the model. Return the reason if loading fails, otherwise an empty string.
 
         Raises:
             ModelUnavailable: the process ended.

@@ -1,11 +1,11 @@
-"""The program that runs a model file with llama.cpp; `llama_cpp.py` starts it and asks it over HTTP.
+"""The program that runs a model file with llama.cpp. `llama_cpp.py` starts the program and asks it over HTTP.
 
 The first line of standard input is a JSON object: the `path` of the model file, `num_ctx`, and the `key` that requests
-must present. When the model is loaded, standard output gets one line, `{"address": "http://127.0.0.1:…"}` or `{"error":
-…}`; the library's own messages go to standard error. The program exits when its input closes, so it cannot outlive its
-parent process.
+must present. When the model is loaded, one line is written to standard output, `{"address": "http://127.0.0.1:…"}` or
+`{"error": …}`. The library's own messages go to standard error. The program exits when its input closes, so it cannot
+outlive its parent process.
 
-It runs as a separate file, isolated (`-I`), and imports nothing of Nightshift.
+This file runs as a separate program in Python's isolated mode (`-I`) and imports nothing of Nightshift.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def main() -> None:
         return
     print(json.dumps({"address": server.listening_address}), file=out, flush=True)
     sys.stdin.read()
-    os._exit(0)  # the library would wait for replies that have no reader
+    os._exit(0)  # exit at once: the library would wait for replies that nobody reads
 
 
 def serve(options: Mapping[str, Any]) -> Any:
-    """Return a server on the loopback address that answers requests with the key."""
+    """Return a server on the loopback address that answers requests that present the key."""
     import xllamacpp  # type: ignore[import-untyped]  # noqa: PLC0415  its absence is an answer
 
     params = xllamacpp.CommonParams()
@@ -49,11 +49,11 @@ def serve(options: Mapping[str, Any]) -> Any:
 
 
 def threads() -> int:
-    """Return the number of threads: all physical cores but one, since hyper-threads do not speed up this work.
+    """Return the number of threads: all physical cores but one. Hyper-threads do not speed up this work.
 
-    The threads wait for each other many times per token, by spinning, so one thread that has lost its core to a sandbox
-    delays all. On two cores, two threads wrote 80 tokens a second and one wrote 48; while tests kept both cores busy,
-    two threads wrote 0.5 and one wrote 6.
+    The threads wait for each other by spinning, many times per token. So a single thread that has lost its core to a
+    sandbox delays all others. On two cores, two threads wrote 80 tokens a second and one wrote 48. While tests kept
+    both cores busy, two threads wrote 0.5 tokens a second and one wrote 6.
     """
     import psutil  # noqa: PLC0415  as above
 

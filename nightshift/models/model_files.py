@@ -1,6 +1,7 @@
 """Model files on this machine: the header of a GGUF file, its chat template, and the package that runs it.
 
-Layout: github.com/ggml-org/ggml, docs/gguf.md; versions 2 and 3, little-endian.
+The layout of GGUF files is described in github.com/ggml-org/ggml, docs/gguf.md. Versions 2 and 3 are supported,
+little-endian only.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ _STRING, _ARRAY = 8, 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GGUFHeader:
-    """The fields of a file's header that a chat needs.
+    """The fields of a file's header that are needed for a chat.
 
-    `cache_bytes` is the size of one token in the cache; `control` maps the ids of control tokens to their texts.
+    Attributes:
+        context_length: number of tokens that the model was trained for; None if the header does not say.
+        cache_bytes: size of one token in the cache.
+        chat_template: the template for prompts; None if there is none.
+        control: maps the ids of control tokens to their texts.
     """
 
     context_length: int | None
@@ -90,7 +95,7 @@ def _entries(file: BinaryIO) -> dict[str, Any]:
         raise ValueError(f"GGUF version {version} cannot be read here")
     if count > MAX_ENTRIES:
         raise ValueError("the file is damaged: it claims too many entries")
-    # The key is evaluated first: an entry's name comes before its kind and value in the file.
+    # Python evaluates the key before the value, so the name is read first, as in the file.
     return {_text(file): _value(file, *_unpack(file, "I")) for _ in range(count)}
 
 
@@ -123,12 +128,12 @@ _ROLES = {"system": "### System:", "user": "### Human:", "assistant": "### Assis
 
 
 def write_chat(messages: Sequence[Message], template: str | None, control: Mapping[int, str]) -> str:
-    """Return the prompt, ending where the assistant's turn begins.
+    """Return the prompt for a conversation. It ends at the point where the assistant's reply begins.
 
-    Templates are Jinja, as on Hugging Face. They are rendered in Jinja's sandbox because they come with a download. If
-    a template refuses a system prompt, the prompt is put at the start of the first turn. Without a usable template, the
-    default format of GPT4All is used. Control tokens inside a message are broken up, so that no text of a repository
-    can end or begin a turn.
+    Templates are Jinja, as on Hugging Face. They are rendered in Jinja's sandbox because they are part of a downloaded
+    file. If a template refuses a system prompt, the system prompt is put at the start of the first message. Without a
+    usable template, the default format of GPT4All is used. Control tokens inside a message are broken up, so that text
+    from a repository cannot begin or end a message.
     """
     safe = [replace(message, text=defuse(message.text, control)) for message in messages]
     for turns in (safe, without_system(safe)) if template else ():
@@ -153,7 +158,7 @@ def _render(template: str, turns: Sequence[Message]) -> str | None:
         raise TemplateError(message)
 
     jinja = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
-    # The engine itself adds the token that begins a text.
+    # Empty, because the engine itself adds the token that begins a text.
     variables: dict[str, Any] = {"bos_token": "", "eos_token": "", "raise_exception": raise_exception}
     messages = [{"role": turn.role, "content": turn.text} for turn in turns]
     try:
@@ -167,11 +172,12 @@ RETRY_S = 600.0
 
 
 class ModelFileBackend(BaseModelHandler):
-    """A GGUF file and an optional package, which may have to be installed first.
+    """A backend that runs a GGUF file with an optional package, which may have to be installed first.
 
     Args:
         path: the model file.
-        num_ctx: the context in tokens, capped at the length that the model was trained for; None chooses what fits.
+        num_ctx: the context in tokens, capped at the length that the model was trained for. None chooses a size that
+            fits into memory.
         ensure_extra: installs the package.
 
     Attributes:
@@ -195,7 +201,7 @@ class ModelFileBackend(BaseModelHandler):
     def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
         """Create a backend from the path of a model file, or of a folder in which `model` names a file.
 
-        The name may have the ending `.gguf` or not. None if no path is set.
+        `model` may be given with or without the ending `.gguf`. Returns None if no path is set.
         """
         paths = (getattr(settings, name.lower()) for name in cls.variables)
         if (path := next(filter(None, paths), None)) is None:
@@ -204,7 +210,7 @@ class ModelFileBackend(BaseModelHandler):
 
     @property
     def window(self) -> int | None:
-        """The context that the model is loaded with; None before the file was read."""
+        """The context size in tokens with which the model is loaded; None until the file was read."""
         return self._window
 
     def _read_file(self) -> tuple[GGUFHeader, int]:
@@ -231,7 +237,7 @@ class ModelFileBackend(BaseModelHandler):
         return True
 
     def is_available(self) -> bool:
-        """Check that the file and the package exist; a missing package is installed first, which may take minutes."""
+        """Check that the file and the package exist. A missing package is installed first, which may take minutes."""
         if not is_gguf(self._path):
             self.detail = f"{self._path} is no GGUF model file: set {self.variables[0]} to one"
         elif time.monotonic() >= self._retry_at_s:
@@ -262,7 +268,10 @@ class ModelFileBackend(BaseModelHandler):
 
 
 def in_folder(path: Path, model: str | None) -> Path:
-    """Return the file itself, or the named file of a folder; without a name, the model that codes best."""
+    """Return `path` itself if it is a file, or the named file in the folder `path`.
+
+    Without a name, return the model of the folder that is best at coding.
+    """
     if not path.is_dir():
         return path
     if model:

@@ -1,8 +1,8 @@
 """The tables of `models.toml`, and facts about models from their names, their servers' lists and their files.
 
-If the owner named no model, the choice depends on size, age and family; an unknown family counts as an average one of
-2025. If neither the server nor the table gives a context window, the window stays unknown: a wrong one would cut
-prompts that fit, or let prompts through that do not.
+If the owner named no model, a model is chosen by size, age and family. An unknown family counts as an average family of
+2025. If neither the server nor the table gives a context window, the window stays unknown, because a wrong one would
+cut prompts that fit, or let prompts through that do not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Models of one generation: name pattern, release year, and how well they code for their size."""
+    """Models of one generation.
+
+    Attributes:
+        names: a pattern for the names of the models.
+        released: the release year.
+        coding: how well the models code for their size, as a factor.
+        thinks: True if the models think.
+    """
 
     names: str
     released: float
@@ -28,13 +35,12 @@ class Family:
 
 TABLE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 PHRASES = {name: re.compile("|".join(words), re.IGNORECASE) for name, words in TABLE["phrases"].items()}
-"""Patterns for phrases in server messages and model names, by meaning."""
+"""Maps the meaning of a phrase to a pattern for it, in messages of servers and names of models."""
 FAMILIES = tuple(Family(**row) for row in TABLE["families"])
 UNKNOWN = Family(names="", released=2025.0, coding=0.8)
 UNKNOWN_PARAMETERS = 2.0
 YEARLY = 3.0
-"""Factor by which a model that codes equally well shrinks in one year; benchmarks of one size have risen so since 2023.
-"""
+"""Each year, models become this many times smaller for the same coding ability, according to benchmarks since 2023."""
 _ACTIVE = re.compile(r"-a(\d+(?:\.\d+)?)b", re.IGNORECASE)
 
 
@@ -44,7 +50,7 @@ def family_of(name: str) -> Family:
 
 
 def strength(name: str) -> float:
-    """Estimate how well a model codes: the size, in billions of parameters, of an equally good model of 2024."""
+    """Estimate how well a model codes, as the size of an equally good model of 2024 in billions of parameters."""
     family, size = family_of(name), parameters_by_name(name) or UNKNOWN_PARAMETERS
     if active := _ACTIVE.search(name):
         size = (size * float(active[1])) ** 0.5  # mixture of experts: the usual rule for an equivalent dense model
@@ -65,7 +71,13 @@ def choose(names: Sequence[str], preferred: Iterable[str] = ()) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A recommended model: memory of the graphics card or the machine in GB, Ollama's model name, and the reason."""
+    """A recommended model.
+
+    Attributes:
+        memory_gb: memory of the graphics card or the machine that the model needs, in GB.
+        model: the model's name in Ollama.
+        because: the reason for the recommendation.
+    """
 
     memory_gb: int
     model: str
@@ -76,7 +88,7 @@ ADVICE = tuple(Advice(**row) for row in TABLE["advice"])
 """Recommendations by memory size, as of 2026-11-28; `setup` names the smallest."""
 SUGGESTED = ADVICE[0].model
 PULL = "`ollama pull MODEL`, where MODEL is " + ", ".join(f"{each.model} ({each.memory_gb} GB)" for each in ADVICE)
-"""The command to type, with the models by memory size."""
+"""The command for the owner to type, with the recommended models by memory size."""
 
 
 _SIZE = re.compile(r"(?<![\w.])(?:(\d+)x)?e?(\d+(?:\.\d+)?)\s*(b|m)(?![a-z0-9])", re.IGNORECASE)
@@ -84,14 +96,20 @@ _SIZE = re.compile(r"(?<![\w.])(?:(\d+)x)?e?(\d+(?:\.\d+)?)\s*(b|m)(?![a-z0-9])"
 
 
 def parameters_by_name(name: str) -> float | None:
-    """Return the billions of parameters in a model's name (for a mixture of experts, of all experts), or None."""
+    """Return the billions of parameters that a model's name states, or None.
+
+    For a mixture of experts, the parameters of all experts count.
+    """
     matches = _SIZE.findall(name.replace("_", "-"))
     sizes = [int(times or 1) * float(size) / (1000 if unit in "mM" else 1) for times, size, unit in matches]
     return max(sizes, default=None)
 
 
 def read_parameters(row: Mapping[str, Any]) -> float | None:
-    """Return the billions of parameters that a server lists for a model: llama.cpp in `meta`, Ollama in `details`."""
+    """Return the billions of parameters that a server's list states for a model, or None.
+
+    llama.cpp states them in `meta`, Ollama in `details`.
+    """
     if count := _size(_look_up(row, "meta", "n_params")):
         return count / 1e9
     size = _look_up(row, "details", "parameter_size")
@@ -106,11 +124,11 @@ def _look_up(row: object, *keys: str) -> object:
 
 
 USUAL, WIDE = 32_768, 65_536
-"""Context in tokens for a local model if the owner set none; the larger one if the memory suffices."""
+"""Context sizes in tokens for a local model without a setting. The larger one is used if the memory suffices."""
 MEMORY_SHARE = 0.75
 _SHAPE = ("block_count", "embedding_length", "attention.head_count")
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
-"""Field names, in order: vLLM and SGLang; OpenRouter and Together; Groq; Mistral and LM Studio."""
+"""Field names, in this order: of vLLM and SGLang, of OpenRouter and Together, of Groq, and of Mistral and LM Studio."""
 
 
 def window_by_name(model: str) -> int | None:
@@ -124,7 +142,10 @@ def read_window(row: Mapping[str, Any]) -> int | None:
 
 
 def read_trained_window(row: Mapping[str, Any]) -> int | None:
-    """Return the trained context window that llama.cpp's server lists; the server may have been started with less."""
+    """Return the context window that the model was trained for, as llama.cpp's server lists it, or None.
+
+    The server may have been started with a smaller window.
+    """
     return _size(_look_up(row, "meta", "n_ctx_train"))
 
 
@@ -143,9 +164,9 @@ def memory_bytes() -> int:
 
 
 def read_cache_bytes(info: Mapping[str, Any]) -> int:
-    """Return the cache size of one token in bytes, from the header of a model file.
+    """Return the size of one token in the cache in bytes, from the header of a model file.
 
-    0 if the header does not give it.
+    Returns 0 if the header does not contain the necessary fields.
     """
     name = info.get("general.architecture")
     layers, width, heads = (_size(info.get(f"{name}.{key}")) or 0 for key in _SHAPE)

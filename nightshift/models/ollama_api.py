@@ -1,8 +1,8 @@
 """Ollama, through its own chat API.
 
-Each model keeps one fixed context size: Ollama's default silently drops most of a coding prompt, and a size that
-changes between calls makes it reload the model each time. Tools are offered in the text form unless that works badly,
-because Ollama's own parsers of calls fail with many models, often for a whole reply.
+Each model keeps one fixed context size. Ollama's default size silently drops most of a coding prompt, and a size that
+changes between calls makes Ollama reload the model each time. By default, tools are described in the text and calls are
+written as text, because Ollama's own parsers of calls fail with many models, often losing a whole reply.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEEP_ALIVE = "30m"
 
 
 class OllamaBackend(VendorBackend):
-    """Ollama's chat API, with streaming."""
+    """A backend for Ollama's chat API, with streaming."""
 
     name = "ollama"
     vendor = "Ollama"
@@ -82,7 +82,7 @@ class OllamaBackend(VendorBackend):
         import ollama  # noqa: PLC0415
 
         class Client(ollama.AsyncClient):
-            """The package's client, which has no option to refuse a prompt instead of truncating it."""
+            """The package's client, changed so that Ollama refuses too long prompts instead of truncating them."""
 
             aclose = ollama.AsyncClient.close
 
@@ -94,7 +94,10 @@ class OllamaBackend(VendorBackend):
         return Client(host=self._base_url, **self._http_options(httpx, self._refuse))
 
     async def _refuse(self, response: Any) -> None:
-        """Check each response. The HTTP client calls this, because the package's own errors drop the headers."""
+        """Raise our own error for a failed response, because the package's errors drop the headers.
+
+        The HTTP client calls this method with each response.
+        """
         if 300 <= response.status_code < 400:
             raise self._elsewhere(response)
         if response.status_code >= 400:
@@ -103,11 +106,11 @@ class OllamaBackend(VendorBackend):
 
     @property
     def window(self) -> int | None:
-        """The pinned context size; None before the model was asked."""
+        """The fixed context size of the model in tokens; None until the model was asked."""
         return self._pinned.get(self.model)
 
     async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
-        """Ask once. A prompt that does not fit the context is refused, because Ollama would truncate it."""
+        """Ask once. A prompt that does not fit the context is refused, because Ollama would truncate it silently."""
         client = await self._connect()
         with watch_stream(lambda: take("")) as watch, self._translate_errors(watch):
             options = self._options(request, await self._context(client))
@@ -127,7 +130,7 @@ class OllamaBackend(VendorBackend):
                 await stream.aclose()
 
     async def _read(self, stream: Any, take: OnText) -> Completion:
-        """Read a reply; calls arrive complete and without ids."""
+        """Read a reply from the stream. Tool calls arrive in one piece and without ids."""
         text, thought, calls, last = "", "", list[ToolCall](), None
         async for part in stream:
             last = part if part.done else last
@@ -156,7 +159,10 @@ class OllamaBackend(VendorBackend):
         )
 
     async def _context(self, client: Any) -> int:
-        """Return the pinned context size: the setting or what fits, but no more than the model was trained for."""
+        """Return the fixed context size of the model, in tokens.
+
+        The size is the owner's setting or what fits into memory, but at most the length that the model was trained for.
+        """
         if self.model not in self._pinned:
             info: Mapping[str, Any] = {}
             try:
@@ -187,7 +193,7 @@ class OllamaBackend(VendorBackend):
         space = min(num_ctx, self.facts.window or num_ctx) - self.token_estimator.tokens(request)
         if space < 1:
             raise too_long(self.model, num_ctx)
-        # Ollama sets no limit to a reply; a model that repeats itself would never stop.
+        # By default, Ollama does not limit a reply, so a model that repeats itself would never stop.
         options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or space, space)}
         return options if request.temperature is None else {**options, "temperature": request.temperature}
 
@@ -203,12 +209,12 @@ class OllamaBackend(VendorBackend):
         except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
             raise ModelUnavailable(self._say_broken(error)) from error
         except (ValueError, TypeError, AttributeError) as error:
-            # JSON and pydantic errors and missing attributes show that the answer is not in Ollama's format.
+            # JSON errors, pydantic errors and missing attributes mean that the answer is not in Ollama's format.
             raise ModelUnavailable(f"{self._where} does not speak its own format") from error
 
 
 def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
-    """Convert the messages to the API's form, which identifies results by the names of their tools."""
+    """Convert the messages to the form of Ollama's API, in which a result is linked to its call by the tool's name."""
     turns, names = list[dict[str, Any]](), dict[str, str]()
     for message in pair_calls(messages, OllamaBackend.ids):
         turn: dict[str, Any] = {"role": message.role, "content": message.text}
@@ -223,7 +229,7 @@ def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
 
 
 def _functions(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
-    """Convert tools to the API's form."""
+    """Convert tools to the form of Ollama's API."""
     return [
         {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.schema}}
         for s in specs

@@ -1,4 +1,4 @@
-"""OpenAI, and every server with its chat completions or Responses API: vLLM, llama.cpp, LM Studio, OpenRouter."""
+"""OpenAI, and every server with its chat completions or Responses API: vLLM, llama.cpp, LM Studio and OpenRouter."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 OFFICIAL = "https://api.openai.com/v1"
 NEVER = "\x00"
-"""A tag that no model writes. It disables the library's own search, since `thought_tags` removes thoughts and knows all
-tags.
+"""A tag that no model writes. It disables the library's own search for thoughts, since `thought_tags` removes them and
+knows more tags.
 """
 
 
 class OpenAIBackend(VendorBackend):
-    """Chat completions or Responses, with streaming.
+    """A backend for chat completions or the Responses API, with streaming.
 
     Args:
         api: `chat`, `responses`, or `auto` (Responses at OpenAI's own address, chat elsewhere).
@@ -57,9 +57,9 @@ class OpenAIBackend(VendorBackend):
         return self._api_kind == "responses" or (self._api_kind == "auto" and self._base_url == OFFICIAL)
 
     def is_available(self) -> bool:
-        """See `VendorBackend.is_available`; a llama.cpp server is also asked for its context window.
+        """See `VendorBackend.is_available`. A llama.cpp server is also asked for its context window.
 
-        An address without its scheme or `/v1` is tried with them, and the form that works is used from then on.
+        If the address lacks its scheme or `/v1`, it is tried with them. The form that works is used from then on.
         """
         is_usable = super().is_available()
         if not read_window(self._row) and (trained := read_trained_window(self._row)):
@@ -78,7 +78,10 @@ class OpenAIBackend(VendorBackend):
         return rows
 
     def _fetch_listing(self) -> Probe:
-        """Fetch the list from the first form of the address that has one; otherwise return the first answer."""
+        """Fetch the list of models from the first form of the address that serves one.
+
+        If no form does, return the answer of the first form.
+        """
         probes = list[Probe]()
         for address in self._forms():
             probe = fetch_json(f"{address}{self.listing}", self._headers)
@@ -99,7 +102,10 @@ class OpenAIBackend(VendorBackend):
 
     @property
     def advice(self) -> str:
-        """The correct form of the address; or advice if Ollama is behind it, which truncates longer prompts."""
+        """The correct form of the address.
+
+        If Ollama runs at the address, advice to use Ollama's own API, because Ollama truncates long prompts otherwise.
+        """
         if not self._is_ollama:
             return super().advice
         use = f"set MODEL_TYPE=ollama and OLLAMA_BASE_URL={self._root}"
@@ -118,7 +124,7 @@ class OpenAIBackend(VendorBackend):
         backend = self
 
         class Client(openai.AsyncOpenAI):
-            """The vendor's client, which omits fields that the server does not know."""
+            """The vendor's client, which omits fields that the server is known to refuse."""
 
             async def _prepare_options(self, options: Any) -> Any:
                 body = options.json_data
@@ -137,7 +143,7 @@ class OpenAIBackend(VendorBackend):
         return kind(self.model, provider=provider, profile=profile)
 
     def leave_out_unknown(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of a request without fields that the server does not know."""
+        """Return the body of a request without fields that the server is known to refuse."""
         lacks = self.facts.lacks | ({"stream_options"} if "stream" in self.facts.lacks else set())
         body = {name: value for name, value in body.items() if name not in lacks}
         if name := self.facts.limit_name:

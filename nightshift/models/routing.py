@@ -1,18 +1,20 @@
-"""Orders the models that a request asks: in the owner's order, or by their results with earlier tasks.
+"""Orders the models for a request: in the owner's order, or by their results with earlier tasks.
 
 Measured routing decides once for each attempt, by Thompson sampling (W. Thompson, Biometrika 25, 1933). For each model
-a success rate is drawn from its known results, and the cheapest model whose draw is not much below the best begins.
-Models with many results are chosen by their rates; the fewer results a model has, the more often chance tries it. Rates
-are Beta posteriors. The prior of a model for one kind of task is its results with the other kinds, worth a few
-attempts. That prior itself begins at a half, and a benchmark of the task's repository adds to it (`prior_of`).
+a success rate is drawn at random from a distribution that its results determine. The cheapest model whose draw is not
+much below the best draw is asked first. A model with many results is chosen by its measured rate; a model with few
+results is tried more often by chance. The distributions are Beta posteriors. The prior of a model for one kind of task
+comes from its results with the other kinds, and weighs as much as a few attempts. The prior for all kinds begins at a
+half, and a benchmark on the task's repository adds to it (`prior_of`).
 
-A solved task costs what an attempt costs, divided by the rate. Costs are means over attempts, starting from a guess
-that weighs as much as a few attempts. A model without a stated price cannot be compared, so it is never called cheap,
-nor tried in order to learn. Old results no longer count (`storage.db.model_results.OF_A_KIND`).
+The cost of a solved task is the cost of an attempt divided by the success rate. Costs are means over attempts, starting
+from a guess that weighs as much as a few attempts. The cost of a model without a stated price is unknown, so it is
+never chosen as the cheap model, nor tried in order to learn. Old results no longer count
+(`storage.db.model_results.OF_A_KIND`).
 
 A decision is stored before any model is asked, so a resumed attempt asks the same models again, even if other tasks
-have produced new results. The owner's order applies to requests outside a task, phases of `PHASE_MODELS`, tasks with a
-model of their own, and settings with `routing: fixed`.
+have produced new results. The owner's order applies to requests outside a task, to phases of `PHASE_MODELS`, to tasks
+with a model of their own, and with the setting `routing: fixed`.
 """
 
 from __future__ import annotations
@@ -40,39 +42,50 @@ if TYPE_CHECKING:
     from nightshift.storage.db.model_results import ModelResults
 
 PRIOR_RATE, TRUSTED_RATE = 0.5, 0.8
-"""Prior rate of an unknown model, and of the owner's first model. For an unknown model success and failure are equally
-likely; the owner lists the most trusted model first.
+"""Prior success rates of any model, and of the owner's first model. Without results, success and failure are equally
+likely; the owner's first model is the one that the owner trusts most.
 """
 OVERALL_WEIGHT = 2.0
-"""The prior rate is worth two attempts: one solved, one not (Laplace's rule)."""
+"""Weight of the prior rate, in attempts. With a rate of one half it equals one solved and one failed attempt (Laplace's
+rule).
+"""
 KIND_WEIGHT = 1.0
-"""The results with other kinds are worth one attempt with this kind, since kinds differ."""
+"""Weight, in attempts, of the results with the other kinds of tasks. It is low, since kinds differ."""
 TOKENS_IN, TOKENS_OUT = 12_000, 3_000
-"""Assumed tokens of an attempt before any was measured: two tries with a prompt of some files and a reply of one or
-two.
+"""Tokens that an attempt is assumed to use before any was measured: two tries, each with a prompt of some files and a
+reply of one or two files.
 """
 REMOTE_S, LOCAL_S = 60.0, 300.0
-"""Assumed seconds of an attempt before any was measured: a vendor writes 50 tokens per second, a small machine reads
-and writes 10.
+"""Seconds that an attempt is assumed to take before any was measured. A vendor's model writes 50 tokens per second; a
+small machine reads and writes 10 per second.
 """
 COST_WEIGHT = 3.0
-"""Weight of these guesses, in attempts: token use and time vary less than success."""
+"""Weight of the assumed tokens and seconds, in attempts. It is higher than that of rates, since tokens and time vary
+less than success.
+"""
 USD_PER_HOUR = 0.05
-"""The cost of an hour of waiting, in USD: the power of a machine at work, 150 W. So even a free model has a small cost.
+"""Cost of an hour of waiting, in USD: the electricity of a machine that uses 150 W. Because of it, even a free model
+has a small cost.
 """
 
 
 ITEM_WEIGHT = 0.3
-"""Weight of a benchmark item on the day of its attempt, in real attempts."""
+"""Weight of one benchmark item, in real attempts, on the day on which the item was attempted."""
 FORGOTTEN_DAYS = 90.0
-"""Days in which the weight of an item falls linearly to zero."""
+"""Days in which the weight of a benchmark item falls linearly to zero."""
 MOST = 10.0
 """Maximum weight of a benchmark, in real attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prior:
-    """The weight of a model's benchmark, in real attempts; `why` explains it in words."""
+    """The results of a model's benchmark, weighed in real attempts.
+
+    Attributes:
+        solved: number of solved attempts that the benchmark counts as.
+        count: number of attempts that the benchmark counts as.
+        why: an explanation in words.
+    """
 
     solved: float = 0.0
     count: float = 0.0
@@ -83,7 +96,7 @@ NOTHING, NO_RESULT = Prior(), ModelResult()
 
 
 def prior_of(benchmark: Benchmarked, now: datetime) -> Prior:
-    """Return the weight of a model's benchmark as of now."""
+    """Return the results of a model's benchmark with the weight that they have at the time `now`."""
     days = max(0.0, (now - benchmark.at).total_seconds() / 86_400)
     count = min(MOST, benchmark.items * ITEM_WEIGHT * max(0.0, 1 - days / FORGOTTEN_DAYS))
     if not count:
@@ -95,7 +108,7 @@ def prior_of(benchmark: Benchmarked, now: datetime) -> Prior:
 
 
 def priors(benchmarks: Iterable[Benchmarked], now: datetime) -> dict[str, Prior]:
-    """Return the weights of benchmarks as of now, by `backend=model`. Each model has at most one benchmark."""
+    """Return the weighed results of the benchmarks by `backend=model`. Each model has at most one benchmark."""
     weighed = {each.model: prior_of(each, now) for each in benchmarks}
     return {model: prior for model, prior in weighed.items() if prior.count}
 
@@ -107,12 +120,12 @@ class Candidate:
     Attributes:
         label: the model, as `backend=model`.
         price: the model's price; None if none was stated.
-        local: True if it runs on the owner's machine.
-        there: True if it can be asked now.
-        prior_rate: the assumed share of solved attempts before any was measured.
-        measured: its results with the kind of task at hand.
-        others: its results with all other kinds.
-        benchmark: the weight of its benchmark on the task's repository.
+        local: True if the model runs on the owner's machine.
+        there: True if the model can be asked now.
+        prior_rate: the share of solved attempts that is assumed before any was measured.
+        measured: the model's results with the kind of the current task.
+        others: the model's results with all other kinds.
+        benchmark: the weighed results of the model's benchmark on the task's repository.
     """
 
     label: str
@@ -125,19 +138,19 @@ class Candidate:
     benchmark: Prior = NOTHING
 
     def learn(self, results: Results, kind: str, benchmark: Prior) -> Candidate:
-        """Return a copy with the model's results and benchmark."""
+        """Return a copy with the model's results for a kind of task and its benchmark on the task's repository."""
         by_kind = {each: of.get(self.label, NO_RESULT) for each, of in results.items()}
         measured = by_kind.pop(kind, NO_RESULT)
         return replace(self, measured=measured, others=sum(by_kind.values(), NO_RESULT), benchmark=benchmark)
 
     @property
     def count(self) -> float:
-        """Number of attempts, including the prior."""
+        """Number of attempts, including those that the priors count as."""
         return self.measured.began + KIND_WEIGHT + self.benchmark.count
 
     @property
     def solved(self) -> float:
-        """Number of successes, including the prior, so not a whole number."""
+        """Number of solved attempts, including those that the priors count as; not a whole number."""
         others = self.others
         prior = (others.solved + OVERALL_WEIGHT * self.prior_rate) / (others.began + OVERALL_WEIGHT)
         return self.measured.solved + KIND_WEIGHT * prior + self.benchmark.solved
@@ -162,9 +175,9 @@ class Candidate:
 
 
 def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
-    """Return the cost of an attempt in USD, including waiting; cached tokens count at full price.
+    """Return the mean cost of an attempt in USD, including the cost of waiting. Cached tokens count at full price.
 
-    The means start from a guess.
+    Tokens and time are means that start from a guess.
     """
     guesses = (TOKENS_IN, TOKENS_OUT, LOCAL_S if is_local else REMOTE_S)
     totals = (result.tokens_in, result.tokens_out, result.seconds)
@@ -177,17 +190,20 @@ def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
 
 
 MARGIN = 0.15
-"""How much lower the success rate of a cheaper model may be. Its failures are tried again by the next stronger model,
-at little extra cost.
+"""How much lower the success rate of a cheaper model may be. After its failures the next stronger model tries, at
+little extra cost.
 """
 LEAST_USEFUL_RATE = 0.1
-"""A model with a lower rate is not asked in easy phases either: it will not follow the format of replies."""
+"""A model with a lower success rate is not used even for easy phases, since it will not follow the format of replies.
+"""
 TRIES_PER_RUNG = 2
-"""Failed tries after which the next stronger model is asked. The first tries mostly fix what the feedback names."""
+"""Number of failed tries after which the next stronger model is asked. The first retries of a model mostly fix what the
+feedback names.
+"""
 SMALL_PROMPT = 3_000
-"""Tokens. A task with a shorter planning prompt is small: its repository has a few files, or none."""
+"""Tokens. A task whose planning prompt is shorter counts as small, because its repository has few files or none."""
 EASY = frozenset({Phase.CLARIFYING, Phase.REFLECTING, Phase.REVIEW})
-"""Phases whose replies are short, have a fixed form, and are checked or only give advice."""
+"""Phases with short replies in a fixed form, which are checked or only give advice."""
 
 
 def decide(
@@ -210,7 +226,7 @@ def decide(
     estimates = [each.learn(results, kind, (benchmark or {}).get(each.label, NOTHING)) for each in candidates]
     there = [estimate for estimate in estimates if estimate.there] or estimates
     first, is_drawn = _draw_first(there, Random(seed))  # noqa: S311 - no secret
-    # Among equals the owner's first model counts as the strongest.
+    # Of models with equal rates, the one that comes first in the owner's order counts as the strongest.
     ladder = sorted(estimates, key=lambda estimate: (estimate.rate, -estimates.index(estimate)))
     return Route(
         kind=kind,
@@ -227,12 +243,12 @@ def model_order(
 ) -> tuple[tuple[str, ...], str]:
     """Return all models of a route in the order in which a request asks them, and why the first one is first.
 
-    Stronger models follow the first, then weaker ones.
+    After the first model come the stronger ones, then the weaker ones.
 
     Args:
         route: the attempt's route.
         phase: the phase that asks.
-        iteration: number of the try; the ones before it failed.
+        iteration: number of the current try; all earlier tries failed.
         escalation: how often the loop was stuck. The first time only raises the temperature.
         prompt_tokens: length of the prompt in tokens.
     """
@@ -243,7 +259,7 @@ def model_order(
     failed, stuck = max(0, iteration - 1), max(0, escalation - 1)
     begins = ladder.index(route.cheap if easy else route.first)
     wanted = begins + failed // TRIES_PER_RUNG + stuck
-    # No model is above the strongest. If the loop is stuck with it, weaker models may see what it misses.
+    # No model is above the strongest one. If the strongest is stuck, a weaker model may see what it misses.
     at = min(wanted, top) - min(stuck, max(0, wanted - top)) % len(ladder)
     why = "the cheap one, for an easy phase" if easy else "who begins"
     if at != begins:
@@ -257,7 +273,7 @@ def _order_from(ladder: Sequence[str], at: int) -> tuple[str, ...]:
 
 
 def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate, bool]:
-    """Draw the first model; also return whether chance chose another one than the rates would."""
+    """Draw the first model. Also return True if the estimated rates alone would have chosen another model."""
     usual = _cheapest_good(estimates, {estimate.label: estimate.rate for estimate in estimates})
     priced = [each for each in estimates if each is usual or each.price]
     first = _cheapest_good(priced, {estimate.label: estimate.draw_rate(dice) for estimate in priced})
@@ -265,14 +281,14 @@ def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate
 
 
 def _cheapest_good(estimates: Sequence[Candidate], rates: Mapping[str, float]) -> Candidate:
-    """Return the cheapest candidate whose rate is not much below the best one."""
+    """Return the cheapest candidate per solved task, among those whose rate is at most `MARGIN` below the best rate."""
     least = max(rates.values()) - MARGIN
     good = [estimate for estimate in estimates if rates[estimate.label] >= least]
     return min(good, key=lambda estimate: estimate.usd_per_solution(rates[estimate.label]))
 
 
 def _cheap(estimates: Sequence[Candidate], first: Candidate) -> Candidate:
-    """Return the model for easy phases: the cheapest useful one, or `first` if no price is known."""
+    """Return the model for easy phases: the cheapest useful one, or `first` if no model has a known price."""
     useful = (each for each in estimates if each.price and each.rate >= LEAST_USEFUL_RATE)
     return min(useful, key=lambda estimate: estimate.attempt_usd, default=first)
 
@@ -286,7 +302,7 @@ def _reason(first: Candidate, estimates: Sequence[Candidate], kind: str, is_draw
 
 
 def _describe(estimate: Candidate) -> str:
-    """Describe an estimate in words."""
+    """Describe a model's results and cost in words."""
     result, usd = estimate.measured, estimate.usd_per_solution(estimate.rate)
     cost = f"about {money(usd)} a solved task" if estimate.price else "of unknown price"
     really = f"solved {result.solved} of {result.began}" if result.began else ""
@@ -296,7 +312,7 @@ def _describe(estimate: Candidate) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClientOrder:
-    """The models in the order in which a request asks them. `route` describes a measured choice, as JSON."""
+    """The models in the order in which a request tries them. `route` (JSON) explains an order based on past results."""
 
     clients: Sequence[BackendClient]
     route: dict[str, Any] | None = None
@@ -315,7 +331,7 @@ class Router:
         self._seen: Results = {}
 
     async def order(self, pool: BackendPool, request: ModelRequest) -> ClientOrder:
-        """Return the models that a request asks, in order."""
+        """Return the order in which a request asks the models."""
         task_id, kind = request.task_id, request.kind
         chosen = request.phase in pool.config.phase_models or bool(request.wanted)
         owners = not pool.config.measured or chosen or len(pool.models) < 2
@@ -337,7 +353,7 @@ class Router:
         return route
 
     def describe_results(self, label: str) -> str:
-        """Describe a model's results as of the last decision; empty if there were none."""
+        """Describe a model's results, as they were at the last decision; empty if there were none."""
         by_kind = {kind: of[label] for kind, of in self._seen.items() if label in of}
         return ", ".join(f"{kind} {each.solved} of {each.began}" for kind, each in by_kind.items() if each.began)
 
@@ -351,7 +367,7 @@ def _candidate(client: BackendClient, *, is_trusted: bool) -> Candidate:
 def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> ClientOrder:
     """Return the clients in the order of a route.
 
-    Clients that settings have added since the route was decided come last.
+    Models that the settings have added after the decision come last.
     """
     order, why = model_order(
         route,

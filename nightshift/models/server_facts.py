@@ -1,7 +1,8 @@
 """Facts that refusals reveal about a model and its server, so that the next request is accepted.
 
-Each lesson is valid for a week: servers are updated, and one odd answer must not disable a feature for good. A lesson
-is a missing feature, or a number of tokens that a server names; a limit is lowered, never removed.
+Each lesson is valid for a week, because servers are updated, and because one odd answer must not disable a feature for
+good. A lesson is the name of a missing feature, or a limit in tokens that a server names. A limit may be lowered by
+later refusals, but is never raised.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from nightshift.models.model_table import PHRASES, TABLE
 
 HOLDS = timedelta(days=7)
 LEAST_WINDOW, LEAST_REPLY = 512, 128
-"""Tokens; a smaller number in a refusal does not state this limit."""
+"""Tokens. A smaller number in a refusal is not taken as the context window or as the reply limit."""
 
 _MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for row in TABLE["refusals"])
 _WINDOW = re.compile(rf"(?:{PHRASES['before_window'].pattern})(\d[\d,]{{2,}})(?![\d,]| ?\+)", re.IGNORECASE)
 _PROMPT = re.compile(rf"(?:{PHRASES['before_prompt'].pattern})(\d+)", re.IGNORECASE)
 _LIMIT_NAME = re.compile(r"max_(?:completion_)?tokens")
 PLAIN = "plain"
-"""Name of the lesson that a model is asked in plain words, for the rest of the day (UTC)."""
+"""Name of the lesson that a model is asked without JSON and tools (“in plain words”) for the rest of the day (UTC)."""
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*\d(?![\w-])")
 
 
@@ -32,8 +33,8 @@ class ServerFacts:
     """Facts about one model at one address.
 
     Attributes:
-        learnt: each lesson with the time at which it was learnt: a feature (`no temperature`), or a number (`window
-            4096`).
+        learnt: maps each lesson to the time at which it was learnt. A lesson is a missing feature (`no temperature`) or
+            a limit (`window 4096`).
     """
 
     clock: Clock = utc_now
@@ -68,7 +69,7 @@ class ServerFacts:
 
     @property
     def is_plain(self) -> bool:
-        """True if the model is asked in plain words today (UTC)."""
+        """True if the model is asked without JSON and tools today (UTC)."""
         return PLAIN in self.learnt and self.learnt[PLAIN].date() == self.clock().date()
 
     def note(self, lesson: str) -> bool:
@@ -78,7 +79,7 @@ class ServerFacts:
         return is_new
 
     def read(self, text: str) -> None:
-        """Add the lessons from a text that `str` produced."""
+        """Add the lessons from a text that `str` made of an object of this class."""
         for line in text.splitlines():
             at, _, lesson = line.partition(" ")
             self.learnt[lesson] = from_text(at)
@@ -93,7 +94,7 @@ class ServerFacts:
         return "\n".join(f"{to_text(self.learnt[name])} {name}" for name in self._list_valid())
 
     def learn(self, status: int, message: str, sent: Collection[str], reply: int | None) -> bool:
-        """Learn from a refusal of parameters or limits; return whether to try the same request again.
+        """Learn from a refusal of parameters or limits; return True if the request may succeed when it is repeated.
 
         Args:
             status: the HTTP status.
@@ -115,7 +116,10 @@ class ServerFacts:
         return bool(blamed) and self.note(f"no {blamed[0]}")
 
     def _learn_reply(self, message: str, reply: int) -> bool:
-        """Lower the reply limit to the highest lower number that the server names, or to half if it names none."""
+        """Lower the limit of a reply, in response to a refusal.
+
+        The new limit is the highest lower number in the message, or half of the old one if there is no such number.
+        """
         if not PHRASES["reply"].search(message):
             return False
         used, window = _PROMPT.search(message), _WINDOW.search(message)
@@ -132,8 +136,8 @@ class ServerFacts:
 
         Args:
             message: the server's message.
-            prompt: estimated length of the prompt in tokens. If the server names no number, three quarters of it are
-                assumed.
+            prompt: estimated length of the prompt in tokens. If the server names no number, three quarters of this
+                length are assumed as the window.
         """
         if not blames_context(message):
             return None
@@ -156,7 +160,7 @@ def blames_tools(status: int, message: str) -> bool:
 
 
 def is_refusal(status: int, message: str) -> bool:
-    """Check whether an answer rejects the request although its status says otherwise, as llama.cpp's often does."""
+    """Check whether an error status that looks temporary really means a refusal, as often with llama.cpp."""
     blames_request = blames_context(message) or PHRASES["template"].search(message)
     return blames_tools(status, message) or (status == 500 and bool(blames_request))
 

@@ -1,4 +1,4 @@
-"""The services of the gateway: the settings of models, and the stores and the clock that it uses."""
+"""The services of the gateway: the settings for models, and the stores and the clock that the gateway uses."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class RoutingConfig:
 
     Attributes:
         policy: timeouts and retries of a backend.
-        prices: maps `backend=model` or `model` to its price; for a model without one only tokens are counted.
+        prices: maps `backend=model` or `model` to its price. For a model without a price, only tokens are counted.
         masker: removes secrets from prompts and messages.
-        phase_models: the backend, model or `backend=model` that is asked first in a phase.
+        phase_models: maps a phase to the backend, model or `backend=model` that is asked first.
         thinking: how much models think.
-        measured: True to order models by their results with earlier tasks, instead of the owner's order.
+        measured: True to order models by their results with earlier tasks; False to use the owner's order.
     """
 
     policy: CallPolicy = field(default_factory=CallPolicy)
@@ -51,10 +51,10 @@ class GatewayServices:
 
     Attributes:
         steps: stores replies.
-        state: keeps pauses and lessons of refusals across restarts.
-        routes: models' results with earlier tasks, used if `RoutingConfig.measured` is set.
-        forms: how well models called tools; determines the form of their calls.
-        spent_since: returns the amount spent since a time or in total (None); called at the start of each day.
+        state: stores pauses and lessons from refusals across restarts.
+        routes: the results of models with earlier tasks, used if `RoutingConfig.measured` is set.
+        forms: how well each model called tools natively and in text, which decides how tools are offered.
+        spent_since: returns the amount spent since a time, or in total (None); called at the start of each day.
         emit: receives the events.
         clock: returns the current time, for days, pauses and parking.
         live: the replies that models are writing now.

@@ -1,11 +1,11 @@
 """Watches responses below the vendors' packages: each byte, whether a stream was complete, and how it began.
 
-The packages drop comments and pings, accept a truncated stream as complete, and fail on empty frames and on servers
-that answer a streaming request with one JSON document. A hook of the HTTP client (`httpx` or packages modelled on it)
-corrects all that, so every package above it sees a valid stream of events.
+The packages drop comments and pings and accept a truncated stream as complete. They fail on empty frames, and on
+servers that answer a streaming request with one JSON document. A hook of the HTTP client (`httpx` or a package modelled
+on it) corrects all these cases, so the packages always see a valid stream of events.
 
 A package buffers a line until it ends, so a server that never ends a line would fill the memory. Therefore the size of
-a response is bounded.
+a response is limited.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_RESPONSE_BYTES = 64 << 20
-"""Bytes. Far more than the longest reply, although each of its words takes a few hundred bytes of JSON."""
+"""Bytes. Much more than the longest reply needs, although each word of a stream takes a few hundred bytes of JSON."""
 HEAD_BYTES = 300
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """Headers that ask for uncompressed responses, so that the counted bytes equal the bytes held in memory."""
@@ -28,11 +28,11 @@ Hook = Callable[[Any], Awaitable[None]]
 
 @dataclass(slots=True)
 class StreamWatch:
-    """The watch over one request.
+    """The state of the watch over the requests of one `watch_stream` block.
 
     Attributes:
         on_byte: called with each part that arrives, whatever its content.
-        expects_events: True if a successful response is a stream of events; its frames are then corrected.
+        expects_events: True if a successful response is a stream of events, whose frames are then corrected.
         is_done: True after the stream sent `[DONE]`.
         head: the beginning of the response.
         responses: the responses so far.
@@ -47,14 +47,14 @@ class StreamWatch:
     async def aclose(self) -> None:
         """Close the responses.
 
-        A package whose reading was cancelled may keep one open, and its model would continue to write.
+        A cancelled package may leave a response open, and the model would then continue to write.
         """
         for response in self.responses:
             await response.aclose()
 
     @property
     def beginning(self) -> str:
-        """The beginning of a response that is not a stream of events; empty otherwise."""
+        """The beginning of the response if it is not a stream of events; empty otherwise."""
         head = self.head.decode("utf-8", "replace").strip()
         return "" if head.startswith(("data:", "event:", ":", "id:", "retry:")) else head
 
@@ -74,11 +74,12 @@ def watch_stream(on_byte: Callable[[], None], *, expects_events: bool = False) -
 
 
 def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
-    """Return a response hook for an `httpx` client.
+    """Return a response hook for an `httpx` client, which limits the size of responses and feeds the watch.
 
     Args:
         package: `httpx`, or a package modelled on it.
-        max_bytes: how many bytes of a response may be read; beyond that the package's `RemoteProtocolError` is raised.
+        max_bytes: how many bytes of a response may be read. If there are more, the package's `RemoteProtocolError` is
+            raised.
     """
 
     class Counted(package.AsyncByteStream):  # type: ignore[misc]  # known at run time only
@@ -113,14 +114,14 @@ def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
 
 
 def _kind(response: Any) -> str:
-    """Return the response's kind: an event stream, one JSON document, or empty for an error, which stays as it is."""
+    """Return the kind of the response: `events`, `json`, or an empty string for an error, which is not corrected."""
     if response.status_code != 200:
         return ""
     return "json" if "json" in response.headers.get("content-type", "") else "events"
 
 
 async def _correct_frames(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
-    """Yield the stream without empty frames; a single JSON document is converted to a stream."""
+    """Yield the stream without empty frames. A single JSON document is converted to a stream of events."""
     if kind == "json":
         parts = _as_parts(_as_events(b"".join([part async for part in parts])))
     open_line, numbers = b"", CallNumbers()
@@ -140,7 +141,7 @@ class CallNumbers:
     """Gives each tool call of a stream a unique number, because some servers repeat numbers or send none."""
 
     def __init__(self) -> None:
-        self._open = dict[object, list[Any]]()  # the server's number to ours, the call's id and its arguments so far
+        self._open = dict[object, list[Any]]()  # maps the server's number to ours, the call's id and its arguments
         self._count = 0
 
     def renumber(self, data: bytes) -> bytes:

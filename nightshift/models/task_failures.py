@@ -1,12 +1,12 @@
-"""Decides whether a failure is the fault of a request or of the backend, from the answers that other tasks get.
+"""Decides whether a failure is the fault of a request or of the backend, from the answers to other tasks.
 
-A single refusal says nothing about the backend: a filter may have flagged the request's text. If the next request of
-another task is answered, the refused request was at fault. If that one is refused too, the backend is at fault (a wrong
-model name, a revoked key), and both tasks wait for the owner to fix it.
+A single refusal says nothing about the backend, since a filter may have flagged the request's text. If the next request
+of another task is answered, the refused request was at fault. If that request is refused too, the backend is at fault
+(a wrong model name, a revoked key), and both tasks wait for the owner to fix it.
 
 Tasks wait for the end of an outage, however long it lasts. But a reply that always breaks off at the same word, or a
-prompt that crashes the server, would be tried forever, and perhaps paid for. So a failure counts against a task if the
-backend has answered another task since the previous failure.
+prompt that crashes the server, would be tried forever, perhaps at a cost. Therefore a failure counts against a task if
+the backend has answered another task since the previous failure.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from nightshift.core.errors import ModelRefused
 from nightshift.models.errors import BackendMisconfigured, RequestRefused
 
 POISON_FAILURES = 40
-"""Number of counted failures after which a task is given up; a failure that was paid for counts as
-`PAID_FAILURE_WEIGHT`.
+"""Number of counted failures after which a task is given up. A failure that costs money counts as `PAID_FAILURE_WEIGHT`
+failures.
 """
 PAID_FAILURE_WEIGHT = 4
 REMEMBERED_TASKS = 1000
 
 
 class TaskFailures:
-    """The failures of all tasks at one backend since each task's last answer.
+    """The failures of all tasks at one backend; those of a task are counted since its last answer.
 
     A request outside any task has the task None.
     """
@@ -35,19 +35,24 @@ class TaskFailures:
         self._refused = dict[int | None, int]()
         """Maps a task to the number of answers that the backend had given when it refused the task."""
         self._counts = OrderedDict[int, tuple[int, int]]()
-        """Maps a task to its failures, and to the number of answers given at the last one."""
+        """Maps a task to the number of its failures, and to the number of answers that the backend had given at the
+        last failure.
+        """
 
     def note_answer(self, task_id: int | None) -> None:
-        """Record an answer to a task: forget its failures; other tasks' failures count as their own fault."""
+        """Record an answer to a task, and forget the failures of this task.
+
+        From then on, failures of the other tasks count against these tasks.
+        """
         self._answers += 1
         self._refused.pop(task_id, None)
         if task_id is not None:
             self._counts.pop(task_id, None)
 
     def note_refusal(self, task_id: int | None, error: RequestRefused) -> ModelRefused:
-        """Record a refusal; return the error that says what is at fault, or `error` itself while that is open.
+        """Record a refusal. Return an error that says what is at fault, or `error` itself while that is not known.
 
-        A second refusal of the same task alone makes the refusal final.
+        If a task is refused again before it gets an answer, its requests are at fault.
         """
         if task_id in self._refused:
             self._refused[task_id] = -1
@@ -58,10 +63,10 @@ class TaskFailures:
         return error
 
     def note_failure(self, task_id: int | None, *, is_paid: bool) -> bool:
-        """Record a temporary failure; return whether to give up.
+        """Record a temporary failure; return True if the task must be given up.
 
         Args:
-            task_id: the task of the request; a request outside any task never counts.
+            task_id: the task of the request. A failure outside any task never counts.
             is_paid: True if part of a reply came, which costs money.
         """
         if task_id is None:

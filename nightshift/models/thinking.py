@@ -11,7 +11,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BaseModelHandler
 
 BRIEFLY = frozenset({Phase.PLANNING, Phase.REFLECTING, Phase.REVIEW})
-"""Phases in which a little thinking is worth its time, with any model."""
+"""Phases in which a little thinking is worth the time, whatever the model."""
 SMALL = 10.0
 """Billions of parameters. A smaller model fills its reply with thoughts before it writes code."""
 
@@ -40,7 +40,7 @@ class ThinkingConfig:
 
 
 def lessen_thinking(request: ModelRequest) -> ModelRequest:
-    """Return the request with the next lower thinking level; below low it is off."""
+    """Return the request with the next lower thinking level. Below low, thinking is off."""
     less = {Thinking.HIGH: Thinking.MEDIUM, Thinking.MEDIUM: Thinking.LOW}
     return replace(request, thinking=less.get(request.thinking or Thinking.OFF, Thinking.OFF))
 

@@ -1,7 +1,8 @@
 """Removes thoughts that a model writes into its text between tags, for all known tags.
 
-A tag counts only at the beginning of the text or of a line outside fenced blocks, because files may contain such tags
-too. Chat templates often write the opening tag themselves, so an end tag alone ends thoughts that began with the text.
+Since files may contain such tags, a tag counts only at the beginning of the text, or at the beginning of a line outside
+fenced blocks. Chat templates often write the opening tag themselves, so the text before a lone end tag counts as
+thoughts.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _QUOTES = frozenset("`'\"“‘")
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
-    """Return the thoughts in a text, and the text without them. Thoughts without an end tag extend to the end."""
+    """Return the thoughts in a text, and the text without them. Thoughts without an end tag last until the end."""
     thoughts, visible, rest = list[str](), list[str](), text
     while opening := _opening(rest):
         before, inside = rest[: opening.start()], rest[opening.end() :]
@@ -67,14 +68,14 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_of(inside: str, opening: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span of the end tag that closes an opening tag, within the text behind the opening tag."""
+    """Return the start and end of the tag that closes an opening tag. `inside` is the text after the opening tag."""
     ends = [tag for tag in _CLOSING.finditer(inside) if tag.lastgroup == opening.lastgroup]
     best = _outside_of_files(inside, ends) or next(iter(ends), None)
     return best.span() if best else None
 
 
 def _lone_end(text: str) -> tuple[int, int] | None:
-    """Return the span of an end tag whose opening tag the chat template wrote, or None."""
+    """Return the start and end of an end tag whose opening tag the chat template wrote, or None."""
     tag = _outside_of_files(text, [tag for tag in _CLOSING.finditer(text) if tag.lastgroup not in _ALWAYS_OPENED])
     return tag.span() if tag else None
 
@@ -92,7 +93,7 @@ def _outside_of_files(text: str, ends: Sequence[re.Match[str]]) -> re.Match[str]
 
 
 def without_thoughts(completion: Completion) -> Completion:
-    """Move the thoughts within a reply's text to its thoughts."""
+    """Move thoughts from a reply's text to its field `thoughts`."""
     thoughts, text = split_thoughts(completion.text)
     if text == completion.text:
         return completion

@@ -1,10 +1,10 @@
 """Estimates the tokens of texts: a rough figure for any model, and a better one from each backend's own counts.
 
-The tokenizers of remote models are not available offline, and the GPT4All bindings do not expose that of a local model.
-But every backend counts the prompts that it receives. The estimate is the upper quartile of the last few counts, in
-tokens per byte. One odd report does not change it. Where reports differ (servers that omit cached tokens report too
-few), the error makes prompts too short rather than too long. Reports that no tokenizer could give are ignored, and so
-are prompts so short that the chat format outweighs their text.
+The tokenizers of remote models are not available offline, and the GPT4All bindings do not expose the tokenizer of a
+local model. But every backend counts the tokens of the prompts that it receives. The estimate is the upper quartile of
+the last few counts, in tokens per byte, so a single odd report does not change it. Servers that omit cached tokens
+report too few tokens. The upper quartile makes prompts too short in such a case, rather than too long. Implausible
+reports are ignored, and so are reports on prompts so short that the chat format outweighs their text.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _USUAL = Gauge()
 
 
 def estimate_tokens(texts: Iterable[str], gauge: Gauge = _USUAL) -> int:
-    """Estimate the tokens of messages; the default gauge is for an unknown model."""
+    """Estimate the tokens of messages. The default gauge is the one for an unknown model."""
     return sum(gauge.tokens(text) + TOKENS_PER_MESSAGE for text in texts)
 
 
 def estimate_request(request: ModelRequest) -> int:
-    """Estimate the tokens of a prompt for an unknown model, including tools and their calls."""
+    """Estimate the tokens of a prompt for an unknown model, including the tools and the tool calls."""
     return estimate_tokens(_texts_of(request))
 
 
 def estimate_reply(reply: Completion) -> int:
-    """Estimate the tokens of a reply, including thoughts and calls."""
+    """Estimate the tokens of a reply, including its thoughts and tool calls."""
     thoughts = (each.text for each in reply.thoughts)
     return estimate_tokens(["".join([reply.text, *thoughts, *_texts_of_calls(reply.tool_calls)])])
 
 
 def fill_counts(request: ModelRequest, reply: Completion) -> Completion:
-    """Replace counts that the server did not give, or that are invalid, by estimates."""
+    """Replace token counts that are missing or invalid by estimates."""
     counts = (reply.tokens_in, reply.tokens_out)
     is_empty = not (reply.text or reply.tool_calls)
     is_counted = all(isinstance(count, int) and 0 <= count <= MAX_TOKENS for count in counts)
@@ -79,16 +79,16 @@ class TokenEstimator:
 
     @property
     def bytes_per_token(self) -> float:
-        """The current estimate; the default until enough prompts were counted."""
+        """The current estimate; the default value until enough prompts were counted."""
         if len(self._rates) < LEAST_REPORTS:
             return BYTES_PER_TOKEN
         ranked = sorted(self._rates)
         return 1.0 / ranked[min(len(ranked) - 1, int(len(ranked) * _QUARTILE))]
 
     def learn(self, request: ModelRequest, completion: Completion) -> None:
-        """Learn from a backend's count.
+        """Learn from a backend's count of a prompt.
 
-        Ignores our own estimates, and counts of agents, which include the agent's own calls.
+        Counts that are our own estimates are ignored, and so are those of agents, which include the agent's own calls.
         """
         texts = [*_texts_of(request)]
         size = sum(map(utf8_size, texts))
@@ -106,9 +106,9 @@ class TokenEstimator:
 
 
 def most_cautious(gauges: Sequence[Gauge]) -> Gauge:
-    """Return a gauge that is valid for each of several models; the default if there are none.
+    """Return a gauge that is safe for all of several models; the default gauge if there are none.
 
-    Plain forms are for models that need them, so they are used only if all models do.
+    Plain reply forms (without JSON and tool calls) are used only if all models need them.
     """
     windows = [gauge.window for gauge in gauges if gauge.window is not None]
     rate = min((gauge.bytes_per_token for gauge in gauges), default=BYTES_PER_TOKEN)

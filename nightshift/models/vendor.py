@@ -1,8 +1,8 @@
 """A vendor's HTTP API, through pydantic_ai's model layer over the vendor's own package.
 
-The library handles the wire format: how turns, tools and thoughts are written, and how a stream is read. Nightshift
-adds the watch over the incoming bytes (`stream_watch`), the meaning of errors, the lessons of refusals, and two
-restrictions: the library never retries, and nothing is stored at the vendor.
+The library handles the wire format: how messages, tools and thoughts are written, and how a stream is read. Nightshift
+adds the watch over the incoming bytes (`stream_watch`), the interpretation of errors, and the lessons from refusals. It
+also switches off two things: the library never retries, and nothing is stored at the vendor.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "time
 """Kinds of temporary errors in the middle of a stream, when the status is already 200."""
 THINKING_FIELDS = frozenset({"reasoning_effort", "reasoning", "thinking", "chat_template_kwargs"})
 MOST_LESSONS = 6
-"""Maximum number of refusals of one request to learn from; each teaches one thing."""
+"""Maximum number of refusals of one request to learn from. Each refusal teaches one lesson."""
 MOST_SLACK = 256
-"""Tokens. Allows for a wrong estimate of the prompt, and for a short reply."""
+"""Tokens. Margin for a wrong estimate of the prompt, and for a short reply."""
 
 
 class VendorBackend(BaseModelHandler):
-    """A vendor's API.
+    """The base class of backends that use a vendor's HTTP API.
 
     Attributes:
         vendor: the vendor's name in messages to the owner.
-        official: the vendor's own address; empty if the owner's settings always contain one.
-        needs_key: True if an address without a key is useless.
+        official: the vendor's own address; empty if the address always comes from the owner's settings.
+        needs_key: True if the backend cannot be used without a key.
         paths: trailing paths that people paste with the address.
         listing: the path of the list of models.
-        rank: the field of a listed model to sort by, descending: its date, size or name.
+        rank: the field by which listed models are sorted, descending: the model's date, size or name.
         preferred: regular expressions of the models to use if none is named, best first.
-        ids: pattern of call ids that the API accepts.
-        options: further constructor arguments, mapped to the names of their settings.
+        ids: pattern of the call ids that the API accepts.
+        options: maps further constructor arguments to the names of their settings.
     """
 
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.NATIVE, ToolProtocol.TEXT)
@@ -116,7 +116,7 @@ class VendorBackend(BaseModelHandler):
 
     @property
     def window(self) -> int | None:
-        """The context window that the server lists for the model, or that its name implies."""
+        """The context window of the model in tokens, from the server's list or by the model's name; None if unknown."""
         return read_window(self._row) or window_by_name(self.model)
 
     @property
@@ -142,7 +142,7 @@ class VendorBackend(BaseModelHandler):
         return fetch_json(f"{self._base_url}{self.listing}", self._headers)
 
     def _read_listing(self, probe: Probe) -> dict[str, Mapping[str, Any]]:
-        """Return the models by name, the newest or largest first."""
+        """Return the listed models by name, sorted by `rank`: the newest or largest first."""
         rows = sorted(probe.rows("data") or probe.rows("models"), key=self._rank_of, reverse=True)
         names = (str(row.get("id") or row.get("name") or row.get("model") or "") for row in rows)
         return {name.removeprefix("models/"): row for name, row in zip(names, rows, strict=True) if name}
@@ -173,18 +173,18 @@ class VendorBackend(BaseModelHandler):
 
     @abstractmethod
     def _new_api(self, http: Any) -> Model[Any]:
-        """Import the package and create its model on an HTTP client, without retries of its own."""
+        """Import the vendor's package, and create its model on an HTTP client without retries."""
 
     def _settings(self, request: ModelRequest) -> dict[str, Any]:  # noqa: ARG002 - for heirs
-        """Return vendor-specific settings of a request, by the library's names; a setting of None is omitted."""
+        """Return the vendor-specific settings of a request, under the library's names. A setting of None is omitted."""
         return {}
 
     def _body(self, request: ModelRequest) -> Mapping[str, Any]:  # noqa: ARG002 - for heirs
-        """Return fields of the request's body that the library has no setting for."""
+        """Return fields of the request's body for which the library has no setting."""
         return {}
 
     def _profile(self, name: str) -> Any:
-        """Return a property of the model from the library's profile; None before the model is connected."""
+        """Return a property of the model from the library's profile; None until the backend is connected."""
         return self._api.profile.get(name) if self._api else None
 
     def _takes_temperature(self) -> bool:
@@ -211,8 +211,8 @@ class VendorBackend(BaseModelHandler):
         await self._connect()
 
     def _new_http(self) -> Any:
-        # The vendors' packages use `httpx` if it is in `sys.modules`. If a thread began to import it later, for an
-        # embedder or another backend, they could find it half imported.
+        # The vendors' packages use `httpx` if it is in `sys.modules`. If another thread imported `httpx` later, for an
+        # embedder or another backend, the packages could find it half imported.
         with suppress(ImportError):
             import httpx  # noqa: F401, PLC0415
         import httpx2  # noqa: PLC0415 - heavy; only needed once a model is asked
@@ -220,7 +220,10 @@ class VendorBackend(BaseModelHandler):
         return httpx2.AsyncClient(**self._http_options(httpx2))
 
     def _http_options(self, package: Any, *hooks: Hook) -> dict[str, Any]:
-        """Return the arguments for a client of `httpx` or a package modelled on it; `hooks` receive each response."""
+        """Return the arguments for a client of `httpx` or of a package modelled on it.
+
+        `hooks` are called with each response.
+        """
         return {
             # Without a read timeout: the gateway decides how long to wait.
             "timeout": package.Timeout(None, connect=self._connect_s),
@@ -249,7 +252,7 @@ class VendorBackend(BaseModelHandler):
             try:
                 completion = await self._ask(asked, take)
             except RequestRefused as refused:
-                if refused.status == 200 or not self._learn(asked, refused):  # the model's own words teach nothing
+                if refused.status == 200 or not self._learn(asked, refused):  # a refusal by the model teaches nothing
                     raise
             else:
                 self._has_called |= bool(request.tools)
@@ -259,7 +262,7 @@ class VendorBackend(BaseModelHandler):
         raise ModelRefused(f"{self._where} refuses one parameter after the other")
 
     def _within_window(self, request: ModelRequest) -> ModelRequest:
-        """Limit the reply to what the server allows, and to the room that the prompt leaves in the context window."""
+        """Limit the reply to what the server allows, and to the room that the prompt leaves in the window."""
         prompt = self.token_estimator.tokens(request)
         room = max(1, window - prompt) if (window := self.known_window) else None
         limits = [limit for limit in (request.max_tokens, self.facts.reply, room) if limit]
@@ -280,7 +283,7 @@ class VendorBackend(BaseModelHandler):
                 await watch.aclose()
             response, details = stream.get(), stream.get().provider_details or {}
             if reason := details.get("block_reason") or details.get("refusal"):
-                take(reason)  # it was paid for
+                take(reason)  # a refusal in the middle of a reply costs money too
                 raise RequestRefused(f"{self.vendor} refuses the prompt ({reason})", status=200)
             if not (watch.is_done or details.get("finish_reason")):
                 raise self._cut_off(watch)
@@ -299,11 +302,11 @@ class VendorBackend(BaseModelHandler):
         return {name: value for name, value in wanted.items() if value is not None}
 
     def _learn(self, request: ModelRequest, refused: RequestRefused) -> bool:
-        """Learn from a refusal; return whether to try the request again.
+        """Learn from a refusal; return True if the request may succeed when it is repeated.
 
         Raises:
             ToolsRefused: the refusal is about the tools.
-            PromptTooLong: the refusal is about the prompt's length; the context window is known now.
+            PromptTooLong: the refusal is about the prompt's length; the context window has been learned from it.
         """
         status, words = refused.status, refused.words
         prompt = self.token_estimator.tokens(request)
@@ -312,7 +315,8 @@ class VendorBackend(BaseModelHandler):
         if PHRASES["parallel"].search(words) and any(len(turn.tool_calls) > 1 for turn in request.messages):
             return self.facts.note("no parallel")
         if request.tools and blames_tools(status, words):
-            # One odd refusal does not disable a feature that worked before, nor does one call that could not be parsed.
+            # A feature that worked before is not disabled by one odd refusal. Nor is tool use by a single call that the
+            # server could not parse.
             if not (self._has_called or "parsing" in words):
                 self.facts.note("no tools")
             raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {words}")
@@ -323,14 +327,14 @@ class VendorBackend(BaseModelHandler):
         return False
 
     def _features(self, request: ModelRequest) -> set[str]:
-        """Return the features of a request that a refusal can blame."""
+        """Return the names of the features in a request that can be the reason for a refusal."""
         sent, body = self._all_settings(request), self._body(request)
         thinks = {"thinking"} if body.keys() & THINKING_FIELDS else set[str]()
         return {"system", "stream", "stream_options", "store", "include", *sent, *body, *thinks}
 
     @contextmanager
     def _translate_errors(self, watch: StreamWatch) -> Iterator[None]:
-        """Convert errors of the library, the vendor's package and the HTTP client below it to ours."""
+        """Convert errors of the library, of the vendor's package and of its HTTP client to our errors."""
         import httpx2  # noqa: PLC0415 - loaded by `_connect`
         from pydantic_ai import exceptions as pai  # noqa: PLC0415
 
@@ -346,7 +350,7 @@ class VendorBackend(BaseModelHandler):
         except pai.UnexpectedModelBehavior as error:
             raise self._cut_off(watch, error) from error
         except (ValueError, TypeError, AttributeError, LookupError) as error:
-            # The packages build objects without validation, so a server with another format causes these errors.
+            # The packages build objects without validation. If a server sends another format, errors like these follow.
             detail = f"{type(error).__name__}: {quote(error, self._key)}"
             raise ModelUnavailable(f"{self._where} does not speak its own format ({detail})") from error
 
@@ -355,7 +359,7 @@ class VendorBackend(BaseModelHandler):
         return f"{self._where}: the connection failed or the answer broke off ({detail})"
 
     def _cut_off(self, watch: StreamWatch, error: Exception | None = None) -> ModelUnavailable:
-        """Return the error for a stream without a final event: truncated, or not a stream at all."""
+        """Return the error for a stream that was truncated, or for a response that is not a stream at all."""
         if detail := quote(watch.beginning, self._key):
             return ModelUnavailable(f"{self._where} answered no stream of events, but: {detail}")
         return ModelUnavailable(self._say_broken(error or EOFError("the stream ended without its final event")))
@@ -378,9 +382,9 @@ class VendorBackend(BaseModelHandler):
         return ModelUnavailable(f"{answered} and points to {there}: {fix}")
 
     def _event_error(self, error: Any) -> ModelError:
-        """Return the error for a failure without a status, at the end of a stream or for a redirect.
+        """Return the error for a failure without an HTTP status.
 
-        The packages report a redirect as such a failure.
+        Such failures occur at the end of a stream, and for redirects, which the packages report without their status.
         """
         response = getattr(error.__cause__, "response", None)
         if response is not None and 300 <= response.status_code < 400:

@@ -1,1 +1,4 @@
-"""The queue's rules and rows, each a function inside one transaction; `manager` combines them."""
+"""The rules of the queue and its rows in the database.
+
+Each rule is a function that runs inside one transaction; `manager` combines them.
+"""

@@ -1,4 +1,7 @@
-"""Asks of tasks to their owner: each ask and answer is stored together with its event and the move that it causes."""
+"""Asks: decisions and answers that tasks need from their owner.
+
+Each ask and each answer is stored in one transaction with its event and the change of status that it causes.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,23 @@ from nightshift.storage.db.codec import storable
 from nightshift.storage.db.sqlite import Connection, Row
 
 _SHARED = (AskKind.PACKAGE, AskKind.ENVIRONMENT)
-"""Kinds of asks whose answer applies to a repository, and not only to one task."""
+"""Kinds of asks whose answer applies to a whole repository, and not only to one task."""
 _ASKED_ONCE = (*_SHARED, AskKind.SETUP)
-"""Kinds of asks whose answer also settles the same ask of other waiting tasks."""
+"""Kinds of asks whose answer also answers the same ask of other waiting tasks."""
 _REPEATED = (
     "(approvals.kind IN ('package', 'environment', 'setup') "
     "AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
     "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
     "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
 )
-"""SQL condition: an earlier approval asks the same for the repository of this one."""
+"""SQL condition: an earlier approval has the same ask for the repository of this approval."""
 _SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
 
 
 def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[Ask]) -> Task:
-    """Let a running task (`owned`: id and fence) wait for a decision on `asks`, or without them for an answer.
+    """Let a running task (`owned`: id and fence) wait for decisions on `asks`, or for an answer if there are no asks.
 
-    It is queued again instead if the owner has decided on all of them meanwhile.
+    If the owner has decided on all of them meanwhile, the task is queued again instead.
 
     Raises:
         StaleFence: the task no longer belongs to this worker.
@@ -52,9 +55,10 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
 
 
 def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
-    """Store the asks that are not stored yet; open asks of an earlier attempt that are not repeated are withdrawn.
+    """Store the asks that are not stored yet, and withdraw open asks of an earlier attempt that are not repeated.
 
-    An ask that another task of the repository has open already is stored without an event: one answer settles both.
+    If another task of the repository already has the same open ask, the ask is stored without an event, because one
+    answer settles both.
     """
     wanted = [replace(ask, question=tx.clean(ask.question)) for ask in wanted]
     still = set[str]()
@@ -77,15 +81,15 @@ def _what(ask: Ask) -> str:
 
 
 def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:
-    """Answer one ask; a question that is granted without an answer gets its default.
+    """Decide on one ask; a question that is granted without an answer gets its default as the answer.
 
-    For a package or an environment, a yes answers all tasks of the repository that wait for the same. A no answers only
-    those of the same project; the ask of another project is announced then. A decision on a setup script is for all of
-    them.
+    For a package or an environment, a yes also decides the same ask of all waiting tasks of the repository. A no
+    decides only the asks of the same project; the ask of another project is announced then. A decision on a setup
+    script applies to all of these tasks.
 
     Raises:
         UnknownApproval: there is no approval with that id.
-        IllegalMove: it was decided before, or its task has ended.
+        IllegalMove: the ask was decided before, or its task has ended.
     """
     asked = read(tx.conn, approval_id)
     if asked.granted is not None:
@@ -104,7 +108,7 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
         _decide(tx, other, granted, answer, Answerer.OWNER)
         _resume(tx, tasks[other.id])
     left = [other for other in same if other not in settled]
-    if left and left[0].id > asked.id:  # it was not announced while this one asked the same
+    if left and left[0].id > asked.id:  # it was not announced while the same ask was open
         _emit(tx, Kind.ASKED, left[0].attempt, left[0], left[0].ask.question)
     return decided
 
@@ -114,7 +118,7 @@ def answer(tx: Transaction, approval_id: int, text: str) -> Approval:
 
     Raises:
         UnknownApproval: there is no approval with that id.
-        IllegalMove: it is no question, was answered before, or its task has ended.
+        IllegalMove: the ask is not a question, was answered before, or its task has ended.
     """
     ask = read(tx.conn, approval_id).ask
     if ask.kind is not AskKind.QUESTION:
@@ -125,7 +129,7 @@ def answer(tx: Transaction, approval_id: int, text: str) -> Approval:
 
 
 def assume(tx: Transaction, asked_before: datetime) -> int:
-    """Answer questions asked before a time with their defaults; return their number."""
+    """Answer questions that were asked before a time with their defaults; return how many were answered."""
     overdue = _overdue(tx.conn, asked_before)
     for asked in overdue:
         task = store.read(tx.conn, asked.task_id).task
@@ -151,7 +155,7 @@ def _decide(tx: Transaction, asked: Approval, granted: bool, answer: str, by: An
 
 
 def _resume(tx: Transaction, task: Task) -> None:
-    """Queue a waiting task again unless another ask is open; the next claim continues its attempt."""
+    """Queue a waiting task again unless it has another open ask; the next claim continues its attempt."""
     if not open_of(tx.conn, task.id):
         move(tx, task, Status.QUEUED, reason="answered")
 
@@ -166,11 +170,11 @@ def _word(granted: bool) -> str:
     return "granted" if granted else "denied"
 
 
-# Rows
+# The following functions read and write rows of the table of approvals.
 
 
 def _insert(tx: Transaction, task: Task, ask: Ask) -> Approval:
-    """Store an open ask."""
+    """Store an ask that has no decision yet."""
     cursor = tx.conn.execute(
         "INSERT INTO approvals (task_id, attempt, kind, subject, question, fallback, asked_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -195,11 +199,10 @@ def read(conn: Connection, approval_id: int) -> Approval:
 
 
 def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> list[Approval]:
-    """List the newest approvals, the oldest of them first.
+    """List the newest approvals, in ascending order.
 
-    `open_only` selects the approvals that a waiting task waits for.
-
-    If one answer settles several open ones, only the first is listed, unless `task_id` is given.
+    `open_only` selects the approvals that a waiting task waits for. If one answer settles several open approvals, only
+    the first of them is listed, unless `task_id` is given.
     """
     once = f"(? IS NOT NULL OR NOT {_REPEATED})"
     which = f"granted IS NULL AND status = 'waiting' AND {once}" if open_only else "(? IS NULL OR TRUE)"
@@ -208,14 +211,14 @@ def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> 
 
 
 def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval]:
-    """List answered approvals with an id below `before`, the newest first."""
+    """List decided approvals with an id below `before`, newest first."""
     where = "granted IS NOT NULL AND (? IS NULL OR approvals.id < ?)"
     query = f"{_SELECT} WHERE {where} ORDER BY approvals.id DESC LIMIT ?"
     return [_approval(row) for row in conn.execute(query, (before, before, limit))]
 
 
 def open_count(conn: Connection) -> int:
-    """Count the answers that waiting tasks wait for."""
+    """Count the owner's answers that waiting tasks need."""
     query = (
         "SELECT COUNT(*) FROM approvals JOIN tasks ON tasks.id = task_id WHERE granted IS NULL AND status = 'waiting'"
     )
@@ -223,16 +226,17 @@ def open_count(conn: Connection) -> int:
 
 
 def open_of(conn: Connection, task_id: int) -> list[Approval]:
-    """List a task's unanswered approvals, whether the task still waits for them or not."""
+    """List a task's open approvals, whether the task still waits for them or not."""
     query = f"{_SELECT} WHERE task_id = ? AND granted IS NULL ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (task_id,))]
 
 
 def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, bool]]:
-    """Read the owner's decisions on packages and environments for the task's repository, as yes or no by subject.
+    """Read the owner's decisions on packages and environments for the task's repository.
 
-    They are grouped by project of the workspace; None is a repository without projects, or a task without a plan. A no
-    is left out if the task was created after it: a later task may ask again (`holding`).
+    Maps each project of the workspace to a mapping of subjects, which are True if granted. The project None stands for
+    a repository without projects, or for tasks without a plan. A no that is older than the task is left out, because a
+    later task may ask again (`holding`).
     """
     query = (
         "SELECT tasks.project, subject, granted FROM approvals JOIN tasks ON tasks.id = task_id "
@@ -247,7 +251,7 @@ def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, 
 
 
 def latest(conn: Connection, subject: str) -> bool | None:
-    """Read the owner's latest decision on a subject, for any task; None if there is none."""
+    """Read the owner's latest decision on a subject, for any task; None if there is no decision."""
     query = (
         "SELECT granted FROM approvals WHERE subject = ? AND granted IS NOT NULL "
         "ORDER BY answered_at DESC, id DESC LIMIT 1"
@@ -257,7 +261,7 @@ def latest(conn: Connection, subject: str) -> bool | None:
 
 
 def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
-    """List the open approvals of other waiting tasks of the repository for the same subject, oldest first."""
+    """List the open approvals of the repository's other waiting tasks for the same subject, oldest first."""
     which = "repo = (SELECT repo FROM tasks WHERE id = ?) AND granted IS NULL AND status = 'waiting'"
     query = f"{_SELECT} WHERE task_id <> ? AND subject = ? AND {which} ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (task_id, subject, task_id))]
@@ -266,7 +270,7 @@ def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
 def _find_decided(conn: Connection, task_id: int) -> set[str]:
     """Return the subjects that the owner has decided on for a task.
 
-    A denied budget is left out: it ended the attempt, and a task that the owner retries may ask for more again.
+    A denied budget is left out. It ended the attempt, but a task that the owner retries may ask for more again.
     """
     query = (
         "SELECT subject FROM approvals WHERE task_id = ? AND granted IS NOT NULL AND subject <> '' "
@@ -276,7 +280,7 @@ def _find_decided(conn: Connection, task_id: int) -> set[str]:
 
 
 def _overdue(conn: Connection, asked_before: datetime) -> list[Approval]:
-    """List the open approvals that have a default and were asked before a time, oldest first."""
+    """List the open approvals that have a default and were asked before the given time, oldest first."""
     query = f"{_SELECT} WHERE granted IS NULL AND fallback <> '' AND asked_at < ? ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (to_text(asked_before),))]
 

@@ -1,7 +1,8 @@
-"""State of checkpoints: the end of the last report, the start of the next interval, and a checkpoint under way.
+"""State of checkpoints: the end of the last report, the start of the next interval, and a checkpoint in progress.
 
-All of it is in `system_state`, so a daemon that dies during a checkpoint continues it: the span of a report is fixed
-before the report is written, and the checkpoint is closed in the transaction that announces it.
+The whole state is in `system_state`, so a daemon that dies during a checkpoint continues it after a restart. The time
+span of a report is fixed before the report is written, and the transaction that announces the checkpoint also closes
+it.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ class Checkpoints:
     """State of checkpoints.
 
     Attributes:
-        last: the end of the last report's span; None before the first start.
-        counts_from: the next one is due CHECKPOINT_DAYS after this: the last resume, or the first start.
+        last: the end of the last report's time span; None before the first start.
+        counts_from: the last resume, or the first start; the next checkpoint is due CHECKPOINT_DAYS later.
         asked: True if a checkpoint was requested.
         waits: True if a checkpoint pauses claims until the owner resumes.
-        since: the start of the span of a report that is not written yet, else None.
-        until: the end of that span, once it is fixed.
+        since: the start of the time span of a report that is not written yet, else None.
+        until: the end of that time span, once it is fixed.
     """
 
     last: datetime | None
@@ -59,13 +60,13 @@ def read(conn: Connection) -> Checkpoints:
 
 
 def count_from(conn: Connection, now: datetime) -> None:
-    """Begin to count the days, at the very first start."""
+    """Start counting the days to the first checkpoint, at the very first start of the daemon."""
     write_state(conn, LAST, to_text(now), now)
     write_state(conn, COUNTS_FROM, to_text(now), now)
 
 
 def ask(conn: Connection, now: datetime) -> bool:
-    """Request a checkpoint at once; return False if one is under way or waits already."""
+    """Request a checkpoint at once; return False if a checkpoint is already in progress or waits for the owner."""
     here = read(conn)
     if here.waits or here.since:
         return False
@@ -74,7 +75,7 @@ def ask(conn: Connection, now: datetime) -> bool:
 
 
 def begin(tx: Transaction, reason: str) -> None:
-    """Pause claims and fix the start of the report's span."""
+    """Pause claims and fix the start of the report's time span."""
     here = read(tx.conn)
     pauses.add(tx, PauseSource.CHECKPOINT, reason)
     write_state(tx.conn, _OPEN, {"since": to_text(_since(here, tx.now))}, tx.now)
@@ -82,7 +83,7 @@ def begin(tx: Transaction, reason: str) -> None:
 
 
 def fix_end(conn: Connection, now: datetime) -> Checkpoints:
-    """Fix the end of the report's span unless it is fixed already; return the state of checkpoints."""
+    """Fix the end of the report's time span unless it is already fixed; return the state of checkpoints."""
     here = read(conn)
     if here.since is None or here.until is not None:
         return here
@@ -91,13 +92,13 @@ def fix_end(conn: Connection, now: datetime) -> Checkpoints:
 
 
 def not_written(tx: Transaction, why: str) -> None:
-    """Note in the pause that the report could not be written yet."""
+    """Add to the reason of the pause that the report could not be written yet."""
     if read(tx.conn).waits:
         pauses.add(tx, PauseSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
 
 
 def close(tx: Transaction, report: str, brief: str) -> None:
-    """Announce the report, with a line about its span, and store where the next one begins.
+    """Announce the report, with a line about its time span, and store where the next report begins.
 
     A second call changes nothing.
     """
@@ -113,17 +114,20 @@ def close(tx: Transaction, report: str, brief: str) -> None:
 
 
 def shift(conn: Connection, by: timedelta, now: datetime) -> None:
-    """Move the next due time by the amount that the clock was set.
+    """Move the time of the next checkpoint by the amount that the clock was set.
 
-    The start of the next report stays: events keep their times, and the next report covers all events after the last
-    one.
+    The start of the next report stays unchanged: events keep their times, and the next report covers all events after
+    the last report.
     """
     if (counts_from := _time(read_state(conn, COUNTS_FROM))) is not None:
         write_state(conn, COUNTS_FROM, to_text(counts_from + by), now)
 
 
 def _since(here: Checkpoints, now: datetime) -> datetime:
-    """Return the start of a report's span: the end of the last one, unless the clock has been set back since."""
+    """Return the start of a report's time span.
+
+    This is the end of the last report, unless the clock has been set back since.
+    """
     if here.last is not None and here.last <= now:
         return here.last
     return min(here.counts_from or now, now)

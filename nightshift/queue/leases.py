@@ -1,4 +1,4 @@
-"""Changes of tasks by time: leases that run out, due times, and tasks of a dead daemon."""
+"""Changes of tasks that time causes: expired leases, due times, and tasks of a daemon that died."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from nightshift.queue.store import Entry, Transaction, Value
 from nightshift.queue.transitions import end, leave, move
 
 SUSPECT = 2
-"""Number of crashes without progress from which on a task rests 2^crashes seconds. Fewer may have had other causes."""
+"""Number of crashes without progress from which a task waits 2^crashes seconds. Fewer crashes may have other causes."""
 PROMOTED_AT_ONCE = 500
-"""Maximum number of due tasks that one transaction promotes, because other writes must not wait for thousands."""
+"""Maximum number of due tasks that one transaction queues, because other writes must not wait for thousands of tasks.
+"""
 
 
 def renew(tx: Transaction, owned: Sequence[tuple[int, int]], lease: timedelta) -> Heartbeat:
-    """Renew the leases of (task id, fence) pairs."""
+    """Renew the leases of tasks, given as pairs of task id and fence."""
     until = tx.now + lease
     answers = {task_id: store.extend_lease(tx.conn, task_id, fence, until) for task_id, fence in owned}
     return Heartbeat(
@@ -32,7 +33,7 @@ def renew(tx: Transaction, owned: Sequence[tuple[int, int]], lease: timedelta) -
 
 
 def recover(tx: Transaction, max_crashes: int) -> list[Task]:
-    """Return all running tasks to the queue, because their daemon is dead."""
+    """Return all running tasks to the queue, because the daemon that ran them is dead."""
     return [_give_back(tx, entry.task, "its daemon died", max_crashes) for entry in store.running(tx.conn)]
 
 
@@ -54,7 +55,7 @@ def _give_back(tx: Transaction, task: Task, what: str, max_crashes: int) -> Task
 
 
 def shift(tx: Transaction, by: timedelta, lease: timedelta) -> int:
-    """Correct for a clock that jumped: renew all leases, and after a jump back make resting tasks due sooner.
+    """Correct for a clock that jumped: renew all leases, and after a jump back make scheduled tasks due sooner.
 
     Returns the number of tasks that are due sooner.
     """
@@ -63,25 +64,25 @@ def shift(tx: Transaction, by: timedelta, lease: timedelta) -> int:
 
 
 def promote(tx: Transaction) -> int:
-    """Queue due tasks, at most `PROMOTED_AT_ONCE`; return their number."""
+    """Queue due tasks, at most `PROMOTED_AT_ONCE`; return how many were queued."""
     return _queue(tx, store.due(tx.conn, tx.now, PROMOTED_AT_ONCE), "due")
 
 
 def models_back(tx: Transaction) -> int:
-    """Queue the tasks parked for lack of a model, or of a budget that another model may not need.
+    """Queue the tasks that wait for a model, or for a budget that another model may not need.
 
-    Return their number.
+    Returns how many were queued.
     """
     return _queue(tx, store.without_model(tx.conn, SUSPECT), "a backend has come up")
 
 
 def unpark(tx: Transaction) -> int:
-    """Queue all parked tasks, whatever they wait for, except tasks that may have killed their daemon."""
+    """Queue all parked tasks, whatever they wait for, except tasks that may have caused their daemon to crash."""
     return _queue(tx, store.list_parked(tx.conn, SUSPECT), "what it waited for may have changed")
 
 
 def release(tx: Transaction, reason: str) -> int:
-    """Queue the tasks that are postponed for a reason; return their number."""
+    """Queue the tasks that were postponed for this reason; return how many were queued."""
     return _queue(tx, store.put_off_for(tx.conn, tx.clean(reason)), "what it waited for is over")
 
 

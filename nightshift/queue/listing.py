@@ -1,8 +1,9 @@
-"""Lists of tasks: filtered, in any order, page by page; read from one index, or from the rows for a text search.
+"""Lists of tasks: filtered, in any order, and page by page.
 
-A page ends at a *place*, the sort value and the id of its last task, and the next page begins after it. So a page is
-right whatever was added or moved meanwhile, and without changes the pages of any order show each task once (keyset
-pagination, https://use-the-index-luke.com/no-offset).
+A list is read from one index, or from the rows if a text is searched. A page ends at a *place*, which is the sort value
+and the id of the page's last task, and the next page begins after this place. So a page is correct whatever was added
+or moved meanwhile, and without changes the pages of any order show each task exactly once (keyset pagination,
+https://use-the-index-luke.com/no-offset).
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from nightshift.storage.db.schema import COST, TOKENS
 from nightshift.storage.db.sqlite import Connection
 
 OWN = "workspace"
-"""Name of the daemon's own repository in a filter; all others are absolute paths."""
+"""Name of the daemon's own repository in a filter; other repositories are absolute paths."""
 STANDING = (
     *(Status.RUNNING, Status.WAITING, Status.QUEUED, Status.SCHEDULED),
     *(Status.BLOCKED, Status.SHARED, Status.FAILED, Status.DONE, Status.CANCELLED),
 )
-"""The order of statuses: active tasks first, finished ones last."""
+"""The order of statuses: active tasks come first, and finished tasks last."""
 assert set(STANDING) == set(Status)
 
 
 class Sort(StrEnum):
-    """Columns by which a list of tasks may be sorted; equal values are sorted by id."""
+    """Sort keys for a list of tasks; tasks with equal values are sorted by id."""
 
     ID = "id"
     PRIORITY = "priority"
@@ -44,7 +45,7 @@ class Sort(StrEnum):
     COST = "cost"
     TOKENS = "tokens"
     NEXT = "next"
-    """Ascending: running tasks, then tasks in the order of their claims."""
+    """Ascending: running tasks first, then the others in the order in which they will be claimed."""
 
 
 _STEPS = " ".join(f"WHEN '{status}' THEN {step}" for step, status in enumerate(STANDING))
@@ -67,11 +68,12 @@ Value = str | int | float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Conditions on tasks; a condition that is None or empty matches all.
+    """Conditions on tasks; a condition that is None or empty matches all tasks.
 
     Each word of `text` must be in the description, the reason, the repository or the branch (ignoring the case of ASCII
-    letters), or be the beginning of the commit's id; a single word may also be the task's id (`12` or `#12`). `repo` is
-    a repository as tasks name it, or `OWN`. `since` and `until` limit the task's end: since ≤ t < until.
+    letters), or be the beginning of the commit's id. If `text` is a single word, it may also be the task's id (`12` or
+    `#12`). `repo` is a repository as tasks name it, or `OWN`. `since` and `until` limit the time of the task's end:
+    since ≤ t < until.
     """
 
     statuses: frozenset[Status] = frozenset()
@@ -84,7 +86,7 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """End of a page: the sort value and the id of its last task."""
+    """Where a page ends: the sort value and the id of its last task."""
 
     value: Value
     task_id: int
@@ -92,13 +94,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """The places of one page, and the number of tasks of each status that match the filter, ignoring its statuses."""
+    """One page: the places of its tasks, and the number of tasks of each status that match the filter.
+
+    The numbers ignore the statuses in the filter.
+    """
 
     counts: Mapping[Status, int]
     places: tuple[Place, ...]
 
     def total(self, statuses: frozenset[Status]) -> int:
-        """Count the matching tasks of these statuses, or of all statuses if none are given."""
+        """Count the matching tasks with one of these statuses, or all matching tasks if no status is given."""
         return sum(count for status, count in self.counts.items() if not statuses or status in statuses)
 
 
@@ -123,7 +128,7 @@ def read_queued_since(conn: Connection) -> datetime | None:
 
 
 def read_page(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> Listed:
-    """Read a page of a list and its counts in one query; `after` is the end of the previous page."""
+    """Read a page of a list, with the counts by status, in one query; `after` is the end of the previous page."""
     where, values = _where(wanted)
     key, way, than = _KEYS[order.by], "DESC" if order.descending else "ASC", "<" if order.descending else ">"
     behind, more = "1", list[object]()
@@ -159,7 +164,7 @@ def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:
 
 
 def _holding(text: str, *, is_alone: bool) -> tuple[str, Sequence[object]]:
-    """Return the SQL condition for tasks that contain a word; a single word may also be the number of a task."""
+    """Return the SQL condition for tasks that contain a word; if the word is alone, it may also be the id of a task."""
     fields = ("description", "reason", "repo", "branch")
     anywhere = like(text)
     clauses = [*(f"{field} LIKE ? ESCAPE '\\'" for field in fields), "commit_id LIKE ? ESCAPE '\\'"]

@@ -1,11 +1,12 @@
-"""The only writer of tasks: submit, claim, move, park, cancel, recover.
+"""The only writer of tasks: submits, claims, moves, parks, cancels and recovers them.
 
-A claim gives a worker a lease and a fence. The worker renews the lease by heartbeats and shows the fence with every
-write. A task whose lease ran out is given to another worker under a higher fence, and later writes of the first one are
-refused. Every change of status is one guarded update and its event in one transaction (`queue.transitions`), and the
-database itself refuses a move that is not in `core.tasks.states.MOVES`. Writing methods return a future that resolves
-when the change is on the disk: threads call `.result()`, coroutines await `asyncio.wrap_future` of it. An accepted
-write cannot be withdrawn, so a coroutine that is cancelled while it waits for a claim may own a task: shield it.
+A claim gives a worker a lease and a fence (fencing token). The worker renews the lease by heartbeats and presents the
+fence with every write. A task whose lease has expired is given to another worker under a higher fence, and later writes
+of the first worker are refused. Every change of status is one guarded update and its event in one transaction
+(`queue.transitions`), and the database itself refuses a change that is not in `core.tasks.states.MOVES`. Writing
+methods return a future that resolves when the change is on the disk. Threads call `.result()`; coroutines await
+`asyncio.wrap_future` of the future. An accepted write cannot be withdrawn. So a coroutine that is cancelled while it
+waits for a claim may own a task, and should shield the wait.
 """
 
 from __future__ import annotations
@@ -40,20 +41,22 @@ T = TypeVar("T")
 
 
 class QueueManager:
-    """The queue; thread-safe.
+    """The queue of tasks; thread-safe.
 
     Args:
         db: stores the tasks.
-        events: gets an event for each move, in the move's transaction.
-        clock: the time, for leases and due times.
+        events: receives an event for each change of status, in the same transaction.
+        clock: gives the time, for leases and due times.
         mask: masks secrets in reasons, questions and answers.
-        retry: how often and when failed attempts are tried again; may be changed, as `policy`.
-        check_new: raises InvalidTask for a new task that could only fail here; may be changed.
-        lease_s: seconds that a claim or heartbeat holds.
-        max_crashes: a task fails after this many crashes of its daemon while it ran, without progress in between.
+        retry: how often and when failed attempts are tried again; stored in the attribute `policy`, which may be
+            changed.
+        check_new: raises InvalidTask for a new task that could only fail here; the attribute may be changed.
+        lease_s: seconds for which a claim or a heartbeat keeps the task for the worker.
+        max_crashes: the number of crashes after which a task fails, if the daemon crashed while running it and it made
+            no progress in between.
 
     Attributes:
-        shares: returns whether a hub schedules a new task; set if this node belongs to one.
+        shares: returns whether a hub schedules a new task; set if this node belongs to a hub.
         choose_language: returns the language of a new task that names none; set if repositories can be read.
     """
 
@@ -77,32 +80,35 @@ class QueueManager:
         self.choose_language: Callable[[TaskSpec], Language] = choose_language
 
     def transaction(self, conn: Connection) -> Transaction:
-        """Return the context of a change inside a transaction of the database that holds the queue."""
+        """Return the context for a change of the queue inside a transaction of its database."""
         return Transaction(conn=conn, events=self._events, mask=self._mask, now=self._clock(), shares=self.shares)
 
     def apply(self, change: Callable[[Transaction], T]) -> Future[T]:
-        """Apply a change of `queue.shared` or `queue.outbox`; it waits while the database cannot be written."""
+        """Apply a change that `queue.shared` or `queue.outbox` defines.
+
+        It waits while the database cannot be written.
+        """
         return self._write_retrying(change)
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """Run a reading function of this package and return its result."""
+        """Run a function of this package that only reads, and return its result."""
         return query(self._db.reader())
 
     def _write(self, change: Callable[[Transaction], T]) -> Future[T]:
         return self._db.write(lambda conn: change(self.transaction(conn)))
 
     def _write_retrying(self, change: Callable[[Transaction], T]) -> Future[T]:
-        """Write like `_write`, for a worker: the write waits while the database cannot be written."""
+        """Write like `_write`, but wait while the database cannot be written; used for the writes of workers."""
         return self._db.write_retrying(lambda conn: change(self.transaction(conn)))
 
-    # Submitting
+    # The following methods submit tasks.
 
     def submit(self, spec: TaskSpec, *, instead_of: int | None = None) -> Future[Submitted]:
-        """Store a task. A key that was used before returns the earlier task, whatever happened to it.
+        """Store a task. A key that was used before returns the earlier task, whatever happened to that task.
 
         `check_new` checks a new task first, on the caller's thread. The future fails with `InvalidTask` if the check
-        refuses it, or if a dependency does not exist or can no longer be met. `instead_of` is a task that the new one
-        replaces unless it has begun; it may have the same key.
+        refuses the task, or if a dependency does not exist or can no longer be met. `instead_of` is a task that the new
+        task replaces unless it has begun; both may have the same key.
         """
         spec = self._complete(spec)
         refused = self._refuse(spec, is_new=instead_of is not None)
@@ -123,30 +129,31 @@ class QueueManager:
         return None
 
     def submit_many(self, specs: Sequence[TaskSpec]) -> Future[list[Submitted]]:
-        """Store several tasks, all or none; `InvalidTask` names the fault as `<position>.depends_on`."""
+        """Store several tasks, or none if one is refused.
+
+        `InvalidTask` then names the fault as `<position>.depends_on`.
+        """
         return self._write(
             lambda tx: [transitions.submit(tx, spec, f"{number}.depends_on") for number, spec in enumerate(specs)]
         )
 
     def submit_forks(self, forks: Sequence[tuple[TaskSpec, Fork]], state: str) -> Future[list[Submitted]]:
-        """Store several forks of one step, all or none.
+        """Store several forks of one step, or none if one is refused.
 
         Raises:
-            InvalidTask: a fork is refused before anything is stored.
+            InvalidTask: a fork is refused; nothing was stored.
         """
         for spec, _ in forks:
             self.check_new(spec)
         return self._write(lambda tx: [transitions.submit_fork(tx, spec, fork, state) for spec, fork in forks])
 
-    # Working
+    # The following methods are for workers.
 
     def claim(self, worker: str, *, only: int | None = None) -> Future[Task | None]:
-        """Give the next task to a worker: highest priority first, then the oldest.
+        """Give the next task to a worker: the one with the highest priority, or the oldest of several.
 
-        None if there is none, or claims are paused.
-
-        An interrupted task continues its attempt, any other begins a new one. `only` requests one task by its id,
-        paused or not.
+        The future's result is None if there is no task, or if claims are paused. An interrupted task continues its
+        attempt; any other task begins a new attempt. `only` requests one task by its id, even if claims are paused.
         """
 
         def change(tx: Transaction) -> Task | None:
@@ -157,7 +164,7 @@ class QueueManager:
         return self._write_retrying(change)
 
     def heartbeat(self, owned: Sequence[tuple[int, int]]) -> Future[Heartbeat]:
-        """Renew the leases of (task id, fence) pairs."""
+        """Renew the leases of tasks, given as pairs of task id and fence."""
         return self._write(lambda tx: leases.renew(tx, owned, self._lease))
 
     def progress(
@@ -165,7 +172,7 @@ class QueueManager:
     ) -> Future[None]:
         """Store the progress of a running task, and its project; `spent` is the task's total.
 
-        Earlier crashes are forgotten, because the task makes progress.
+        Earlier crashes no longer count, because the task makes progress.
         """
         facts = _facts(iterations=iterations, spent=spent, project=project)
         return self._write_retrying(lambda tx: transitions.progress(tx, task_id, fence, facts))
@@ -182,9 +189,10 @@ class QueueManager:
         iterations: int | None = None,
         spent: Spent | None = None,
     ) -> Future[Task]:
-        """End an attempt. If another try may help and tries are left, the next attempt is scheduled.
+        """End an attempt. If another attempt may help and the task has attempts left, schedule the next one.
 
-        The future fails with `StaleFence` if the task no longer belongs to this worker. None leaves a value unchanged.
+        The future fails with `StaleFence` if the task no longer belongs to this worker. A value of None leaves the
+        stored value unchanged.
         """
         facts = _facts(commit_id=commit, branch=branch, iterations=iterations, spent=spent)
         return self._write_retrying(
@@ -196,73 +204,85 @@ class QueueManager:
         return self._write_retrying(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
 
     def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
-        """Postpone a running task until a time, or without one until `models_back`; then its attempt continues."""
+        """Postpone a running task until a time, or if the time is None, until `models_back`.
+
+        Then its attempt continues.
+        """
         due: dict[str, Value] = {"not_before": to_text(until) if until else None}
         return self._write_retrying(
             lambda tx: transitions.put_back(tx, (task_id, fence), Status.SCHEDULED, reason, due)
         )
 
     def split(self, task_id: int, fence: int, reason: str, subtasks: Sequence[SubtaskSpec]) -> Future[Task]:
-        """Submit the subtasks of a running task that do not exist yet, and let the task wait for them.
+        """Submit the subtasks of a running task that do not exist yet, and let the task wait for all of them.
 
-        Its attempt continues when all of them have ended; it ends with `dependency` if one is cancelled.
+        The task's attempt continues when all subtasks have ended. If one of them is cancelled, the task ends with
+        `dependency`.
         """
         return self._write_retrying(lambda tx: transitions.split(tx, (task_id, fence), reason, subtasks))
 
     def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
-        """Let a running task wait for its owner's decisions; without `asks` the message is a question.
+        """Let a running task wait for its owner's decisions; without `asks`, the message itself is the question.
 
-        Decided asks are not asked again; a task without any other ask goes back to the queue.
+        Asks that the owner has decided are not repeated; a task that has no other ask goes back to the queue.
         """
         return self._write_retrying(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
 
-    # Actions of the owner
+    # The following methods are actions of the owner.
 
     def decide(self, approval_id: int, granted: bool, answer: str = "") -> Future[Approval]:
-        """Answer one ask; after its last open one, the task goes back to the queue and continues its attempt.
+        """Decide on one ask; if this was its last open ask, the task goes back to the queue and continues its attempt.
 
-        The future fails with `UnknownApproval`, or with `IllegalMove` if it was decided before or its task has ended.
+        The future fails with `UnknownApproval`, or with `IllegalMove` if the ask was decided before or its task has
+        ended.
         """
         return self._write(lambda tx: approvals.decide(tx, approval_id, granted, answer))
 
     def answer(self, approval_id: int, text: str) -> Future[Approval]:
-        """Answer a question, like `decide`; fails with `IllegalMove` if the ask is a decision."""
+        """Answer a question, like `decide`.
+
+        The future fails with `IllegalMove` if the ask requests a decision instead.
+        """
         return self._write(lambda tx: approvals.answer(tx, approval_id, text))
 
     def assume(self, asked_before: datetime) -> Future[int]:
-        """Answer questions asked before a time with their defaults; return their number."""
+        """Answer questions that were asked before a time with their defaults; return how many were answered."""
         return self._write(lambda tx: approvals.assume(tx, asked_before))
 
     def integrate(self, conn: Connection, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
-        """Note, within a transaction, that the owner integrated a task's commit.
+        """Record, within a transaction, that the owner integrated a task's commit.
 
-        Return the forks that ended because of it.
+        Returns the forks that were ended by this.
         """
         return transitions.integrate(self.transaction(conn), task_id, commit, reason)
 
     def list_held_beside(self, task_id: int) -> list[int]:
-        """List the other held forks of the task that a held fork came from."""
+        """List the other held forks of the task that this held fork came from."""
         return store.list_held_beside(self._db.reader(), task_id)
 
     def cancel(self, task_id: int) -> Future[Task]:
-        """Cancel a task at once, or ask the worker that runs it to. Fails with `UnknownTask` or `IllegalMove`."""
+        """Cancel a task at once, or request that from the worker that runs it.
+
+        Fails with `UnknownTask` or `IllegalMove`.
+        """
         return self._write(lambda tx: transitions.cancel(tx, task_id))
 
     def retry(self, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Future[Task]:
-        """Queue a failed or cancelled task again, with all its tries, a fresh budget, and the owner's amendment.
+        """Queue a failed or cancelled task again, with all its attempts, a new budget, and the owner's amendment.
 
         A task that waits for a time continues now instead, from its current state. Earlier use stays in all totals.
-        Tasks that failed because of this one stay failed. With `from_draft` the task begins with the change of its
-        draft. The future fails with `UnknownTask`, with `IllegalMove` if the task is open, depends on a failed one or
-        has no such draft, or with `InvalidTask` if the amendment is not possible.
+        Other tasks that failed because of this task stay failed. With `from_draft`, the task begins with the change of
+        its draft. The future fails with `UnknownTask`, with `IllegalMove` if the task is open, depends on a failed task
+        or has no draft to begin with, or with `InvalidTask` if the amendment is not possible.
         """
         return self._write(lambda tx: transitions.retry(tx, task_id, amendment, from_draft=from_draft))
 
     def revise(self, task_id: int, spec: TaskSpec) -> Future[Task]:
-        """Replace a task's specification as long as it has not begun; later, the new description is added as a note.
+        """Replace a task's specification if the task has not begun; otherwise add the new description as a note.
 
-        A task that is done stays as it is. Key and dependencies stay. The future fails with `UnknownTask`, or with
-        `InvalidTask` if the new task could only fail here, or description and note are too long together.
+        A task that is done is not changed. The key and the dependencies stay unchanged. The future fails with
+        `UnknownTask`, or with `InvalidTask` if the new task could only fail here, or if the description and the note
+        together are too long.
         """
         spec = self._complete(spec)
         try:
@@ -274,36 +294,39 @@ class QueueManager:
         return self._write(lambda tx: transitions.revise(tx, task_id, spec))
 
     def withdraw(self, task_id: int, reason: str) -> Future[Task]:
-        """Cancel a task that has not begun; any other task is returned unchanged. Fails with `UnknownTask`."""
+        """Cancel a task that has not begun; return any other task unchanged. Fails with `UnknownTask`."""
         return self._write(lambda tx: transitions.withdraw(tx, task_id, reason))
 
     def prioritise(self, task_id: int, priority: int) -> Future[Task]:
-        """Change a task's priority (higher is claimed sooner).
+        """Change a task's priority; a task with a higher priority is claimed sooner.
 
-        For a running task it counts if the task is claimed again.
-
-        The future fails with `UnknownTask`, or with `IllegalMove` if the task is done.
+        If the task is running, the new priority only matters if the task is claimed again. The future fails with
+        `UnknownTask`, or with `IllegalMove` if the task is done.
         """
         return self._write(lambda tx: transitions.prioritise(tx, task_id, priority))
 
     def say(self, task_id: int, text: str, *, interrupts: bool = True) -> Future[OwnerMessage]:
-        """Add an owner's message to an open task; it is part of all requests to models from the next one on.
+        """Add an owner's message to an open task; all later requests to models contain it.
 
-        With `interrupts`, a request under way is not waited for. The future fails with `UnknownTask`, with
-        `IllegalMove` if the task has ended, or with `InvalidTask` if the text is not accepted.
+        With `interrupts`, a request in progress is interrupted. The future fails with `UnknownTask`, with `IllegalMove`
+        if the task has ended, or with `InvalidTask` if the text is not accepted.
         """
         return self._write(lambda tx: messages.add(tx, task_id, text, interrupts=interrupts))
 
-    # Time, crashes and models
+    # The following methods react to time, crashes and models.
 
     def recover(self) -> Future[list[Task]]:
-        """Return the running tasks of a dead daemon to the queue. Only under the instance lock, before any claim."""
+        """Return the running tasks of a dead daemon to the queue.
+
+        Call this only while holding the instance lock, and before any claim.
+        """
         return self._write(lambda tx: leases.recover(tx, self._max_crashes))
 
     def sweep(self, owned: Sequence[tuple[int, int]] = ()) -> Future[list[Task]]:
         """Return tasks with expired leases to the queue.
 
-        `owned` (id, fence) pairs are renewed first, because after a suspend all leases look expired.
+        The leases of the (id, fence) pairs in `owned` are renewed first, because all leases look expired after the
+        machine was suspended.
         """
 
         def change(tx: Transaction) -> list[Task]:
@@ -313,17 +336,17 @@ class QueueManager:
         return self._write(change)
 
     def clock_jumped(self, by: timedelta, also: Callable[[Connection, int], None]) -> Future[None]:
-        """Correct for a clock that jumped: renew all leases, and after a jump back make resting tasks due sooner.
+        """Correct for a clock that jumped: renew all leases, and after a jump back make scheduled tasks due sooner.
 
-        Times that owners set stay. `also` is called in the same transaction with its connection and the number of tasks
-        that are due sooner.
+        Times that owners set stay unchanged. `also` is called in the same transaction, with its connection and the
+        number of tasks that are due sooner.
         """
         return self._write(lambda tx: also(tx.conn, leases.shift(tx, by, self._lease)))
 
     def tick(self) -> Future[int]:
-        """Queue scheduled tasks that are due, at most 500 at once; return their number.
+        """Queue scheduled tasks that are due, at most 500 at once; return how many were queued.
 
-        Costs one read if none is due.
+        If no task is due, this costs only one read.
         """
         due = self.next_due()
         if due is None or due > self._clock():
@@ -333,24 +356,30 @@ class QueueManager:
         return self._write_retrying(leases.promote)
 
     def unpark(self) -> Future[int]:
-        """Queue all parked tasks, including those with a time: after new settings their reason may no longer apply."""
+        """Queue all parked tasks, including those that wait for a time.
+
+        New settings may have removed the reason for which they wait.
+        """
         return self._write_retrying(leases.unpark)
 
     def release(self, reason: str) -> Future[int]:
-        """Queue the tasks that are postponed for exactly this reason; return their number."""
+        """Queue the tasks that were postponed for exactly this reason; return how many were queued."""
         return self._write_retrying(lambda tx: leases.release(tx, reason))
 
     def models_back(self) -> Future[int]:
-        """Queue the tasks that may continue after a backend has come up, even before their time.
+        """Queue the tasks that can continue because a backend is available again, even if they wait for a later time.
 
-        Return their number.
+        Returns how many were queued.
         """
         return self._write_retrying(leases.models_back)
 
-    # Pauses
+    # The following methods add, remove and read pauses.
 
     def add_pause(self, source: PauseSource, reason: str) -> Future[PauseState]:
-        """Let no task begin, even after a restart; running tasks continue. A second call only changes the reason."""
+        """Let no task begin, even after a restart; running tasks continue.
+
+        A second call for the same source only changes the reason.
+        """
         return self._write(lambda tx: pauses.add(tx, source, reason))
 
     def remove_pause(self, source: PauseSource) -> Future[PauseState]:
@@ -358,18 +387,18 @@ class QueueManager:
         return self._write(lambda tx: pauses.remove(tx, (source,)))
 
     def pause(self, reason: str = "") -> Future[PauseState]:
-        """Let no task begin, at the owner's request, until `resume`."""
+        """Let no task begin until `resume`, at the owner's request."""
         return self.add_pause(PauseSource.OWNER, reason)
 
     def resume(self) -> Future[PauseState]:
-        """Remove the owner's own pause and a checkpoint's; any other pauses stay and are returned."""
+        """Remove the owner's own pause and the pause of a checkpoint; return the pauses that remain."""
         return self._write(lambda tx: pauses.remove(tx, BY_OWNER))
 
     def pause_state(self) -> PauseState:
-        """Read the pauses of claims."""
+        """Return the current pauses."""
         return pauses.read(self._db.reader())
 
-    # Reading, on any thread
+    # The following methods only read, and may be called on any thread.
 
     def get(self, task_id: int) -> Task:
         """Read a task.
@@ -382,13 +411,13 @@ class QueueManager:
     def find(
         self, status: Status | None = None, limit: int = 50, after: int | None = None, text: str | None = None
     ) -> list[Task]:
-        """List tasks, the newest first.
+        """List tasks, newest first.
 
         Args:
             status: only tasks with this status.
-            limit: the maximum number.
-            after: the last id of the previous page; older tasks follow.
-            text: only tasks whose description contains it, ignoring case.
+            limit: the maximum number of tasks.
+            after: the last id of the previous page; the list continues with older tasks.
+            text: only tasks whose description contains this text, ignoring case.
         """
         return store.find(self._db.reader(), status, limit, after, text)
 
@@ -397,28 +426,28 @@ class QueueManager:
         return store.counts(self._db.reader())
 
     def list_tasks(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
-        """List the next tasks of a sorted list, and the number of all; `get` reads the tasks."""
+        """List the next tasks of a sorted list, with the number of all matching tasks; `get` reads the tasks."""
         return listing.read_page(self._db.reader(), wanted, order, limit, after)
 
     def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
-        """Return the status of each of these tasks that exists."""
+        """Map the id of each of these tasks that exists to its status."""
         return store.statuses(self._db.reader(), ids)
 
     def keys(self, ids: Sequence[int]) -> dict[str, int]:
-        """Return the tasks among these that have a key, by key."""
+        """Map the key of each of these tasks that has a key to the task's id."""
         return store.keys(self._db.reader(), ids)
 
     def standings(self, ids: Iterable[int]) -> dict[int, store.Standing]:
-        """Read the state of each of these tasks that exists."""
+        """Map the id of each of these tasks that exists to its state."""
         return store.standings(self._db.reader(), ids)
 
     def waits_for(self, task_id: int) -> list[int]:
-        """List the tasks that this one depends on and that are not done yet."""
+        """List the tasks that the task depends on and that are not done yet."""
         statuses = store.dependencies(self._db.reader(), task_id)
         return sorted(each for each, status in statuses.items() if status is not Status.DONE)
 
     def answers(self, task_id: int) -> list[tuple[str, str | None]]:
-        """List the task's questions to its owner, each with the answer (None if there is none yet), oldest first."""
+        """List the task's questions to its owner, each with its answer (None if there is none yet), oldest first."""
         asked = self.approvals(open_only=False, task_id=task_id)
         return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
 
@@ -432,24 +461,24 @@ class QueueManager:
         Args:
             open_only: only approvals that a waiting task waits for.
             task_id: only approvals of this task.
-            limit: the maximum number; the newest ones.
+            limit: the maximum number of approvals; if there are more, the newest are listed.
         """
         return approvals.find(self._db.reader(), open_only, task_id, limit)
 
     def repository_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
         """Read the owner's decisions on packages and environments for each project of the task's repository.
 
-        The key None is a repository without projects. The values map a subject to whether the owner granted it;
-        `core.tasks.change_checks.holding` decides which of them apply.
+        The key None is a repository without projects. Each value maps a subject to True if the owner granted it;
+        `core.tasks.change_checks.holding` decides which of these decisions apply.
         """
         return approvals.of_repository(self._db.reader(), task_id)
 
     def decision(self, subject: str) -> bool | None:
-        """Read the owner's latest decision on a subject, for any task; None if there is none."""
+        """Read the owner's latest decision on a subject, for any task; None if there is no decision."""
         return approvals.latest(self._db.reader(), subject)
 
     def decisions(self, limit: int, before: int | None = None) -> list[Approval]:
-        """List answered approvals, the newest first; `before` is the last id of a page."""
+        """List decided approvals, newest first; `before` is the last id of the previous page."""
         return approvals.decisions(self._db.reader(), before, limit)
 
     def subtasks(self, task_id: int, attempt: int) -> list[Task]:
@@ -468,15 +497,17 @@ class QueueManager:
         return transitions.sum_spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
-        """Return when the next scheduled task is due; tasks that wait for a model have no such time."""
+        """Return when the next scheduled task is due; None if there is none.
+
+        Tasks that only wait for a model are ignored.
+        """
         return store.next_due(self._db.reader())
 
     def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after commits that give workers or the ticker something to do.
 
-        Return a function that ends that.
-
-        It is called on the writer's thread, so it must only wake a loop.
+        The returned function ends these calls. `callback` runs on the writer's thread, so it must do no more than wake
+        an event loop.
         """
         return self._events.subscribe(lambda events: callback() if any(map(_wakes, events)) else None)
 
@@ -488,6 +519,6 @@ def _wakes(event: Event) -> bool:
 
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:
-    """Return the columns that were given a value."""
+    """Return the columns whose value was given, that is, is not None."""
     columns["spent"] = store.write_spent(spent) if spent else None
     return {name: value for name, value in columns.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Owners' messages to open tasks: stored with their event, so that no message is lost if the daemon dies."""
+"""Messages of owners to open tasks, each stored together with its event, so that none is lost if the daemon dies."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def add(tx: Transaction, task_id: int, text: str, *, interrupts: bool) -> OwnerM
 
     Raises:
         UnknownTask: there is no task with that id.
-        IllegalMove: it has ended, or is being cancelled.
-        InvalidTask: the text is empty or too long, or there are too many messages.
+        IllegalMove: the task has ended, or is being cancelled.
+        InvalidTask: the text is empty or too long, or the task has too many messages.
     """
     task = store.read(tx.conn, task_id).task
     if task.status in ENDED or task.cancel_requested:
@@ -64,7 +64,7 @@ def of_task(conn: Connection, task_id: int) -> tuple[OwnerMessage, ...]:
 
 
 def interrupting(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
-    """Return the newest interrupting message of each of these tasks that has one."""
+    """Map each of these tasks that has an interrupting message to the id of the newest such message."""
     return dict(_newest(conn, task_ids))
 
 

@@ -1,8 +1,8 @@
-"""Outbox of this node: the requests about its tasks that the hub has not received yet.
+"""Outbox of this node: requests to the hub about this node's tasks that the hub has not received yet.
 
-A task that is submitted here and may run anywhere is `shared` at once, with an entry in the outbox. So it is safe on
-this node's disk while the hub is unreachable, and no worker claims it before the hub assigns it. Requests of the owner
-while the hub has the task use the outbox too.
+A task that is submitted here and may run on any node gets the status `shared` at once, with an entry in the outbox. So
+it is safe on this node's disk while the hub is unreachable, and no worker claims it before the hub assigns it to a
+node. The owner's requests about tasks that the hub has also go through the outbox.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.storage.db.sqlite import Connection
 
 
 class Wish(StrEnum):
-    """Requests to the hub about a task."""
+    """Kinds of requests to the hub about a task."""
 
     SUBMIT = "submit"
     RETRY = "retry"
@@ -31,7 +31,7 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """An entry of the outbox; `value` is the priority, for `PRIORITISE` only."""
+    """An entry of the outbox. `value` is the priority for `PRIORITISE`, and unused for other requests."""
 
     id: int
     task_id: int
@@ -40,7 +40,7 @@ class Outgoing:
 
 
 def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
-    """Check whether the hub can handle the task: all its dependencies are done or shared, and it is no subtask."""
+    """Check whether the hub can schedule the task: all its dependencies are done or shared, and it is not a subtask."""
     if whole_of(spec.key) is not None:
         return False
     tasks = [store.read(conn, needed).task for needed in spec.depends_on]
@@ -48,19 +48,19 @@ def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
 
 
 def note(tx: Transaction, task_id: int, wish: Wish, value: int | None = None) -> None:
-    """Add a request to the outbox; it replaces an earlier one of its kind for the task."""
+    """Add a request to the outbox; it replaces an earlier request of the same kind for the task."""
     tx.conn.execute("DELETE FROM hub_outbox WHERE task_id = ? AND what = ?", (task_id, wish))
     tx.conn.execute("INSERT INTO hub_outbox (task_id, what, value) VALUES (?, ?, ?)", (task_id, wish, value))
 
 
 def is_noted(conn: Connection, task_id: int, wish: Wish) -> bool:
-    """Check whether this request is still to be sent."""
+    """Check whether a request of this kind for the task has still to be sent."""
     query = "SELECT 1 FROM hub_outbox WHERE task_id = ? AND what = ?"
     return conn.execute(query, (task_id, wish)).fetchone() is not None
 
 
 def outbox(conn: Connection, limit: int = 200) -> list[Outgoing]:
-    """List the requests that are still to be sent, oldest first."""
+    """List the requests that have still to be sent, oldest first."""
     rows = conn.execute("SELECT id, task_id, what, value FROM hub_outbox ORDER BY id LIMIT ?", (limit,))
     return [Outgoing(id=number, task_id=task_id, wish=Wish(what), value=value) for number, task_id, what, value in rows]
 

@@ -1,8 +1,8 @@
-"""Reasons why no task is started, each with its source; stored in the database, so they survive restarts.
+"""Reasons why no task is started, each with its source. They are stored in the database, so they survive restarts.
 
-Claims are refused while there is any row. A source has at most one row: a further pause of the same source changes the
-reason and keeps the time, so a caller need not check for an earlier pause. A changed reason (“21 commits to read”, then
-22) makes no event, except for the owner's.
+Claims are refused while the table has any row. A source has at most one row: another pause of the same source changes
+the reason and keeps the time, so a caller need not check for an earlier pause. A changed reason (“21 commits to read”,
+then 22) causes no event, unless the source is the owner.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import unread, write_state
 
 COUNTS_FROM = "checkpoint_counts_from"
-"""State key: the time from which the next checkpoint counts; set when the owner resumes from the last one."""
+"""State key: the time from which the interval to the next checkpoint counts; set when the owner resumes after one."""
 
 
 def active(conn: Connection) -> bool:
-    """Check whether there is any pause, in one step into the table, for the claim."""
+    """Check whether there is any pause; every claim does this, so it takes a single step into the table."""
     return conn.execute("SELECT 1 FROM holds LIMIT 1").fetchone() is not None
 
 
@@ -43,7 +43,7 @@ def read(conn: Connection) -> PauseState:
 
 
 def add(tx: Transaction, source: PauseSource, reason: str) -> PauseState:
-    """Pause claims, or change the reason of a source that pauses them; the same reason writes nothing."""
+    """Pause claims, or change the reason of a source that already pauses them; an unchanged reason writes nothing."""
     reason = tx.clean(reason)
     before = next((each for each in read(tx.conn).reasons if each.source is source), None)
     if before is None or before.reason != reason:
@@ -59,7 +59,7 @@ def add(tx: Transaction, source: PauseSource, reason: str) -> PauseState:
 
 
 def remove(tx: Transaction, sources: Iterable[PauseSource]) -> PauseState:
-    """Remove the pauses of these sources; sources without one are skipped."""
+    """Remove the pauses of these sources; sources without a pause are skipped."""
     for source in sources:
         gone = tx.conn.execute("DELETE FROM holds WHERE source = ? RETURNING reason", (source,)).fetchall()
         if gone:
@@ -71,7 +71,7 @@ def remove(tx: Transaction, sources: Iterable[PauseSource]) -> PauseState:
 
 
 def review_debt(count: int, limit: int | None) -> str:
-    """Return why new work waits while too many commits are unread; empty if it need not wait."""
+    """Return why new work waits while too many commits are unread; empty if new work may begin."""
     if limit is None or count < limit:
         return ""
     return f"{count} commit{'' if count == 1 else 's'} wait{'s' if count == 1 else ''} to be read (REVIEW_DEBT={limit})"
@@ -80,8 +80,8 @@ def review_debt(count: int, limit: int | None) -> str:
 def renew_review_debt(tx: Transaction, limit: int | None) -> None:
     """Add or remove the pause for unread commits.
 
-    It is called in the transaction that enters a commit, so no claim comes between the commit that exceeds the limit
-    and the pause. Running tasks continue: at most `worker_count - 1` further commits.
+    This is called in the transaction that stores a commit, so no task can be claimed between the commit that exceeds
+    the limit and the pause. Running tasks continue, so at most `worker_count - 1` further commits follow.
     """
     why = review_debt(unread(tx.conn), limit) if limit else ""
     if why:

@@ -1,7 +1,7 @@
-"""Tasks that a hub schedules: how they are assigned to this node, and how tasks of other nodes are followed.
+"""Tasks that a hub schedules: how this node gets tasks, and how it follows the tasks of other nodes.
 
-A task that the hub assigns to this node is queued here with the hub's fence, and from then on belongs to this node.
-Only `take_back` ends that, when the hub has assigned the task to another node.
+A task that the hub assigns to this node is queued here with the hub's fence, and then belongs to this node. Only
+`take_back` ends that, when the hub has assigned the task to another node.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY = "hub:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """A task that the hub assigned to this node; `spec` is adapted to this node."""
+    """A task that the hub assigned to this node. `spec` is the specification, adapted to this node."""
 
     hub_id: int
     fence: int
@@ -33,12 +33,12 @@ class Adopted:
     priority: int
     created_at: datetime
     own_task: int | None
-    """Its id on this node, if it was submitted here."""
+    """The task's id on this node, if it was submitted here; else None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """The hub's state of a task that another node has."""
+    """What the hub knows about a task that another node has."""
 
     hub_id: int
     status: Status
@@ -52,13 +52,13 @@ class Elsewhere:
 
 
 def note_submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
-    """Store the number under which the hub has a task."""
+    """Store the number that the hub gave to a task."""
     tx.conn.execute("UPDATE tasks SET hub_id = ? WHERE id = ?", (hub_id, entry.task_id))
     outbox.remove(tx, entry.id)
 
 
 def refuse(tx: Transaction, entry: Outgoing, reason: str) -> None:
-    """End a task that the hub does not accept, or drop a request that it cannot fulfil."""
+    """End a task that the hub does not accept, or drop a request that the hub cannot fulfil."""
     task = store.read(tx.conn, entry.task_id).task
     if entry.wish in {Wish.SUBMIT, Wish.RETRY} and task.status is Status.SHARED:
         transitions.end(tx, task, Status.FAILED, Ending.DEPENDENCY, reason)
@@ -66,7 +66,7 @@ def refuse(tx: Transaction, entry: Outgoing, reason: str) -> None:
 
 
 def cancel_unknown(tx: Transaction, entry: Outgoing) -> None:
-    """Cancel a task whose cancellation was requested and that the hub does not know."""
+    """Cancel a task that the hub does not know and whose cancellation was requested."""
     task = store.read(tx.conn, entry.task_id).task
     if task.status is Status.SHARED:
         transitions.end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner; the hub does not know it")
@@ -74,7 +74,7 @@ def cancel_unknown(tx: Transaction, entry: Outgoing) -> None:
 
 
 def take_words_back(tx: Transaction, entry: Outgoing, hub_spec: TaskSpec, reason: str) -> None:
-    """Restore the hub's specification of a task after the hub refused a new one, and report that."""
+    """Restore the hub's specification of a task after the hub refused a newer one, and report the refusal."""
     take_words(tx, entry.task_id, hub_spec)
     about = tx.emitter.bind(task_id=entry.task_id)
     about.emit(Kind.HUB_TASK, f"the new description was not accepted: {reason}", level=Level.WARNING)
@@ -82,7 +82,10 @@ def take_words_back(tx: Transaction, entry: Outgoing, hub_spec: TaskSpec, reason
 
 
 def take_words(tx: Transaction, task_id: int, hub_spec: TaskSpec) -> None:
-    """Apply the hub's specification to a task; its repository, its base and its dependencies on this node stay."""
+    """Apply the hub's specification to a task.
+
+    The task's repository, its base and its dependencies on this node stay unchanged.
+    """
     own = store.read(tx.conn, task_id).task.spec
     spec = replace(
         hub_spec, key=own.key, depends_on=own.depends_on, repo=own.repo, base=own.base, not_before=own.not_before,
@@ -93,7 +96,7 @@ def take_words(tx: Transaction, task_id: int, hub_spec: TaskSpec) -> None:
 
 
 def share_waiting(tx: Transaction) -> int:
-    """Share the tasks that were submitted before there was a hub and have not begun; return their number."""
+    """Share the tasks that have not begun and were submitted before there was a hub; return how many were shared."""
     waiting = "status IN ('queued', 'scheduled', 'blocked') AND attempt = 0 AND hub_id IS NULL"
     query = f"SELECT id FROM tasks WHERE {waiting} ORDER BY id"  # noqa: S608  a constant
     moved = 0
@@ -108,7 +111,7 @@ def share_waiting(tx: Transaction) -> int:
 
 
 def keep_what_stays(tx: Transaction) -> None:
-    """Queue here the tasks that the hub was not told of and cannot accept."""
+    """Queue here the shared tasks that the hub does not know yet and cannot accept."""
     query = "SELECT id FROM tasks WHERE status = 'shared' AND hub_id IS NULL ORDER BY id"
     for row in tx.conn.execute(query).fetchall():
         task = store.read(tx.conn, row["id"]).task
@@ -120,19 +123,19 @@ def keep_what_stays(tx: Transaction) -> None:
 def adopt(tx: Transaction, given: Adopted) -> Task:
     """Queue a task that the hub assigned to this node."""
     own = None if given.own_task is None else store.find_one(tx.conn, given.own_task)
-    if own and own.task.hub_id in {None, given.hub_id}:  # else this node's database was replaced since
+    if own and own.task.hub_id in {None, given.hub_id}:  # otherwise this node's database was replaced meanwhile
         task_id = own.task.id
     else:
         task_id = _of_hub(tx.conn, given.hub_id) or _insert(tx, given)
     task = store.read(tx.conn, task_id).task
     if task.hub_fence == given.fence:
         return task
-    if not outbox.is_noted(tx.conn, task_id, Wish.REVISE):  # else the hub lacks this node's newer specification
+    if not outbox.is_noted(tx.conn, task_id, Wish.REVISE):  # otherwise the hub lacks this node's newer specification
         take_words(tx, task_id, given.spec)
         task = store.read(tx.conn, task_id).task
     columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.priority}
     columns |= {"cancel_requested": 0, "crashes": 0}
-    if task.status is Status.DONE:  # the hub refused the result because the lease was over; now it can be reported
+    if task.status is Status.DONE:  # the hub refused the result because the lease had expired; now it can be reported
         return store.update(tx.conn, task, {"hub_fence": given.fence}) or task
     if task.status in ENDED:
         columns |= {"tries": 0, "resume": 0}
@@ -155,7 +158,7 @@ def _of_hub(conn: Connection, hub_id: int) -> int | None:
 
 
 def list_held(conn: Connection) -> list[Task]:
-    """List the tasks that the hub assigned to this node, ended or not, until `let_go`."""
+    """List the tasks that the hub assigned to this node, including ended ones, until `let_go` is called for them."""
     rows = conn.execute("SELECT id FROM tasks WHERE hub_fence IS NOT NULL ORDER BY id").fetchall()
     return [store.read(conn, row["id"]).task for row in rows]
 
@@ -172,24 +175,27 @@ def has_begun(conn: Connection, task_id: int) -> bool:
 
 
 def elsewhere(conn: Connection) -> frozenset[int]:
-    """Return the hub's numbers of tasks that other nodes have, or that no node has yet."""
+    """Return the hub numbers of tasks that other nodes have, or that no node has yet."""
     query = "SELECT hub_id FROM tasks WHERE status = 'shared' AND hub_id IS NOT NULL"
     return frozenset(row["hub_id"] for row in conn.execute(query))
 
 
 def list_followed(conn: Connection, hub_ids: Collection[int]) -> frozenset[int]:
-    """Return the hub's numbers of these tasks that exist here without a fence and are shared, failed or cancelled."""
+    """Return those of the given hub numbers whose tasks this node only follows.
+
+    These tasks exist here without a fence of the hub, and are shared, failed or cancelled.
+    """
     query = "SELECT 1 FROM tasks WHERE hub_id = ? AND hub_fence IS NULL AND status IN ('shared', 'failed', 'cancelled')"
     return frozenset(number for number in hub_ids if conn.execute(query, (number,)).fetchone())
 
 
 def let_go(tx: Transaction, task_id: int, fence: int) -> None:
-    """Note that the hub knows how a task ended here."""
+    """Record that the hub knows how a task ended on this node."""
     tx.conn.execute("UPDATE tasks SET hub_fence = NULL WHERE id = ? AND hub_fence = ?", (task_id, fence))
 
 
 def take_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
-    """Give up a task that no longer belongs to this node; a worker that has it notices at its next write."""
+    """Give up a task that no longer belongs to this node; a worker that runs it notices this at its next write."""
     task = store.read(tx.conn, task_id).task
     if task.hub_fence != fence:
         return task
@@ -201,12 +207,15 @@ def take_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
 
 
 def prioritise(tx: Transaction, task_id: int, priority: int) -> None:
-    """Set a task's priority to the hub's."""
+    """Set a task's priority to the priority that it has on the hub."""
     tx.conn.execute("UPDATE tasks SET priority = ? WHERE id = ?", (priority, task_id))
 
 
 def stands_elsewhere(tx: Transaction, elsewhere: Elsewhere, on: str) -> Task | None:
-    """Apply the hub's state of another node's task; return None if it does not exist here, or belongs to this node."""
+    """Apply the hub's state of another node's task, and return the task.
+
+    Returns None if the task does not exist on this node, or belongs to this node.
+    """
     if (task_id := _of_hub(tx.conn, elsewhere.hub_id)) is None:
         return None
     task = store.read(tx.conn, task_id).task

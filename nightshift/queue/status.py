@@ -1,4 +1,4 @@
-"""Parts of the daemon's status that are in the database, whether a daemon runs or not."""
+"""The parts of the daemon's status that are read from the database, whether a daemon runs or not."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import count_saved_replies, read_state, unread
 
 INBOX_NOTICES = "inbox_notices"
-"""State key: the faults that hold up entries of `tasks.yaml`."""
+"""State key: the faults that keep entries of `tasks.yaml` from being submitted."""
 INBOX_TASKS = "inbox_tasks"
-"""State key: the ids of the tasks that the entries of `tasks.yaml` made."""
+"""State key: the ids of the tasks that were made from the entries of `tasks.yaml`."""
 FORGES = "forges"
-"""State key: the last state of the connections to forges."""
+"""State key: the last known state of the connections to forges."""
 FIRST_PARKED = 5
 
 
 def inbox_notices(conn: Connection) -> tuple[str, ...]:
-    """Read the notices on entries of `tasks.yaml` that were held up when the daemon last read the file."""
+    """Read the faults that kept entries from being submitted when the daemon last read `tasks.yaml`."""
     return tuple(read_state(conn, INBOX_NOTICES) or ())
 
 
 def read_stored_status(conn: Connection, now: datetime, saved: SavedReplies | None = None) -> DaemonStatus:
-    """Read the status of a stopped daemon; a running one adds what only it has, such as `saved`."""
+    """Read the status of a stopped daemon.
+
+    A running daemon adds what the database does not contain, such as `saved`.
+    """
     return DaemonStatus(
         state=DaemonState.STOPPED,
         uptime_s=0.0,
@@ -45,6 +48,6 @@ def read_stored_status(conn: Connection, now: datetime, saved: SavedReplies | No
 
 
 def count_parked(conn: Connection) -> ParkedTasks:
-    """Count the tasks that wait within an attempt for a model or a budget, and name the first ones."""
+    """Count the tasks whose attempt waits for a model or a budget, and list the ids of the oldest few."""
     ids = store.list_parked_ids(conn, SUSPECT)
     return ParkedTasks(count=len(ids), first=tuple(ids[:FIRST_PARKED]))

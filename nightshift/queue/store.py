@@ -1,11 +1,11 @@
-"""Storage of tasks: the port to a database, one transaction on it, and tasks and forks as rows.
+"""Storage of tasks: the port to a database, a transaction on the database, and tasks and forks as rows.
 
-A store is any object that runs jobs in transactions, one after the other, and lets other threads read what was
-committed (`Store`, `Journal`); `tests/queue/test_store_contract.py` defines what the queue expects of one. The port is
-at the level of the transaction and not of single statements: the rules need some twenty queries inside one transaction
-with the event of each change, and a protocol for each would only repeat this module. All SQL of tasks is here, in
-`listing`, `approvals` and `pauses`. Specific to SQLite are `INDEXED BY`, `json_extract` and the status trigger of the
-schema.
+A store is any object that runs jobs in transactions, one after the other, and lets other threads read committed data
+(`Store`, `Journal`). `tests/queue/test_store_contract.py` defines what the queue expects of a store. The port offers
+whole transactions and not single statements: the rules need some twenty queries inside one transaction with the event
+of each change, and a method for each query would only repeat this module. All SQL about tasks is in this module,
+`listing`, `approvals` and `pauses`. `INDEXED BY`, `json_extract` and the status trigger of the schema are specific to
+SQLite.
 """
 
 from __future__ import annotations
@@ -32,16 +32,19 @@ from nightshift.storage.db.sqlite import Connection, Row
 T = TypeVar("T")
 Value = str | int | None
 MAX_REASON_CHARS = 2000
-"""Maximum length in characters of the texts of the queue's rows: reasons, questions, answers."""
+"""Maximum number of characters of each text in the queue's rows, such as a reason, a question or an answer."""
 _NOTHING = Spent()
 _SELECT = "SELECT tasks.*, spec FROM tasks JOIN task_specs ON task_id = id "
 
 
 class Store(Protocol):
-    """Transactions on the rows of the queue (`storage.db.database.Database`)."""
+    """Runs transactions on the rows of the queue (`storage.db.database.Database`)."""
 
     def write(self, job: Callable[[Connection], T]) -> Future[T]:
-        """Run a job in a transaction; the future resolves when it is on the disk, or fails with the job's exception."""
+        """Run a job in a transaction.
+
+        The future resolves when the transaction is on the disk, or fails with the exception that the job raised.
+        """
         ...
 
     def write_retrying(self, job: Callable[[Connection], T]) -> Future[T]:
@@ -54,31 +57,31 @@ class Store(Protocol):
 
 
 class Journal(Protocol):
-    """The log of task events, written in the same transactions (`storage.db.event_log.EventLog`)."""
+    """The log of task events, which is written in the transactions of the queue (`storage.db.event_log.EventLog`)."""
 
     def append(self, conn: Connection, event: Event) -> int:
         """Store an event in the current transaction; return its id."""
         ...
 
     def subscribe(self, subscriber: Callable[[Sequence[Event]], None]) -> Callable[[], None]:
-        """Call `subscriber` with the new events after each commit; return a function that ends that."""
+        """Call `subscriber` with the new events after each commit; the returned function ends these calls."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """The current transaction, with everything that a change of the queue needs."""
+    """The current transaction, with everything that a function that changes the queue needs."""
 
     conn: Connection
     """The writer's connection."""
     events: Journal
-    """Gets the event of each change, in this transaction."""
+    """Stores the event of each change, in this transaction."""
     mask: Masker
     """Masks secrets in the texts of the queue's rows."""
     now: datetime
     """The time of all changes in this transaction."""
     shares: Callable[[TaskSpec], bool] = lambda _spec: False
-    """Returns whether a hub schedules such a task."""
+    """Returns whether a hub schedules a task with this specification."""
 
     @property
     def emitter(self) -> Emitter:
@@ -90,16 +93,16 @@ class Transaction:
         return Emitter(store)
 
     def clean(self, text: str) -> str:
-        """Prepare a text for a row: masked, printable, and cut to `MAX_REASON_CHARS`."""
+        """Prepare a text for a row: mask secrets, make it printable, and cut it to `MAX_REASON_CHARS`."""
         return self.mask.clean(text, MAX_REASON_CHARS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A task with the queue's own data about it.
+    """A task with the data that only the queue needs.
 
-    `tries` counts attempts since a person last requested the task; `resume` is True if the next claim continues the
-    interrupted attempt; `fault` is set if the specification can no longer be read.
+    `tries` counts the attempts since a person last requested the task. `resume` is True if the next claim continues the
+    interrupted attempt. `fault` is set if the specification can no longer be read.
     """
 
     task: Task
@@ -120,7 +123,7 @@ def read(conn: Connection, task_id: int) -> Entry:
 
 
 def find_one(conn: Connection, task_id: int) -> Entry | None:
-    """Read a task; None if there is none."""
+    """Read a task; None if there is no task with that id."""
     row = conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone()
     return None if row is None else _entry(row)
 
@@ -130,7 +133,7 @@ def read_owned(conn: Connection, task_id: int, fence: int) -> Entry:
 
     Raises:
         UnknownTask: there is no task with that id.
-        StaleFence: it does not run, or runs under another fence.
+        StaleFence: the task does not run, or runs under another fence.
     """
     entry = read(conn, task_id)
     if entry.task.status is not Status.RUNNING or entry.task.fence != fence:
@@ -139,11 +142,10 @@ def read_owned(conn: Connection, task_id: int, fence: int) -> Entry:
 
 
 def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
-    """Return the task to claim next: highest priority first, then the oldest.
+    """Return the task to claim next: the one with the highest priority, or the oldest of several.
 
-    One step into its index, however many wait.
-
-    `only` requests one task by its id instead; None unless it is queued.
+    This is a single step into an index, however many tasks wait. With `only`, return the task with that id instead, or
+    None if it is not queued.
     """
     if only is not None:
         row = conn.execute(_SELECT + "WHERE id = ? AND status = 'queued'", (only,)).fetchone()
@@ -154,7 +156,7 @@ def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
 
 
 def running(conn: Connection, *, expired_at: datetime | None = None) -> list[Entry]:
-    """List the running tasks, or only those whose lease had expired at a time."""
+    """List the running tasks; with `expired_at`, only those whose lease had expired at that time."""
     where = "WHERE status = 'running' AND (? IS NULL OR lease_until < ?) ORDER BY id"
     bound = expired_at and to_text(expired_at)
     return [_entry(row) for row in conn.execute(_SELECT + where, (bound, bound))]
@@ -167,7 +169,7 @@ def due(conn: Connection, now: datetime, limit: int) -> list[Entry]:
 
 
 def without_model(conn: Connection, crashes: int) -> list[Entry]:
-    """List scheduled tasks that may wait for a model, including those with a time for the next request."""
+    """List scheduled tasks that can continue when a model comes back, even if the time of their next try is set."""
     where = (
         "WHERE status = 'scheduled' AND (not_before IS NULL OR (resume = 1 AND crashes < ? AND reason NOT GLOB ?)) "
         "ORDER BY id"
@@ -176,13 +178,13 @@ def without_model(conn: Connection, crashes: int) -> list[Entry]:
 
 
 def list_parked(conn: Connection, crashes: int) -> list[Entry]:
-    """List scheduled tasks that are within an attempt and have fewer than `crashes` crashes."""
+    """List scheduled tasks whose attempt was interrupted, except those with `crashes` or more crashes."""
     where = "WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(_SELECT + where, (crashes,))]
 
 
 def list_parked_ids(conn: Connection, crashes: int) -> list[int]:
-    """List the ids of parked tasks that wait for a model or a budget, without reading the tasks."""
+    """List the ids of tasks that wait for a model or a budget, without reading the whole tasks."""
     query = (
         "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? "
         "AND reason NOT GLOB ? ORDER BY id"
@@ -210,7 +212,7 @@ def next_due(conn: Connection) -> datetime | None:
 
 
 def list_blocked_by(conn: Connection, task_id: int) -> list[Entry]:
-    """List the blocked tasks that depend on this one."""
+    """List the blocked tasks that depend on this task."""
     where = (
         "WHERE status = 'blocked' AND id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?) ORDER BY id"
     )
@@ -218,7 +220,7 @@ def list_blocked_by(conn: Connection, task_id: int) -> list[Entry]:
 
 
 def waiting_for(conn: Connection, task_id: int) -> set[int]:
-    """Return the ids of the tasks that depend on this one, directly or indirectly."""
+    """Return the ids of all tasks that depend on this task, directly or indirectly."""
     query = (
         "WITH RECURSIVE waiting (id) AS (SELECT task_id FROM task_dependencies WHERE depends_on = ? "
         "UNION SELECT task_id FROM task_dependencies JOIN waiting ON depends_on = waiting.id) SELECT id FROM waiting"
@@ -227,26 +229,29 @@ def waiting_for(conn: Connection, task_id: int) -> set[int]:
 
 
 def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
-    """Return the tasks that this one depends on, with their status."""
+    """Map the tasks that this task depends on to their statuses."""
     query = "SELECT id, status FROM task_dependencies JOIN tasks ON id = depends_on WHERE task_id = ?"
     return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
 
 
 def subtasks(conn: Connection, parent_id: int, attempt: int | None = None) -> list[Entry]:
-    """List a task's subtasks, of one attempt or of all; see `core.tasks.subtasks` for their keys."""
+    """List a task's subtasks, from one attempt or from all attempts; see `core.tasks.subtasks` for their keys."""
     query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(query, key_range(parent_id, attempt))]
 
 
 def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
-    """Return the status of each of these tasks that exists."""
+    """Map the id of each of these tasks that exists to its status."""
     rows = (conn.execute("SELECT id, status FROM tasks WHERE id = ?", (task_id,)).fetchone() for task_id in ids)
     return {row["id"]: Status(row["status"]) for row in rows if row is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """State of a task; `is_untouched` means not begun and without a start time, which a retry would forget."""
+    """State of a task.
+
+    `is_untouched` is True if the task has not begun and has no start time, which a retry would lose.
+    """
 
     status: Status
     priority: int
@@ -254,7 +259,7 @@ class Standing:
 
 
 def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
-    """Read the state of each of these tasks that exists."""
+    """Map the id of each of these tasks that exists to its state."""
     query = "SELECT id, status, priority, attempt = 0 AND not_before IS NULL AS untouched FROM tasks WHERE id = ?"
     rows = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
     return {
@@ -271,7 +276,7 @@ def id_of_key(conn: Connection, key: str) -> int | None:
 
 
 def keys(conn: Connection, ids: Sequence[int]) -> dict[str, int]:
-    """Return the tasks among these that have a key, by key."""
+    """Map the key of each of these tasks that has a key to the task's id."""
     query = "SELECT key, id FROM tasks WHERE key IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
     return {row["key"]: row["id"] for row in conn.execute(query, (json.dumps(ids),))}
 
@@ -304,12 +309,12 @@ def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
 
 
 def free_key(conn: Connection, task_id: int) -> None:
-    """Remove the key of a task, so that another one can have it."""
+    """Remove the key of a task, so that another task can have the key."""
     conn.execute("UPDATE tasks SET key = NULL WHERE id = ?", (task_id,))
 
 
 def hand_over_dependants(conn: Connection, old: int, new: int) -> None:
-    """Make the tasks that depend on one task depend on another one instead."""
+    """Make the tasks that depend on the task `old` depend on the task `new` instead."""
     for entry in list_blocked_by(conn, old):
         others = tuple(new if each == old else each for each in entry.task.spec.depends_on)
         amend(conn, entry.task.id, replace(entry.task.spec, depends_on=others))
@@ -317,12 +322,12 @@ def hand_over_dependants(conn: Connection, old: int, new: int) -> None:
 
 
 def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task | None:
-    """Change the row if it still has the status and the fence of `task`; return the changed task, else None.
+    """Change the row if it still has the status and the fence of `task`; return the changed task, or else None.
 
     Args:
         conn: the writer's connection.
-        task: the row as it was read.
-        columns: new values by column name; the names come from this program only.
+        task: the task as it was read from the row.
+        columns: new values by column name; the names come only from this program.
     """
     names = ", ".join(f"{name} = ?" for name in columns)
     changed = conn.execute(
@@ -333,7 +338,7 @@ def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task |
 
 
 def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) -> bool | None:
-    """Renew the lease; return whether a cancellation was requested, or None if the lease is lost."""
+    """Renew the lease; return True if a cancellation was requested, False if not, and None if the lease is lost."""
     renewed = conn.execute(
         "UPDATE tasks SET lease_until = ? WHERE id = ? AND fence = ? AND status = 'running' RETURNING cancel_requested",
         (to_text(until), task_id, fence),
@@ -342,12 +347,12 @@ def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) ->
 
 
 def renew_all(conn: Connection, until: datetime) -> None:
-    """Set the lease of every running task to end at a time, whether that is later or earlier than before."""
+    """Set the end of every running task's lease to `until`, whether that is later or earlier than before."""
     conn.execute("UPDATE tasks SET lease_until = ? WHERE status = 'running'", (to_text(until),))
 
 
 def bring_forward(conn: Connection, by: timedelta) -> int:
-    """Make scheduled tasks due sooner, but not before a time that their owner set; return their number."""
+    """Make scheduled tasks due sooner, but not before a time that their owner set; return how many were changed."""
     owners = "SELECT json_extract(spec, '$.not_before') FROM task_specs WHERE task_id = id"
     rows = conn.execute(
         f"SELECT id, not_before, ({owners}) AS owners FROM tasks "  # noqa: S608  a constant of this function
@@ -363,7 +368,7 @@ def bring_forward(conn: Connection, by: timedelta) -> int:
 
 
 def find(conn: Connection, status: Status | None, limit: int, after: int | None, text: str | None) -> list[Task]:
-    """List the newest tasks first, with the filters that are not None; `after` is the last id of the previous page."""
+    """List tasks, newest first; filters that are None do not apply. `after` is the last id of the previous page."""
     clauses: Sequence[tuple[str, Value]] = (
         ("status = ?", status),
         ("id < ?", after),
@@ -376,13 +381,13 @@ def find(conn: Connection, status: Status | None, limit: int, after: int | None,
 
 
 def counts(conn: Connection) -> dict[Status, int]:
-    """Count the tasks of each status, from an index alone."""
+    """Count the tasks of each status, reading only an index."""
     by_status = dict(conn.execute("SELECT status, COUNT(*) FROM tasks GROUP BY status").fetchall())
     return {status: by_status.get(status, 0) for status in Status}
 
 
 def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
-    """Store the end of a task that is tried again, because its row will only contain the next end."""
+    """Store the end of a task that is tried again, because its row will be overwritten by the next end."""
     conn.execute(
         "INSERT INTO earlier_ends (task_id, ended_at, status, iterations) VALUES (?, ?, ?, ?)",
         (task.id, to_text(ended_at), task.status, task.iterations),
@@ -390,7 +395,10 @@ def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
 
 
 def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
-    """Store where a fork begins; `state` is the digest of the attempt's state there, which is then not pruned."""
+    """Store where a fork begins.
+
+    `state` is the digest of the attempt's state there; a state that is in use is not pruned.
+    """
     flags = (int(fork.noted), int(fork.held))
     conn.execute(
         "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, held, work) "
@@ -400,7 +408,7 @@ def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
 
 
 def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
-    """Read where a fork began, and the digest of the attempt's state there; None for a task that is no fork."""
+    """Read where a fork began, and the digest of the attempt's state there; None if the task is not a fork."""
     row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else (_fork(row), row["work"])
 
@@ -412,7 +420,7 @@ def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
 
 
 def list_held_beside(conn: Connection, task_id: int) -> list[int]:
-    """List the other held forks of the task that this held fork came from; empty if it is no held fork."""
+    """List the other held forks of the task that this held fork came from; empty if the task is not a held fork."""
     query = (
         "SELECT beside.task_id FROM task_forks AS mine JOIN task_forks AS beside ON beside.source = mine.source "
         "WHERE mine.task_id = ? AND mine.held AND beside.held AND beside.task_id <> mine.task_id "
@@ -422,7 +430,7 @@ def list_held_beside(conn: Connection, task_id: int) -> list[int]:
 
 
 def write_spent(spent: Spent) -> str:
-    """Encode `Spent` for its column."""
+    """Encode a `Spent` value as the text of its column."""
     return json.dumps(asdict(spent))
 
 
@@ -432,7 +440,10 @@ def _entry(row: Row) -> Entry:
 
 
 def _spec(row: Row) -> tuple[TaskSpec, str]:
-    """Read the specification; one that a version with another vocabulary wrote must not stop the queue."""
+    """Read the specification, or its fault.
+
+    A specification that a version with other fields wrote must not stop the queue.
+    """
     try:
         return decode(TaskSpec, row["spec"]), ""
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""Submits tasks and changes their status: each change is one guarded update and its event, in one transaction.
+"""Submits tasks and changes their status. Each change is one guarded update and its event, in one transaction.
 
-The end of a task affects other tasks: its dependants, its subtasks and its parent. All of that happens in the
-transaction of the end, so no task ever waits for one that has ended.
+The end of a task affects its dependants, its subtasks and its parent. They are all changed in the transaction of the
+end, so no task ever waits for a task that has ended.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def submit(
     stays: bool = False,
     instead_of: int | None = None,
 ) -> Submitted:
-    """Store a new task, or find the earlier one with its key; a task that `stays` is not given to a hub.
+    """Store a new task, or find the earlier task with its key; a task that `stays` is never given to a hub.
 
-    `instead_of` is a task that the new one replaces if it has not begun; its dependants then wait for the new one.
+    `instead_of` is a task that the new task replaces if it has not begun; its dependants then wait for the new task.
 
     Raises:
         InvalidTask: a dependency does not exist or can no longer be met; reported under the name `field`.
@@ -84,14 +84,14 @@ def submit(
 
 
 def _read_replaced(tx: Transaction, task_id: int | None) -> Task | None:
-    """Return the task that another one may replace; None if it has begun, or another node may have it."""
+    """Return the task that another task may replace; None if it has begun, or if another node may have it."""
     entry = None if task_id is None else store.find_one(tx.conn, task_id)
     is_waiting = entry and not entry.task.attempt and entry.task.status in _REPLACEABLE
     return entry.task if entry and is_waiting else None
 
 
 def submit_fork(tx: Transaction, spec: TaskSpec, fork: Fork, state: str) -> Submitted:
-    """Store a task that begins at the attempt's state with the digest `state`."""
+    """Store a fork, which begins at the attempt's state with the digest `state`."""
     sent = submit(tx, spec, stays=True)
     store.insert_fork(tx.conn, sent.task_id, fork, state)
     return sent
@@ -108,10 +108,10 @@ def move(
     reason: str = "",
     level: Level = Level.INFO,
 ) -> Task:
-    """Move a task from the status that it was read with, set `columns` with it, and return the changed task.
+    """Change a task's status and the given `columns`, if the row is unchanged; return the changed task.
 
     Raises:
-        IllegalMove: the table of moves does not contain this one.
+        IllegalMove: the table of legal moves does not contain this change of status.
         StaleFence: the row has changed since it was read.
     """
     if not may_move(task.status, to):
@@ -141,13 +141,13 @@ def _report_move(tx: Transaction, before: Task, after: Task, kind: Kind, level: 
     about.emit(kind, f"{before.status} → {after.status}{by}{why}", level=level, **data)
 
 
-# Actions of workers
+# The following functions are actions of workers.
 
 
 def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> Task | None:
-    """Give the next queued task, or `only` this one, to a worker under a new fence; an interrupted attempt continues.
+    """Give the next queued task, or the task `only`, to a worker under a new fence; an interrupted attempt continues.
 
-    A task whose specification cannot be read fails, and the next one is tried.
+    A task whose specification cannot be read fails, and the next task is tried.
     """
     while (entry := store.next_ready(tx.conn, only)) is not None:
         task, new = entry.task, 0 if entry.resume else 1
@@ -162,14 +162,14 @@ def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> T
             "tries": entry.tries + new,
             "resume": 0,
             "started_at": to_text(task.started_at or tx.now),
-            "project": task.spec.project if new else task.project,  # a new attempt makes a new plan
+            "project": task.spec.project if new else task.project,  # the plan of a new attempt decides it
         }
         return move(tx, task, Status.RUNNING, columns, kind=Kind.TASK_CLAIMED)
     return None
 
 
 def progress(tx: Transaction, task_id: int, fence: int, facts: Mapping[str, Value]) -> None:
-    """Store the progress of a running task, and forget its crashes.
+    """Store the progress of a running task, and reset its count of crashes.
 
     Raises:
         StaleFence: the task no longer belongs to this worker.
@@ -186,7 +186,7 @@ def finish(
     facts: Mapping[str, Value],
     policy: RetryPolicy,
 ) -> Task:
-    """End an attempt of a running task (`owned` is its id and fence), or schedule the next one while tries are left.
+    """End an attempt of a running task (`owned`: id and fence), and schedule the next attempt if any are left.
 
     Raises:
         StaleFence: the task no longer belongs to this worker.
@@ -233,20 +233,19 @@ def leave(
 
 
 def make_spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
-    """Return the use of models up to the last call as a column; the ledger includes replies that made no step."""
+    """Return the use of models up to the last call as a column; the ledger also counts replies that led to no step."""
     spent = replace(spending.of_task(tx.conn, task.id), suite_s=task.spent.suite_s)
     return {"spent": store.write_spent(spent)}
 
 
-# Requests of the owner
+# The following functions are requests of the owner.
 
 
 def integrate(tx: Transaction, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
-    """Note that the owner integrated a task's commit, and cancel the open forks beside it.
+    """Record that the owner integrated a task's commit, and cancel the other open forks of the same task.
 
-    Return the ids of those forks.
-
-    A task that failed or was cancelled is done now: the commit on its branch is the result.
+    Returns the ids of those forks. A task that had failed or was cancelled is done now, because the commit on its
+    branch is the result.
     """
     task = store.read(tx.conn, task_id).task
     if task.status is Status.DONE:
@@ -261,11 +260,11 @@ def integrate(tx: Transaction, task_id: int, commit: str, reason: str) -> tuple[
 
 
 def cancel(tx: Transaction, task_id: int) -> Task:
-    """Cancel a task at once, or ask the worker that runs it to.
+    """Cancel a task at once, or request that from the worker that runs it.
 
     Raises:
         UnknownTask: there is no task with that id.
-        IllegalMove: it has ended.
+        IllegalMove: the task has ended.
     """
     task = store.read(tx.conn, task_id).task
     if task.status is Status.SHARED and task.hub_id is not None:
@@ -277,7 +276,7 @@ def cancel(tx: Transaction, task_id: int) -> Task:
 
 
 def _request_cancel(tx: Transaction, task: Task) -> Task:
-    """Ask the worker that runs a task to cancel it; asking twice is harmless."""
+    """Ask the worker that runs a task to cancel it; a second request is harmless."""
     if task.cancel_requested:
         return task
     tx.emitter.bind(task_id=task.id, attempt=task.attempt, worker=task.worker).emit(Kind.TASK_CANCEL_REQUESTED)
@@ -285,14 +284,14 @@ def _request_cancel(tx: Transaction, task: Task) -> Task:
 
 
 def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Task:
-    """Queue an ended task again, with all its tries, a fresh budget, and the owner's amendment.
+    """Queue an ended task again with its number of tries reset, a fresh budget, and the owner's amendment.
 
-    A task that waits for a time continues now, if there is no amendment. With `from_draft` its attempts begin with the
-    change of its draft.
+    A task scheduled for a later time is started now if there is no amendment. With `from_draft`, its attempts begin
+    with the change in its draft.
 
     Raises:
         UnknownTask: there is no task with that id.
-        IllegalMove: it is open, depends on a failed task, or has no draft to begin with.
+        IllegalMove: the task has not ended, depends on a failed task, or has no usable draft.
         InvalidTask: the amendment is not possible.
     """
     task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
@@ -316,7 +315,7 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from
 
 
 def _attempt_of_draft(tx: Transaction, task: Task, *, shared: bool) -> int:
-    """Return the attempt that left the task's draft; the next attempts begin with its last state."""
+    """Return the attempt that left the task's draft; the next attempts begin with that attempt's last state."""
     draft = read_draft(tx.conn, task.id)
     if draft is None:
         raise IllegalMove(f"task {task.id} has no draft; retry it without --from-draft (`from_draft`)")
@@ -333,15 +332,15 @@ def _attempt_of_draft(tx: Transaction, task: Task, *, shared: bool) -> int:
 
 
 def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
-    """Replace the specification of a task that has not begun; later, add the new description as a note.
+    """Replace the specification of a task that has not begun; otherwise add the new description as a note.
 
-    A description that the task already contains is not added again, and a task that is done stays as it is. If another
-    node works on the task by then, the hub refuses, and the hub's specification is restored.
+    A description that the task already contains is not added again, and a task that is done is not changed. If another
+    node works on the task meanwhile, the hub refuses the new specification, and the hub's specification is restored.
 
     Raises:
         UnknownTask: there is no task with that id.
-        InvalidTask: description and note are too long together, or the hub has the task and could not assign the new
-            one to other nodes.
+        InvalidTask: the description and the note together are too long, or the hub has the task and could not assign
+            the new one to other nodes.
     """
     task = store.read(tx.conn, task_id).task
     if task.status is Status.DONE:
@@ -365,7 +364,7 @@ def _tell_words(tx: Transaction, task: Task) -> None:
 
 
 def withdraw(tx: Transaction, task_id: int, reason: str) -> Task:
-    """Cancel a task that has not begun, and leave any other as it is.
+    """Cancel a task that has not begun, and return any other task unchanged.
 
     Raises:
         UnknownTask: there is no task with that id.
@@ -383,7 +382,7 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
 
     Raises:
         UnknownTask: there is no task with that id.
-        IllegalMove: it is done.
+        IllegalMove: the task is done.
     """
     task = store.read(tx.conn, task_id).task
     before = task.spec.priority
@@ -398,7 +397,7 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
     return store.update(tx.conn, task, {"priority": priority}) or task
 
 
-# Effects of an end on other tasks
+# The following functions apply the effects that the end of a task has on other tasks.
 
 
 def end(
@@ -409,9 +408,10 @@ def end(
     reason: str,
     columns: Mapping[str, Value] = NO_COLUMNS,
 ) -> Task:
-    """End a task; its dependants may then begin if it is done, and otherwise fail.
+    """End a task. If it is done, its dependants may begin; otherwise its dependants fail.
 
-    Its open subtasks end with it unless it is done; its parent continues when all of the parent's subtasks have ended.
+    Unless the task is done, its open subtasks end too. Its parent continues when all of the parent's subtasks have
+    ended.
     """
     level = Level.INFO if to is Status.DONE else Level.WARNING
     ended = move(tx, task, to, columns, ending=ending, reason=reason, level=level)
@@ -421,7 +421,10 @@ def end(
 
 
 def _spread(tx: Transaction, ended: Task) -> None:
-    """Move all tasks that an end affects, without recursion: a chain may be longer than Python's stack."""
+    """Change all tasks that the end of a task affects.
+
+    This does not recurse, because a chain of dependants may be longer than Python's stack.
+    """
     waiting = deque([ended])
     while waiting:
         cause = waiting.popleft()
@@ -452,7 +455,7 @@ def _fail_by_dependency(tx: Transaction, task: Task, reason: str) -> Task:
 
 
 def _end_parts(tx: Transaction, parent: Task) -> list[Task]:
-    """Cancel the subtasks of a task that did not end well; running ones are asked to end."""
+    """Cancel the subtasks of a task that was not done at its end; running subtasks are asked to end."""
     ended = list[Task]()
     reason = f"task {parent.id}, of which it is a part, has ended"
     for part in (entry.task for entry in store.subtasks(tx.conn, parent.id, parent.attempt)):
@@ -464,25 +467,25 @@ def _end_parts(tx: Transaction, parent: Task) -> list[Task]:
 
 
 def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
-    """Let the parent continue if this was its last open subtask; return the parent if it ended."""
+    """Let the parent continue if its last open subtask has ended; return the parent if it has ended too."""
     if (parent_key := whole_of(part.spec.key)) is None or (entry := store.find_one(tx.conn, parent_key[0])) is None:
         return []
     parent = entry.task
     if parent.status is not Status.BLOCKED or not entry.resume:
-        return []  # it does not wait for subtasks
+        return []  # the parent does not wait for subtasks
     resumed = _with_parts(tx, parent)
     return [resumed] if resumed.status in ENDED else []
 
 
-# Splitting a task
+# The following functions split a task into subtasks.
 
 
 def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequence[SubtaskSpec]) -> Task:
-    """Submit the subtasks of a running task (`owned` is its id and fence), and let it wait for the open ones.
+    """Submit the subtasks of a running task (`owned`: id and fence), and let the task wait for the open subtasks.
 
-    A task that its owner has cancelled meanwhile ends, without subtasks. A daemon that dies before this transaction
-    finds the plan in the attempt's state and carries it out again; one that dies after it finds the subtasks by their
-    keys.
+    A task that its owner has cancelled meanwhile ends without subtasks. If the daemon dies before this transaction, the
+    next daemon finds the plan in the attempt's state and carries it out again. If it dies after the transaction, the
+    next daemon finds the subtasks by their keys.
 
     Raises:
         StaleFence: the task no longer belongs to this worker.
@@ -501,7 +504,10 @@ def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequen
 
 
 def _with_parts(tx: Transaction, parent: Task) -> Task:
-    """Return a split task: queued if all subtasks have ended, ended if one was cancelled, otherwise still blocked."""
+    """Update a split task and return it.
+
+    It is queued if all subtasks have ended, ended if one was cancelled, and otherwise still blocked.
+    """
     subtasks = [entry.task for entry in store.subtasks(tx.conn, parent.id, parent.attempt)]
     if gone := next((part for part in subtasks if part.status is Status.CANCELLED), None):
         reason = f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})"
@@ -523,13 +529,13 @@ def sum_spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
 
 
 def title(spec: TaskSpec) -> str:
-    """Return the first line of a description, cut for a list."""
+    """Return the first line of a description, shortened for a list."""
     line = spec.description.split("\n", 1)[0]
     return line if len(line) <= 100 else line[:99] + "…"
 
 
 def settle_status(tx: Transaction, task: Task, reason: str) -> Task:
-    """Move a task of this node to the status that its dependencies and its time require.
+    """Give a task of this node the status that its dependencies and its start time require.
 
     A shared task is queued first.
     """
@@ -541,20 +547,20 @@ def settle_status(tx: Transaction, task: Task, reason: str) -> Task:
 
 
 def _first_status(needed: Mapping[int, Status], not_before: datetime | None, now: datetime) -> Status:
-    """Return the status of a new or unblocked task whose dependencies have these statuses."""
+    """Return the status of a new or unblocked task, given the statuses of its dependencies."""
     if any(status is not Status.DONE for status in needed.values()):
         return Status.BLOCKED
     return Status.SCHEDULED if not_before and not_before > now else Status.QUEUED
 
 
 def _unmet(needed: Mapping[int, Status]) -> str:
-    """Return a sentence on the dependencies that can no longer be done; empty if there are none."""
+    """Return a sentence about the dependencies that can no longer be done; empty if there are none."""
     ended = [f"{other} ({status})" for other, status in needed.items() if status in ENDED - {Status.DONE}]
     return f"depends on what did not succeed: task {name_first(ended)}" if ended else ""
 
 
 def _differing(stored: TaskSpec, sent: TaskSpec) -> tuple[str, ...]:
-    """Return the fields in which two tasks differ, compared in their stored form."""
+    """Return the names of the fields in which two specifications differ, compared as they are stored."""
     sent = decode(TaskSpec, encode(sent))
     names = (field.name for field in fields(TaskSpec))
     return tuple(name for name in names if getattr(stored, name) != getattr(sent, name))

@@ -1,1 +1,1 @@
-"""The parts of the weekly report: figures, conclusions from them, and the page."""
+"""The parts of the weekly report: the figures, the advice that follows from them, and the page."""

@@ -1,4 +1,4 @@
-"""Advice from the figures; each rule checks one figure and mentions it in its text."""
+"""Advice based on the report's figures. Each rule checks one figure and quotes it in its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rule = Callable[[Summary], Markup | None]
 
 _LONG_WAIT_S = 8 * 3600
 _FREE = {"ollama", "gpt4all", "llama_cpp", "repair"}
-"""Backends that run on the owner's own machine."""
+"""Backends that run on the owner's own machine, so their tokens need no price."""
 _REMEDIES = {
     Ending.TIMEOUT: "raise TASK_TIMEOUT, or limits.wall_s of these tasks",
     Ending.BUDGET: "raise the budgets, or split these tasks",
@@ -35,7 +35,7 @@ _LIMITS = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_M
 
 
 def recommendations(summary: Summary) -> list[Markup]:
-    """List the advice that follows from the figures, each with its figure, most urgent first."""
+    """List the advice that follows from the figures, most urgent first; each piece quotes its figure."""
     return [advice for rule in RULES if (advice := rule(summary))]
 
 

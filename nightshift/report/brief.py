@@ -1,9 +1,9 @@
-"""The morning brief: the results of the work since the owner last looked, in one line whose parts can be linked.
+"""The morning brief: one line about the results since the owner last looked, in parts that can be linked.
 
-`read` reads it and `parts_of` puts it into words; the page, the API, notices and the head of the weekly report all use
-these two. The owner chooses the span: since the last brief marked as read, last night (20:00 to 08:00 in the machine's
-time zone), or today. A brief is marked as read up to its end, never up to “now”, so events that happen while the owner
-reads are in the next brief.
+`read` reads the figures and `parts_of` puts them into words. The page, the API, notices and the head of the weekly
+report all use these two functions. The owner chooses the span: since the last brief that was marked as read, last night
+(20:00 to 08:00 in the machine's time zone), or today. A brief is marked as read up to its end, never up to “now”, so
+events that happen while the owner reads are in the next brief.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ READ = "brief_read"
 """State key: the time up to which the owner has read the brief (`core.clock.to_text`)."""
 EVENING, MORNING = time(20), time(8)
 FIRST = timedelta(hours=24)
-"""The length of the first brief's span."""
+"""Length of the first brief's span, before any brief was marked as read."""
 
 
 class Span(StrEnum):
-    """The span of a brief."""
+    """The kinds of spans that a brief can cover: since the last read brief, last night, or today."""
 
     READ = "read"
     NIGHT = "night"
@@ -54,14 +54,20 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The figures of a brief. `common` is the number of failed tasks with the most common cause.
+    """The figures of a brief.
 
-    `drafts` are changes that did not pass, on the branches of their tasks; `unpushed` tasks could not be pushed.
-
-    `waiting` counts tasks that wait because of a problem outside them, as of now; `trouble` is the problem (the first,
-    if there are several).
-
-    `needs` counts decisions that wait for the owner, and `unread` commits that the owner has not read, both as of now.
+    Attributes:
+        landed: commits that were integrated.
+        failed: tasks that failed.
+        common: failed tasks with the most common cause.
+        spent: what the model calls cost.
+        on_branch: commits that were left on their tasks' branches.
+        drafts: changes that did not pass, on the branches of their tasks.
+        unpushed: tasks whose commits could not be pushed.
+        waiting: tasks that wait now because of a problem outside them.
+        trouble: that problem, or the first of several.
+        needs: decisions that wait for the owner now.
+        unread: commits that the owner has not read yet.
     """
 
     landed: int
@@ -79,7 +85,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part of the line, such as `9 failed (6 with the same cause)`."""
+    """One part of the brief's line, such as `9 failed (6 with the same cause)`."""
 
     topic: Topic
     text: str
@@ -87,7 +93,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """The brief of a span, since ≤ t < until; `done` counts finished tasks, including tasks that needed no change."""
+    """The brief of the span since ≤ t < until. `done` counts finished tasks, including those that needed no change."""
 
     since: Moment
     until: Moment
@@ -127,19 +133,21 @@ def read(database: Database, since: datetime, until: datetime) -> Brief:
 
 
 def read_up_to(database: Database) -> datetime | None:
-    """Return the time up to which the owner has read; None if no brief was ever marked as read."""
+    """Return the end of the last brief that was marked as read; None if there is none."""
     stored_time = StateStore(database).get(READ)
     return from_text(stored_time) if isinstance(stored_time, str) else None
 
 
 def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = None) -> tuple[datetime, datetime]:
-    """Return the beginning and end of a span. If no brief was ever marked as read, `READ` is the last 24 hours.
+    """Return the beginning and end of a span.
+
+    If no brief was ever marked as read, `READ` covers the last 24 hours.
 
     Args:
-        database: stores up to when the owner has read.
+        database: stores the time up to which the owner has read.
         span: the kind of span.
         now: the current time.
-        zone: the time zone of evening and morning; the machine's if None.
+        zone: the time zone of evening and morning; None means the machine's.
     """
     if span is Span.READ:
         since = read_up_to(database) or now - FIRST
@@ -152,12 +160,12 @@ def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = 
 
 
 def line(figures: Figures) -> str:
-    """Return all parts as one line."""
+    """Format the figures as one line, with all parts separated by commas."""
     return ", ".join(part.text for part in parts_of(figures))
 
 
 def parts_of(figures: Figures) -> list[Part]:
-    """Return the parts of the line; empty parts are left out, except the number of landed tasks."""
+    """Return the parts of the brief's line. Parts with a count of zero are left out, except the landed tasks."""
     spent = figures.spent
     parts = [
         (Topic.LANDED, f"{number(figures.landed)} landed", True),

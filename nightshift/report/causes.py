@@ -1,9 +1,9 @@
-"""Groups failed tasks by cause: tasks that failed with the same error, or for the same reason, form one cluster.
+"""Groups failed tasks by cause: tasks that failed with the same error, or for the same reason, form one group.
 
-The error is the normalised signature of the last failure (`storage.memory.signature`), without the names of the
-functions in its traceback, which differ from task to task. If an attempt has no failure of its own (the model was
+The error is the normalised signature of the last failure (`storage.memory.signature`), without the function names in
+its traceback, because these differ from task to task. If an attempt has no failure of its own (the model was
 unavailable, the budget was spent), its end reason, normalised in the same way, is the cause. A task that failed because
-of a dependency belongs to the cause of that dependency: one fix settles both.
+of a dependency belongs to the cause of that dependency, because one fix settles both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.storage.db.brief_queries import FailedTask
 from nightshift.storage.memory.signature import DIFFERS, is_frame, signature
 
 _ENDED_OTHERWISE = frozenset({Ending.ERROR, Ending.CRASHED, Ending.REFUSED, Ending.DEPENDENCY})
-"""Endings to which a task's test failures are irrelevant."""
+"""Endings whose cause is the reason of the ending, even if tests failed before."""
 _MISSING = re.compile(
     r"No module named ['\"](?P<python>[\w.]+)['\"]|Cannot find (?:module|package) ['\"](?P<js>[^'\"./][^'\"]*)['\"]"
 )
@@ -32,10 +32,14 @@ _of_reason = lru_cache(maxsize=1024)(signature)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """The reason why some tasks failed. `id` is always the same for the same cause.
+    """The cause of some tasks' failure.
 
-    `title` is the error in one line, or else the reason. `module` is the missing module, if that is the cause. `tasks`
-    are in the order of their ids.
+    Attributes:
+        id: an id that is always the same for the same cause.
+        title: the error in one line, or the reason if there is no error.
+        ending: the ending of the first task, or of the dependency that made it fail.
+        module: the missing module, if that is the cause; else empty.
+        tasks: the failed tasks, in the order of their ids.
     """
 
     id: str
@@ -56,9 +60,9 @@ def cluster(failed: Sequence[FailedTask]) -> list[Cause]:
 
 
 def _root(task: FailedTask, by_id: Mapping[int, FailedTask]) -> FailedTask:
-    """Return the task whose failure made this one fail, or the task itself.
+    """Follow a failed task's dependencies to the task whose failure caused the others.
 
-    A dependency is always older, so this ends.
+    The recursion ends, because a dependency is always older than its task.
     """
     other = by_id.get(task.blocker or 0) if task.ending is Ending.DEPENDENCY else None
     return task if other is None else _root(other, by_id)
@@ -83,7 +87,10 @@ def _drop_names(signature: str) -> str:
 
 
 def _module(task: FailedTask) -> str:
-    """Return the name of a missing module. Signatures omit quoted names, but here the name is the cause."""
+    """Return the name of a missing module; empty if that is not the cause.
+
+    The name is read from the error text, because signatures omit quoted names.
+    """
     match = _MISSING.search(task.error) if _speaks(task) else None
     return (match["python"].partition(".")[0] if match["python"] else match["js"]) if match else ""
 

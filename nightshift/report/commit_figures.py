@@ -1,4 +1,4 @@
-"""The figures on commits: number, size, evidence, what happened to them, and which to read first."""
+"""The report's figures about commits: number, size, evidence, what happened to them, and which to read first."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """The commits in one repository; `name` is empty for the daemon's own workspace."""
+    """The commits of a span in one repository; `name` is empty for the daemon's own workspace."""
 
     name: str
     commits: int
     added: int
     removed: int
     unknown: int
-    """Number of commits whose size is not known."""
+    """Number of commits whose changed lines are not known."""
     integrated: int
     pushed: int
     reverted: int
@@ -35,7 +35,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFigures:
-    """The commits of the span; `ranked` contains all of them, those to read first at the front."""
+    """The commits of the span. `ranked` has all of them, in the order in which they should be read."""
 
     repositories: Sequence[Repository]
     total: Repository
@@ -50,13 +50,13 @@ class CommitFigures:
         return sum(not ranked.decided for ranked in self.ranked)
 
     def unread_at(self, level: Level) -> int:
-        """Count the unread commits with this level."""
+        """Count the unread commits with this risk level."""
         return sum(not ranked.decided and ranked.level == level for ranked in self.ranked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The inputs of the ranking in addition to the commits: failures, asks, first uses of packages, and the log."""
+    """The ranking's inputs besides the commits: failures, questions to the owner, first package uses, events."""
 
     failures: Sequence[FailureRow]
     asks: Sequence[AskRow]
@@ -77,7 +77,7 @@ def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int)
 
 
 def rank_commits(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
-    """Return the commits with their ranks, those to read first at the front."""
+    """Return the commits with their ranks, in the order in which they should be read."""
     touching, granted, regressions = _by_path(around), _find_granted(around), _regressions(around)
     return in_order(
         rank(commit, Around(
@@ -101,7 +101,7 @@ def paths_in(code: str) -> frozenset[str]:
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """Return a short name for each repository: the end of its path, as long as needed to be unique."""
+    """Return a short name for each repository: the shortest end of its path that is unique among `paths`."""
     names = {}
     for path in paths:
         parts = [part for part in re.split(r"[/\\]", path) if part]
@@ -129,7 +129,7 @@ def _repository(name: str, commits: Sequence[CommitRow]) -> Repository:
 
 
 def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureRow]]:
-    """Group the failures by repository and path of each file that they changed."""
+    """Group the failures by repository and path; a failure appears under each file that its patch changed."""
     failures = defaultdict[tuple[str, str], list[FailureRow]](list)
     for failure in around.failures:
         for path in paths_in(failure.code) if failure.code else ():
@@ -138,7 +138,7 @@ def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureR
 
 
 def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
-    """Return the findings that the owner granted in person, by task."""
+    """Return the subjects of findings that the owner granted in person, not by a timeout, by task."""
     subjects_by_task = defaultdict[int, set[str]](set)
     for ask in around.asks:
         if ask.granted and ask.kind is AskKind.FINDING and not ask.assumed:
@@ -147,7 +147,7 @@ def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
 
 
 def _regressions(around: Surroundings) -> Mapping[str, set[str]]:
-    """Return the tests that fail since a commit, by the commit's id."""
+    """Return the tests that began to fail with a commit, by the commit's id."""
     regressions = defaultdict[str, set[str]](set)
     for row in around.log:
         if row.kind == Kind.REGRESSION:

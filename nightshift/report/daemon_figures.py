@@ -1,4 +1,4 @@
-"""The figures on the daemon itself, from the log: how often it started, and its notable events."""
+"""The report's figures about the daemon itself: how often it started or crashed, and notable events from the log."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NOTABLE = {
     Kind.PRUNED: "old rows were pruned",
     Kind.NOTIFIED: "a notice was sent",
 }
-"""The kinds of events that get a line each, the most serious first."""
+"""The kinds of events that get a line in the report, the most serious first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notable:
-    """One kind of event, its count, and its last message."""
+    """One kind of event, with its count and its latest occurrence."""
 
     kind: Kind
     what: str
@@ -45,7 +45,14 @@ class Notable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonFigures:
-    """`starts` and `crashes` (unexpected ends) of the span; `standing` are the pauses in effect at its end."""
+    """The figures of a span about the daemon.
+
+    Attributes:
+        starts: number of starts.
+        crashes: number of unexpected ends.
+        standing: the pauses in effect at the end of the span.
+        notable: the notable events.
+    """
 
     starts: int
     crashes: int
@@ -60,7 +67,7 @@ def fold(
 
     Args:
         story: starts, stops and pauses from the beginning of the log to the end of the span.
-        pauses: the current pauses with their beginnings.
+        pauses: the current pauses, each with its beginning.
         log: the notable events of the span.
         since: the beginning of the span.
     """
@@ -75,7 +82,10 @@ def fold(
 
 
 def _find_standing(moves: Sequence[LogRow], pauses: Mapping[PauseSource, datetime]) -> list[PauseSource]:
-    """Return the pauses in effect after the last of these events; the event that began an old one may be pruned."""
+    """Return the pauses in effect after the events `moves`.
+
+    A current pause that began before the first of these events counts too, because its own event may be pruned.
+    """
     begin = moves[0].at if moves else datetime.max.replace(tzinfo=UTC)
     standing = {source for source, at in pauses.items() if at < begin}
     for row in moves:
@@ -84,7 +94,7 @@ def _find_standing(moves: Sequence[LogRow], pauses: Mapping[PauseSource, datetim
 
 
 def _source(row: LogRow) -> PauseSource:
-    """Return the source of a pause; the first versions only had those of the owner and of the checkpoint."""
+    """Return the source of a pause. Events of the first versions do not name it; they had only owner and checkpoint."""
     name = row.data.get("source") or ("checkpoint" if row.data.get("reason") == "checkpoint" else "owner")
     return PauseSource(name) if name in set(PauseSource) else PauseSource.OWNER
 

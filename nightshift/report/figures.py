@@ -32,11 +32,11 @@ READ = frozenset({
 })  # fmt: skip
 """Events that the figures need in full; all other events are only counted."""
 STORY = frozenset({*daemon_figures.LIFE, *daemon_figures.HOLDS, Kind.REVERTED})
-"""Events that affect times other than their own, so they are read from the whole log."""
+"""Events that change what was true at other times. They are read from the whole log, not only from the span."""
 
 
 class Known(StrEnum):
-    """How much of the span the log covers."""
+    """How much of the span is covered by the log."""
 
     WHOLE = "whole"
     PART = "part"
@@ -45,9 +45,9 @@ class Known(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """All figures of one span, since ≤ t < until.
+    """All figures of the span since ≤ t < until.
 
-    `log_since` is the beginning of the part that the log covers: later than `since` if older events were pruned.
+    `log_since` is the time from which the log covers the span; later than `since` if older events were pruned.
     """
 
     since: datetime
@@ -65,20 +65,20 @@ class Summary:
 
     @property
     def log_coverage(self) -> Known:
-        """How much of the span the log covers."""
+        """How much of the span is covered by the log."""
         if self.log_since <= self.since:
             return Known.WHOLE
         return Known.PART if self.log_since < self.until else Known.NOTHING
 
     def happened(self, kind: Kind) -> int:
-        """Return how often an event was logged, as far as the log goes back."""
+        """Return how often an event of this kind was logged in the part of the span that the log covers."""
         return self.events.get(kind, 0)
 
 
 def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> Summary:
     """Compute all figures of one span."""
     log_since = max(since, log.whole_since() or since)
-    # A task's row has its last end; the log has earlier ones.
+    # A task's row has only its last ending; the log has earlier ones.
     ended = last_ends([*log.earlier_ends(since, until), *queries.ended(since, until)])
     story = log.events(None, datetime.max.replace(tzinfo=UTC), STORY)
     commits = _as_they_stood(queries.commits(since, until), story, until)
@@ -112,7 +112,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
 
 
 def mask_summary(summary: Summary, mask: Callable[[str], str]) -> Summary:
-    """Return the figures with every text masked."""
+    """Return the figures with secrets masked in every text."""
     masked_summary: Summary = _mask(summary, mask)
     return masked_summary
 
@@ -136,7 +136,7 @@ def _drafts(rows: Iterable[LogRow], ended: Iterable[EndedTask]) -> list[LogRow]:
 
 
 def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until: datetime) -> list[CommitRow]:
-    """Return the commits as reverted or not at the end of the span; the ledger has only today's state."""
+    """Set each commit's `reverted` flag to its value at the end of the span; the ledger has only today's value."""
     reverted = dict[str, bool]()
     for row in story:
         if row.kind == Kind.REVERTED:

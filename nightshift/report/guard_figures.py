@@ -1,4 +1,4 @@
-"""The figures on what protected this machine from models: the checker, the hooks, the sandbox, and the owner."""
+"""The report's figures about what protected this machine: the checker, the hooks, the sandbox and the owner."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ KILLED = {
     "Crash": "ended by itself",
     "InternalError": "broke the test framework",
 }
-"""Reasons for which the sandbox ended a run, by the name of its verdict."""
+"""Reasons for which the sandbox ended a run, by the kind of the failure."""
 SHOWN = 8
 FAMILIES = frozenset({"python", "js", "command", "package", "bandit", "checker"})
-"""The families of the gates' rules: the part of a rule's name before its first dot."""
+"""Families of checker rules: the part of a rule's name before its first dot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskFigures:
-    """The questions to the owner. `wait_s` covers those answered in the span, `open_s` those open at its end."""
+    """The questions to the owner. `wait_s` is about those answered in the span, `open_s` about those still open."""
 
     asked: int
     granted: int
@@ -39,9 +39,9 @@ class AskFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardFigures:
-    """The figures of a span.
+    """The figures of a span about the guards.
 
-    `blocked` comes from stored failures, `asks` from stored questions, the rest from the log.
+    `blocked` is computed from stored failures, `asks` from stored questions, and all other figures from the log.
     """
 
     blocked: Mapping[str, int]
@@ -57,12 +57,12 @@ class GuardFigures:
 
     @property
     def for_packages(self) -> int:
-        """Number of blocked tries that were about packages."""
+        """Number of tries that were rejected because of packages."""
         return sum(times for rule, times in self.blocked.items() if rule.startswith("package."))
 
     @property
     def commonest(self) -> list[tuple[str, str, int]]:
-        """The most common stops: the guard, the reason, and the count."""
+        """The most common reasons for stopping something, as tuples of guard, reason and count."""
         counts = {"gate": self.blocked, "sandbox": self.killed, "hook": self.commands}
         stops = [(by, why, times) for by, each in counts.items() for why, times in each.items()]
         return sorted(stops, key=lambda stop: -stop[2])[:SHOWN]
@@ -87,7 +87,7 @@ def fold(
 
 
 def is_rule(kind: str) -> bool:
-    """Check whether a failure's kind is a rule of the gates: a family, a dot and a name, all lower case."""
+    """Check whether a failure's kind is a checker rule: a family, a dot and a name, all in lower case."""
     family, dot, name = kind.partition(".")
     return bool(dot and name) and family in FAMILIES and kind == kind.lower() and " " not in kind
 

@@ -13,14 +13,20 @@ from nightshift.storage.db.report_queries import FailureRow, LogRow, TrialRow
 KINDS = (Kind.LESSON_RECALLED,)
 COMMONEST = 6
 ENOUGH = 20
-"""Minimum number of attempts on either side for a comparison."""
+"""Minimum number of attempts with lessons, and without, for a comparison."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A kind of failure by its normalised signature.
+    """Failures with the same normalised signature.
 
-    `example` is the first such failure in the span, `lesson` the newest lesson from them, if any.
+    Attributes:
+        signature: the signature.
+        count: number of failures.
+        tasks: number of tasks with such a failure.
+        solved: number of these failures that were fixed.
+        example: the first such failure in the span.
+        lesson: the newest lesson from these failures; empty if there is none.
     """
 
     signature: str
@@ -33,19 +39,22 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uplift:
-    """Attempts that were shown lessons, and a random control group without; each had a relevant lesson."""
+    """A comparison of attempts that were shown lessons with a random control group that was not.
+
+    For every attempt in either group, there was a relevant lesson.
+    """
 
     shown: Share
     control: Share
 
     @property
     def enough(self) -> bool:
-        """True if both sides have enough attempts for a comparison."""
+        """True if both groups have enough attempts for a comparison."""
         return min(self.shown.whole, self.control.whole) >= ENOUGH
 
     @property
     def solved(self) -> Interval | None:
-        """How much more often attempts were solved with lessons; None if a side is empty."""
+        """Difference of the solved shares, with lessons minus without; None if a group is empty."""
         if not (self.shown.whole and self.control.whole):
             return None
         return difference(self.shown, self.control)
@@ -53,11 +62,17 @@ class Uplift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """The figures of learning. `stored` and `fixed` count failures of the span, `solutions` lessons of solved tasks.
+    """The report's figures about learning.
 
-    `recalled` is the number of recalled lessons according to the log. `uplift` covers all attempts that ended before
-    the end of the span, `lately` those that ended within it: with a small control group a week is too short for a
-    result.
+    Attributes:
+        patterns: the most common failures of the span.
+        stored: number of failures in the span.
+        fixed: number of failures in the span that were fixed.
+        solutions: number of lessons from solved tasks.
+        recalled: number of recalls of lessons in the log.
+        uplift: the comparison over all attempts that ended before the end of the span. With a small control group, one
+            week is too short for a result.
+        lately: the comparison over attempts that ended within the span.
     """
 
     patterns: Sequence[Pattern]
@@ -72,7 +87,7 @@ class Learning:
 def fold(
     failures: Sequence[FailureRow], solutions: int, trials: Sequence[TrialRow], since: datetime, log: Sequence[LogRow]
 ) -> Learning:  # fmt: skip
-    """Compute the figures of the failures and lessons of a span; `trials` are all trials up to its end."""
+    """Compute the figures of a span; `trials` are all compared attempts up to the end of the span."""
     return Learning(
         patterns=_patterns(failures),
         stored=len(failures),

@@ -1,6 +1,6 @@
-"""Renders the report as Markdown that reads well both raw in a terminal and rendered on a forge.
+"""Renders the report as Markdown that reads well both raw in a terminal and rendered on a forge such as GitHub.
 
-The text is in one template, `templates/report.md`; every value that is inserted passes through `escape`.
+The text is in the template `templates/report.md`. Every value that is inserted passes through `escape`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _HELPERS = {
         wording.points, wording.share_of, wording.tenths, wording.words, format_command,
     )
 }  # fmt: skip
-"""The template's filters and functions."""
+"""Functions that the template can call, and use as filters."""
 
 
 def render(summary: Summary) -> str:
-    """Render the report as Markdown, ending with a newline. Does not mask the texts in the summary."""
+    """Render the report as Markdown, ending with a newline. Secrets in the summary must be masked before."""
     return fill(
         "report.md",
         week=summary,
@@ -66,7 +66,7 @@ def fill(template: str, **values: object) -> str:
 
 
 def tell_brief(summary: Summary) -> brief.Figures:
-    """Return the figures of the morning brief as of the end of the span."""
+    """Return the figures for the brief line at the head of the report, as of the end of the span."""
     tasks, commits, spend = summary.tasks, summary.commits, summary.usage.cost
     standing = [ranked.commit for ranked in commits.ranked if not (ranked.commit.reverted or ranked.commit.discarded)]
     return brief.Figures(
@@ -82,7 +82,7 @@ def tell_brief(summary: Summary) -> brief.Figures:
 
 
 def list_needs(summary: Summary) -> list[str]:
-    """List the matters that wait for the owner."""
+    """List what waits for the owner, as phrases such as `3 commits to read`."""
     unread, asks, failed = summary.commits.unread, summary.guards.asks.still_open, summary.tasks.count(Status.FAILED)
     standing = set(summary.daemon.standing)
     return [
@@ -112,7 +112,7 @@ def _templates() -> Environment:
 
 
 def align(text: str) -> str:
-    """Pad the cells of each table to the width of their column."""
+    """Pad the cells of each Markdown table so that its columns align."""
     lines = groupby(text.split("\n"), lambda line: line.startswith("|"))
     return "\n".join(line for tables, group in lines for line in (_table(group) if tables else group))
 

@@ -1,8 +1,8 @@
-"""Escapes texts for Markdown so that they have no other effect.
+"""Escapes texts for Markdown, so that they are shown literally and have no other effect.
 
 A text becomes one printable line (no terminal escapes, no bidirectional controls). Every character that Markdown, its
-tables, autolinks, emoji or formulas could interpret is escaped. Text that already is Markdown has the type `Markup`,
-and stays unchanged.
+tables, autolinks, emoji or formulas could interpret is escaped. Text that already is Markdown has the type `Markup` and
+stays unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 _AT_START = re.compile(r"^(?:[#>]|[-+=](?![0-9A-Za-z])|(?P<digits>\d{1,9})(?P<dot>[.)])(?=\s|$))")
-"""Matches the beginning of a line that would make it a heading, a quotation, a list or a rule."""
+"""Matches a line start that would turn the line into a heading, a quotation, a list or a rule."""
 
 
 def escape(text: object) -> Markup:
@@ -33,7 +33,10 @@ def escape(text: object) -> Markup:
 
 
 def code(text: str, *, in_table: bool = False) -> Markup:
-    """Return any text as a code span that shows it literally; the fence is longer than any run of backticks in it."""
+    """Return any text as a code span that shows it literally.
+
+    The fence is longer than any run of backticks in the text.
+    """
     flat = _flat(text)
     if not flat:
         return Markup()
@@ -44,7 +47,7 @@ def code(text: str, *, in_table: bool = False) -> Markup:
 
 
 def sentence(form: str, *values: object) -> Markup:
-    """Fill the `{}` of our own Markdown with values, escaping each value that is not Markdown itself."""
+    """Fill the `{}` in Markdown of our own with values; a value is escaped unless it already is `Markup`."""
     return Markup(form.format(*map(escape, values)))  # noqa: S704  as above
 
 

@@ -1,4 +1,4 @@
-"""The figures on models: number of calls, their cost and duration, and the calls that the built-in engine saved."""
+"""The report's figures about models: calls, cost and duration, and the calls that the built-in engine saved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.BUDGET_REACHED, Kind.MODEL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """The cost of calls. `unpriced_tokens` belong to calls without a known price, which add nothing to `usd`."""
+    """The cost of calls. `unpriced_tokens` are tokens of calls without a known price; they add nothing to `usd`."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -42,7 +42,13 @@ class ModelFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFigures:
-    """The built-in engine: of all `replies` it `saved` this many, and it `solved` this many tasks without a model."""
+    """The built-in engine's part of the work.
+
+    Attributes:
+        replies: number of answered calls.
+        saved: number of model calls that the engine made unnecessary.
+        solved: number of tasks that the engine solved without a model.
+    """
 
     replies: int
     saved: int
@@ -51,17 +57,17 @@ class EngineFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """All models together. The figures of failures come from the log."""
+    """The figures of all models. Figures about failures and budgets come from the log."""
 
     models: Sequence[ModelFigures]
     cost: Cost
     engine: EngineFigures
     failed: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Maps backend and error to the number of failed calls."""
+    """Number of failed calls, by backend and error."""
     fallbacks: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Maps the first and the answering model to the number of fallbacks."""
+    """Number of fallbacks, by the model that was asked first and the model that answered."""
     budgets: Mapping[str, int] = field(default_factory=dict)
-    """Maps an exhausted budget to the number of times."""
+    """Number of times that a budget was reached, by the name of the budget."""
 
     @property
     def calls(self) -> int:

@@ -1,4 +1,7 @@
-"""A forecast in words for the page, the terminal and notices. Times are in the machine's time zone, which is named."""
+"""Puts a forecast of the open tasks into words, for the page, the terminal and notices.
+
+Times are in the machine's time zone, which is named.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,11 @@ from nightshift.storage.db.sqlite import Connection
 class Outlook:
     """A forecast in sentences.
 
-    `line` is the summary (`14 tasks, done about 04:20 CET, $0.80 of $5 left`); empty if no task is open. `range` gives
-    the times and costs between which the result lies in eight of ten cases, and the data behind them; empty if nothing
-    was measured. `warning` says that the day's budget will not be enough; empty if it probably is.
+    Attributes:
+        line: the summary (`14 tasks, done about 04:20 CET, $0.80 of $5 left`); empty if no task is open.
+        range: the times and costs between which the result lies in eight of ten cases, and the number of measured
+            tasks; empty if nothing was measured.
+        warning: says that the day's budget will probably not suffice; empty if it probably will.
     """
 
     line: str = ""
@@ -29,9 +34,9 @@ class Outlook:
 
 
 def read(conn: Connection, work: WorkSettings, now: datetime) -> tuple[Forecast, Outlook]:
-    """Return the forecast of the open tasks, and its words."""
+    """Compute the forecast of the open tasks; return it as figures and in words."""
     forecast = foreseen(conn, work, now)
-    # Quiet hours end at a known time, which the forecast includes; for any other pause the end is unknown.
+    # The end of quiet hours is known, and the forecast includes it. The end of any other pause is unknown.
     is_held = any(reason.source is not PauseSource.QUIET for reason in pauses.read(conn).reasons)
     return forecast, outlook(forecast, now, is_held=is_held)
 
@@ -41,8 +46,8 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
 
     Args:
         forecast: the forecast.
-        now: the current time; decides which times need their day.
-        is_held: True if no task is started until somebody acts; then durations are given instead of times.
+        now: the current time; times that are not near it are shown with their day.
+        is_held: True if no task starts until somebody ends a pause; durations are then given instead of times.
     """
     waits = _waits(forecast)
     if not forecast.tasks:
@@ -61,7 +66,7 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
         done, first, last = f"done {_about(forecast.done_at.middle, now)}", forecast.done_at.low, forecast.done_at.high
         between = f"done between {_when(first, now)} and {_when(last, now)}"
         between = between if _when(first, now) != _when(last, now) else ""
-    if warning:  # the work stops for the rest of the day, so an end time would be wrong
+    if warning:  # work stops until tomorrow, so an end time would be wrong
         done = between = ""
     return Outlook(
         line=", ".join(filter(None, (tasks, done, _cost(forecast), *waits))),
@@ -123,9 +128,9 @@ def _about(at: datetime | None, now: datetime) -> str:
 
 
 def _when(at: datetime | None, now: datetime) -> str:
-    """Format a time to the minute with its zone, and with the day unless it is within 18 hours.
+    """Format a time to the minute with its zone; a time more than 18 hours away also gets its day.
 
-    None is more than two weeks away.
+    None stands for a time more than two weeks away.
     """
     if at is None:
         return "two weeks from now"

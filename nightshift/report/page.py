@@ -1,7 +1,7 @@
-"""Converts a report's Markdown to the elements that the dashboard draws; text in it can never become markup.
+"""Converts a report's Markdown into the elements that the dashboard draws; text can never become markup.
 
-Reports of earlier versions, which always exist as Markdown, are read in the same way. A report contains no links,
-pictures or HTML.
+Reports of earlier versions also exist as Markdown, and are read in the same way. A report contains no links, pictures
+or HTML.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element with its attributes, and its child elements and texts."""
+    """An HTML element: tag, attributes, and children, which are elements or texts."""
 
     tag: str
     attributes: Mapping[str, str]
@@ -40,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The whole report; `lead` precedes the first section."""
+    """The whole report. `lead` is the part before the first section."""
 
     title: str
     lead: Sequence[Element]

@@ -1,4 +1,4 @@
-"""Ranks commits with the weekly report's points, for any commits at any time."""
+"""Computes the weekly report's risk points for any commits at any time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.report_queries import ReportLog, ReportQueries
 
 LOOKED_BACK = timedelta(days=30)
-"""Age limit for failures, asks and regressions in a rank: older ones are many, and earlier reports covered them."""
+"""Age limit of the failures, questions and regressions that a rank considers. Older ones are many, and earlier reports
+covered them.
+"""
 
 
 AT_ONCE = 2000
-"""Commits counted per batch; each batch reads the failures of the last days once."""
+"""Number of commits in one batch. Each batch reads the failures of the last days once."""
 
 
 def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int:
-    """Store the points of commits that have none yet; return the number of these commits.
+    """Compute and store the points of commits that have none yet; return the number of these commits.
 
     Raises:
         StoreError: the database cannot be read or written.
@@ -33,7 +35,7 @@ def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int
 
 
 def find_regressions(database: Database, now: datetime) -> set[str]:
-    """Return the commits (full ids) since which a test fails, from the log of the last days.
+    """Return the full ids of commits that made a test fail, according to the log of the last `LOOKED_BACK` days.
 
     Raises:
         StoreError: the database cannot be read.
@@ -43,7 +45,7 @@ def find_regressions(database: Database, now: datetime) -> set[str]:
 
 
 def ranks(database: Database, ids: Iterable[int], now: datetime) -> dict[int, Ranked]:
-    """Return the rank of each of these commits by its ledger id, those to read first at the front.
+    """Return the rank of each of these commits by its ledger id, in the order in which they should be read.
 
     Raises:
         StoreError: the database cannot be read.

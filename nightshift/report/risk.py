@@ -1,10 +1,10 @@
 """Ranks commits by how much they are worth reading: a sum of points, each with its reason.
 
-The best predictors of faults are the size of a change, the number and kind of files it touches, and what happened to
-these files before (Y. Kamei et al., “A large-scale empirical study of just-in-time quality assurance”, IEEE
-Transactions on Software Engineering 39 (2013), 757-773). Added to that is what this agent knows of its own work: how
-reliable the verdict is, how many tries were needed, and what its gates said. The points are a judgement, not a
-probability. They are defined only in `WEIGHTS`, and the report shows which of them made up a rank.
+The best predictors of faults are the size of a change, the number and kind of files that it touches, and what happened
+to these files before (Y. Kamei et al., “A large-scale empirical study of just-in-time quality assurance”, IEEE
+Transactions on Software Engineering 39 (2013), 757-773). The agent also knows something about its own work: how
+reliable the verdict is, how many tries were needed, and what its checker said. The points are a judgement, not a
+probability. They are defined only in `WEIGHTS` and `AREAS`, and the report shows which of them make up a rank.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightshift.storage.db.report_queries import CommitRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """One cause of risk: `points` for each occurrence, at most `most` for one commit."""
+    """One cause of risk. Each occurrence adds `points`, up to `most` for one commit."""
 
     points: int
     most: int
@@ -69,7 +69,7 @@ _LINES, _FILES, _ITERATIONS = 25, 3, 3
 
 
 class Level(StrEnum):
-    """How important it is to read a commit."""
+    """How important it is that the owner reads a commit."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -78,7 +78,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """The points of one cause, with a text; `weight` is its key in `WEIGHTS`."""
+    """The points that one cause adds, and its text for the owner. `weight` is the cause's key in `WEIGHTS`."""
 
     weight: str
     points: int
@@ -87,11 +87,13 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """The context of one commit.
+    """What the ranking knows about a commit from other sources.
 
-    `granted` are the subjects of findings that the owner allowed, `first_packages` the packages that no earlier commit
-    of the repository used, `later_failures` the later tasks that failed on its files, and `regressions` the tests that
-    fail since.
+    Attributes:
+        granted: subjects of findings that the owner allowed.
+        first_packages: packages that no earlier commit of the repository used.
+        later_failures: ids of later tasks that failed in the commit's files.
+        regressions: tests that fail since the commit.
     """
 
     granted: Sequence[str] = ()
@@ -102,7 +104,7 @@ class Around:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A commit with its rank."""
+    """A commit with its risk points and their reasons."""
 
     commit: CommitRow
     points: int
@@ -110,7 +112,7 @@ class Ranked:
 
     @property
     def level(self) -> Level:
-        """The level that the points amount to."""
+        """The risk level that the points amount to."""
         return Level.HIGH if self.points >= HIGH else Level.MEDIUM if self.points >= MEDIUM else Level.LOW
 
     @property
@@ -120,7 +122,7 @@ class Ranked:
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """The possible next steps, each with its command; empty if the commit is decided."""
+        """Possible next steps for the owner, each with its command; empty if the owner has already decided."""
         commit = self.commit
         where = f" --repo {shlex.quote(commit.asked_repo)}" if commit.asked_repo else ""
         return [] if self.decided else [
@@ -131,14 +133,14 @@ class Ranked:
 
 
 def rank(commit: CommitRow, around: Around) -> Ranked:
-    """Compute the points of one commit, with the reason of most points first."""
+    """Compute the points of one commit; the reason with most points comes first."""
     all_reasons = [*_of_verdict(commit), *_of_change(commit), *_of_attempt(commit), *_of_surroundings(around)]
     reasons = sorted(all_reasons, key=lambda reason: (-reason.points, list(WEIGHTS).index(reason.weight)))
     return Ranked(commit=commit, points=sum(reason.points for reason in reasons), reasons=reasons)
 
 
 def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Sort commits: undecided ones first, then by points, then the older first."""
+    """Sort commits: undecided ones first, then those with more points, then older ones."""
     return sorted(ranked, key=lambda row: (row.decided, -row.points, row.commit.id))
 
 
@@ -235,7 +237,7 @@ def _times(count: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """Files of one concern. Touching a path that matches `pattern` adds `points` to the rank of a commit."""
+    """A sensitive kind of files. A commit that touches a path that matches `pattern` gets `points`."""
 
     name: str
     points: int
@@ -244,7 +246,7 @@ class Area:
 
 
 def _words(*words: str) -> str:
-    """Return a pattern that finds these words as whole words of a path, separated by `/`, `_`, `-` or `.`."""
+    """Return a pattern that finds these words in a path as whole words, bounded by `/`, `_`, `-`, `.` or an end."""
     return rf"(?:^|[/_.-])(?:{'|'.join(words)})(?=$|[/_.-])"
 
 
@@ -278,7 +280,7 @@ AREAS = (
     _area("money", 10, _words("payments?", "billing", "invoices?", "checkout", "prices?", "pricing", "refunds?"),
           "mistakes in it cost money directly, and are noticed late"),
 )  # fmt: skip
-"""The areas, in the order in which they are named. `docs/manual/report.md` lists them too."""
+"""All areas, in the order in which the report names them. `docs/manual/report.md` lists them too."""
 
 
 def areas_of(paths: Iterable[str]) -> dict[str, list[str]]:

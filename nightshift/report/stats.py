@@ -1,4 +1,4 @@
-"""The report's statistics other than shares and their intervals (`core.shares`)."""
+"""Statistics for the report, except shares and their intervals, which are in `core.shares`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A distribution in four figures; all zero if there were no values."""
+    """Four figures that describe a distribution; all are zero if there were no values."""
 
     count: int = 0
     median: float = 0.0
@@ -23,7 +23,10 @@ class Spread:
 
 
 def spread(values: Iterable[float]) -> Spread:
-    """Return count, median, 95th percentile (nearest rank: the smallest value that 95 % do not exceed) and maximum."""
+    """Return count, median, 95th percentile and maximum of the values.
+
+    The percentile is by nearest rank: the smallest value that 95 % of the values do not exceed.
+    """
     ordered = sorted(values)
     if not ordered:
         return Spread()
@@ -34,5 +37,5 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 def count_each(items: Iterable[T]) -> dict[T, int]:
-    """Count each item, the most frequent first; ties in the order of their names."""
+    """Count each item; the most frequent comes first, ties are sorted by name."""
     return dict(sorted(Counter(items).items(), key=lambda pair: (-pair[1], str(pair[0]))))

@@ -19,7 +19,7 @@ class UnknownReport(LookupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filed:
-    """A report in its folder; `text` is its Markdown."""
+    """A stored report; `text` is its Markdown."""
 
     name: str
     written_at: datetime
@@ -27,7 +27,7 @@ class Filed:
 
 
 def list_names(folder: Path) -> list[str]:
-    """List the names of all reports in a folder, the newest span first; empty if there is no folder."""
+    """List the names of all reports in a folder, sorted by span with the newest first; empty without a folder."""
     names = [path.stem for path in folder.glob("*.md") if last_moment(path.stem) is not None]
     return sorted(names, key=lambda name: (last_moment(name), name), reverse=True)
 

@@ -1,4 +1,4 @@
-"""The figures on tasks: how they ended, at which try, how long they took and waited, and why tasks failed."""
+"""The report's figures about tasks: how they ended, how many tries and how much time they took, and why some failed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TaskFigures:
 
     @property
     def ended(self) -> int:
-        """Number of tasks that ended, in any way."""
+        """Number of tasks that ended, whatever their status."""
         return sum(self.by_status.values())
 
     def count(self, status: Status) -> int:
@@ -54,10 +54,10 @@ def fold(
     submitted: int,
     open_at_end: int,
 ) -> TaskFigures:
-    """Compute the figures of the tasks that ended in a span; each task appears once.
+    """Compute the figures of the tasks that ended in a span. `ended` must have each task only once.
 
-    `failures` are those of the span, oldest first. `needed` maps each task that failed because of another one to its
-    dependencies.
+    `failures` are those of the span, oldest first. `needed` maps each task that failed because of a dependency to the
+    ids of its dependencies.
     """
     worked = [task for task in ended if task.started_at]
     return TaskFigures(
@@ -75,7 +75,7 @@ def fold(
 
 
 def last_ends(ended: Iterable[EndedTask]) -> list[EndedTask]:
-    """Return each task once, as it last ended, by id."""
+    """Return each task once, with its last ending, sorted by id."""
     last: dict[int, EndedTask] = {}
     for task in ended:
         if task.id not in last or last[task.id].ended_at <= task.ended_at:
@@ -95,7 +95,10 @@ def duration_s(task: EndedTask) -> float:
 
 
 def wait_s(task: EndedTask) -> float:
-    """Return the seconds that a started task waited after it could have begun, without rests before later tries."""
+    """Return the seconds that a started task waited before its first start.
+
+    If the task had a time before which it could not start, waiting counts from that time.
+    """
     assert task.started_at is not None
     asked = task.not_before if task.not_before and task.not_before <= task.started_at else task.created_at
     return max(0.0, (task.started_at - max(asked, task.created_at)).total_seconds())
@@ -104,7 +107,7 @@ def wait_s(task: EndedTask) -> float:
 def _find_failures(
     ended: Iterable[EndedTask], failures: Iterable[FailureRow], needed: Mapping[int, Sequence[int]]
 ) -> list[FailedTask]:
-    """Return the failed tasks, each with its last failure, or with the dependency that made it fail."""
+    """Return the failed tasks, each with its last failure and with the failed dependency, if one made it fail."""
     of_task: dict[int | None, list[FailureRow]] = {}
     for failure in failures:
         of_task.setdefault(failure.task_id, []).append(failure)

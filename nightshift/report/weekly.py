@@ -32,12 +32,12 @@ def summarise(database: Database, since: datetime, until: datetime) -> Summary:
 
 
 def render(summary: Summary, mask: Mask | None = None) -> str:
-    """Render the report as Markdown."""
+    """Render the report as Markdown, with secrets masked."""
     return markdown.render(mask_summary(summary, mask or Masker()))
 
 
 def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) -> Path:
-    """Write the report atomically, replacing one of the same name; return its path.
+    """Write the report atomically and return its path; a report of the same name is replaced.
 
     Args:
         summary: the figures.

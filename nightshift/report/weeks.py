@@ -11,12 +11,15 @@ from nightshift.storage.db.database import Database
 WEEK = timedelta(days=7)
 _REPORT, _DAY = re.compile(r"([0-9]{4})-W([0-9]{2})"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MINUTE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{4}")
-"""The forms of names that `report_name` returns."""
+"""Patterns of the three forms of names that `report_name` returns."""
 _NAME = re.compile(r"(\d{4})-?W(\d{1,2})", re.IGNORECASE)
 
 
 def report_name(since: datetime, until: datetime) -> str:
-    """Return the ISO week in which the span ends; for spans much shorter than a week, its last day or minute."""
+    """Return a report's name: the ISO week in which its span ends, such as `2026-W47`.
+
+    For a span shorter than six days the name is its last day, for one shorter than a day its last minute.
+    """
     last = until - timedelta(seconds=1)
     if until - since >= timedelta(days=6):
         return f"{last:%G-W%V}"
@@ -24,7 +27,7 @@ def report_name(since: datetime, until: datetime) -> str:
 
 
 def last_moment(name: str) -> datetime | None:
-    """Return about when the span of a report of this name ended, to a day; None if no report can have this name."""
+    """Return when the span of a report with this name ended, to within a day; None if no report has such a name."""
     try:
         if match := _REPORT.fullmatch(name):
             return datetime.fromisocalendar(int(match[1]), int(match[2]), 7).replace(tzinfo=UTC)
@@ -55,13 +58,13 @@ def span_of(week: str) -> tuple[datetime, datetime]:
 
 
 def choose_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:
-    """Return the span of a week such as `2026-W47`, up to now; without a week, the span since the last checkpoint.
+    """Return the span of a week such as `2026-W47`, at most up to now; without a week, since the last checkpoint.
 
     Args:
         database: contains the time of the last checkpoint.
-        week: the week; empty for none.
+        week: the week; empty for the span since the last checkpoint.
         now: the current time, at which the span ends at the latest.
-        days: length of the span in days before the first checkpoint.
+        days: length of the span in days if there was no checkpoint yet.
 
     Raises:
         ValueError: there is no such week, or it has not begun; the message is for the owner.

@@ -1,4 +1,4 @@
-"""Puts a report's figures into words, with `core.text.formats`. Nothing here escapes; `markdown` does that."""
+"""Puts a report's figures into words, with `core.text.formats`. The texts are escaped later, by `markdown`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ MAX_TEXT = 120
 
 
 def cut(text: str, most: int = MAX_TEXT) -> str:
-    """Return a foreign text as one printable line of at most `most` characters."""
+    """Convert a text from outside, such as a task's description, to one printable line of at most `most` characters."""
     flat = " ".join(printable(text).split())
     return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
 
 
 def number(value: float) -> str:
-    """Format a count with thousands separators; halves are kept."""
+    """Format a count with thousands separators; a fraction, such as a half, keeps one decimal place."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
 def many(count: int, noun: str, more: str = "") -> str:
-    """Format a count with its noun."""
+    """Format a count with its noun; `more` is the plural, by default the noun with an s."""
     return f"{number(count)} {noun if count == 1 else more or noun + 's'}"
 
 
@@ -46,12 +46,12 @@ def interval(share: Share) -> str:
 
 
 def share_of(part: int, total: int) -> str:
-    """Format a share as a count and a percentage."""
+    """Format a part of a total as two counts and a percentage; "none" if the total is 0."""
     return f"{number(part)} of {number(total)} ({formats.percent(part / total)})" if total else "none"
 
 
 def cost(spent: Cost) -> str:
-    """Format the known cost of calls."""
+    """Format the cost of calls, as far as their prices are known."""
     return formats.money(spent.usd, spent.unpriced_tokens)
 
 
@@ -66,10 +66,10 @@ def tenths(value: float) -> str:
 
 
 def words(name: str) -> str:
-    """Return one of our names without its underscores."""
+    """Return one of our names as words, with spaces instead of underscores."""
     return name.replace("_", " ")
 
 
 def join_words(parts: list[str]) -> str:
-    """Join words to a list in a sentence."""
+    """Join words to a list for a sentence, such as `a, b and c`."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else ""

@@ -1,4 +1,4 @@
-"""Runs untrusted code: one isolation per file, and the modules that stage, run and judge a suite.
+"""Runs untrusted code: a module for each isolation, and the modules that prepare, run and judge a test suite.
 
 `choose` selects the isolation; `run_python` runs a piece of code in it.
 """

@@ -2,14 +2,14 @@
 
     control group → limits of each process → unprivileged user → namespaces, private mounts, seccomp filter → copy-in
 
-The view of a job is built from nothing: the system's programs and the given mounts read-only, small private file
-systems in memory for `/work`, `/tmp` and `/dev/shm`, no network, no processes but its own, and a fixed environment.
-Nothing is written back; results leave through the pipes. The command becomes process 1 of its own process namespace:
-nothing inside can kill it, and its end ends everything it started.
+A job sees only what is added for it: the system's programs and the given mounts read-only, small private file systems
+in memory for `/work`, `/tmp` and `/dev/shm`, no network, only its own processes, and a fixed environment. Nothing is
+written back to the host; results leave through the pipes. The command becomes process 1 of its own process namespace,
+so nothing inside can kill it, and its end ends everything it started.
 
-A job counts as started when a random line appears on its standard error. The launch script writes that line after the
-copy, just before it becomes the command. Without the line, whatever the exit code, the isolation failed and nothing
-untrusted ran.
+A job counts as started when a random line appears on its standard error. The launch script writes that line after
+copying the files, just before it becomes the command. Without that line, whatever the exit code, the isolation failed
+and no untrusted code ran.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STILL = {
     "/proc/stat": f"{_PROCESSORS}intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n",
     "/proc/loadavg": "0.00 0.00 0.00 1/1 1\n",
 }
-"""Replacements for files that programs expect; the others are empty."""
+"""Replacement contents for files that programs expect. All other files in `COUNTERS` are replaced by empty ones."""
 OPEN_CONTAINER = (
     "to run tasks in a container, start it with `--security-opt seccomp=unconfined --security-opt "
     "systempaths=unconfined` and, where the host has AppArmor, `--security-opt apparmor=unconfined`, as compose.yaml "
@@ -79,7 +79,8 @@ class BubblewrapSandbox(Isolation):
     """Runs jobs under bubblewrap.
 
     Args:
-        hierarchy: where control groups are made; None leaves only the limits of each process, which is weaker.
+        hierarchy: where control groups are created. None means that only the limits of each process apply, which is
+            weaker.
         nice: by how many levels the priority of jobs is lowered (`sandbox.launcher`).
 
     Raises:
@@ -103,8 +104,8 @@ class BubblewrapSandbox(Isolation):
 
         Args:
             job: the job to run.
-            writable: folders of the host that it may write to; they may replace its own file systems.
-            passed: descriptors that it inherits, with the same numbers.
+            writable: folders of the host that the job may write to; they may replace the job's own file systems.
+            passed: descriptors that the job inherits, with the same numbers.
 
         Raises:
             SandboxError: the isolation could not be set up.
@@ -129,7 +130,7 @@ class BubblewrapSandbox(Isolation):
         )
 
     def group(self, limits: SandboxLimits) -> Group | None:
-        """Return a control group for one job; None if there are none on this machine.
+        """Return a control group for one job; None if this machine has no control groups.
 
         Raises:
             SandboxError: the kernel refused a limit.
@@ -153,7 +154,7 @@ class BubblewrapSandbox(Isolation):
 
 
 def _prove(finished: Finished, marker: str) -> Finished:
-    """Return the job's own result; raise an error if its start mark is missing."""
+    """Return the job's own result. Raise an error if the start mark is missing from its standard error."""
     before, started, output = finished.stderr.partition(f"{marker}\n".encode())
     if not started:
         raise SandboxUnready(_explain(printable(before).strip(), finished.ended))
@@ -174,13 +175,13 @@ def _namespaces(job: SandboxJob, descriptors: Sequence[int], writable: Sequence[
 
 
 def namespaces(mounts: Sequence[Mount], files: Sequence[int], *, work_mb: int, tmp_mb: int) -> list[str]:
-    """Return the arguments that build a sandbox: namespaces, the system's programs, mounts, private file systems.
+    """Return the arguments that build a sandbox: namespaces, the system's programs, mounts and private file systems.
 
     Args:
         mounts: further folders that are shown read-only.
         files: descriptors of the small files below /etc, in the order of `FILES`.
-        work_mb: the size of `/work`.
-        tmp_mb: the size of `/tmp`.
+        work_mb: the size of `/work`, in MB.
+        tmp_mb: the size of `/tmp`, in MB.
     """
     return [
         "bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000",
@@ -211,7 +212,7 @@ def _tmpfs(path: str, size_mb: int) -> list[str]:
 
 
 def _system_links() -> Iterator[str]:
-    """Yield arguments for `/bin` and similar: links into `/usr` on merged systems, folders on others."""
+    """Yield arguments for `/bin` and similar folders: as links if they are links into `/usr`, otherwise as mounts."""
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/", name)
         if path.is_symlink():
@@ -223,13 +224,13 @@ def _system_links() -> Iterator[str]:
 
 
 def in_container() -> bool:
-    """Check whether this runs in a container: Docker and Podman each leave a mark file."""
+    """Check whether this process runs in a container, by the mark files of Docker and Podman."""
     return any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv"))
 
 
 @contextlib.contextmanager
 def memory_files(*contents: bytes) -> Iterator[list[int]]:
-    """Create files in memory for contents that bubblewrap reads from descriptors."""
+    """Create files in memory, from whose descriptors bubblewrap reads these contents."""
     descriptors: list[int] = []
     try:
         for content in contents:
@@ -243,7 +244,7 @@ def memory_files(*contents: bytes) -> Iterator[list[int]]:
 
 
 def _explain(text: str, ended: Ended) -> str:
-    """Describe why bubblewrap did not start, with a remedy if one is known."""
+    """Return why bubblewrap did not start, with a remedy if one is known."""
     if in_container() and any(refusal in text for refusal in _REFUSALS):
         return f"{text}: {OPEN_CONTAINER}"
     if any(refusal in text for refusal in _REFUSALS[:2]):

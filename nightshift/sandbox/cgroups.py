@@ -1,12 +1,12 @@
-"""Limits memory, processes and CPU of a whole job by control groups: version 2 if delegated, otherwise version 1.
+"""Limits memory, processes and CPU of a whole job by control groups: version 2 if it is delegated, otherwise version 1.
 
-Per-process limits do not bound a job that forks; only a control group does. A limit counts as set when the kernel reads
-it back. All writes use `os.write`: a buffered file object would hide the kernel's refusal until the file is closed,
-where the error is easily lost.
+Limits of single processes do not bound a job that forks; only a control group does. A limit counts as set only when the
+kernel returns it on reading. All writes use `os.write`, because a buffered file object would hide the kernel's refusal
+until the file is closed, where the error is easily lost.
 
 Groups are created below the group of this process, so that limits which the owner set on the daemon still apply. In
 version 2 a group that contains processes cannot delegate controllers. If the daemon is alone in its group, it first
-moves itself into a leaf, as a delegated systemd unit is expected to do.
+moves itself into a child group, as a delegated systemd unit is expected to do.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from nightshift.core.isolation import SandboxLimits
 from nightshift.sandbox import launcher
 
 PERIOD_US = 100_000
-# Without swap accounting in the kernel the swap files are missing, but then there is no swap to limit either. Older
-# kernels of version 2 lack `memory.oom.group`.
+# The swap files are missing if the kernel does not account for swap. Limiting the memory is enough then. Older kernels
+# of version 2 lack `memory.oom.group`.
 _OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
 _CHUNK = 1 << 16
-# Largest amount in bytes that version 1 charges in one step: a group this close to its limit has reached it.
+# Largest amount in bytes that version 1 charges in one step. A group that is this close to its limit has reached it.
 _CHARGED = 1 << 20
 SHARES = 1024
-"""Weight of one process in version 1."""
+"""Default weight of a group in version 1, which corresponds to one process."""
 _PARENT = "nightshift"
 _CONTROLLERS = ("memory", "pids", "cpu")
 
@@ -46,9 +46,12 @@ class CgroupError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Resource usage of a group: processes that the kernel killed for memory, and the peak in bytes if it is known.
+    """Resource usage of a group.
 
-    `is_own_limit` is True if they were killed because the group exceeded its own limit.
+    Attributes:
+        oom_kills: number of processes that the kernel killed because memory was short.
+        is_own_limit: True if they were killed because the group exceeded its own limit.
+        peak_bytes: peak memory usage; None if it is not known.
     """
 
     oom_kills: int = 0
@@ -57,40 +60,43 @@ class Usage:
 
 
 class Hierarchy(Protocol):
-    """A parent in which groups can be created."""
+    """A parent group in which groups for jobs can be created."""
 
     def create(self, limits: SandboxLimits) -> Group:
-        """Create a group with these limits in force.
+        """Create a group in which these limits apply.
 
         Raises:
-            CgroupError: the kernel refused one of them.
+            CgroupError: the kernel refused one of the limits.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One job's control group. `folders` has one folder for each controller, or only one for version 2."""
+    """The control group of one job.
+
+    `folders` has one folder for each controller in version 1, and a single one in version 2.
+    """
 
     folders: tuple[Path, ...]
 
     @property
     def join_files(self) -> tuple[Path, ...]:
-        """Files to which a process writes its number to join the group."""
+        """The files to which a process writes its process number to join the group."""
         return tuple(folder / "cgroup.procs" for folder in self.folders)
 
     def usage(self) -> Usage:
-        """Read what the group has used so far."""
+        """Read the resources that the group has used so far."""
         folder = self.folders[0]
         events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
-        # If its own limit was never reached, the memory of the machine, or of an enclosing group, ran out.
+        # If the group never reached its own limit, the memory of the machine or of an enclosing group ran out.
         limit = _number(folder / "memory.limit_in_bytes") or 0
         is_own_limit = bool(events["oom"]) if "oom" in events else (peak or limit) >= limit - _CHARGED
         return Usage(oom_kills=events.get("oom_kill", 0), is_own_limit=is_own_limit, peak_bytes=peak)
 
     def cpu_s(self) -> float | None:
-        """Return the processor time that the group has used; None if version 1 counts it in a separate hierarchy."""
+        """Return the processor time of the group in seconds; None if version 1 counts it in a separate hierarchy."""
         for folder in self.folders:
             if (used_us := _table(folder / "cpu.stat").get("usage_usec")) is not None:
                 return used_us / 1e6
@@ -99,7 +105,7 @@ class Group:
         return None
 
     def kill(self) -> None:
-        """Send SIGKILL to every process in the group; new ones can only be children of killed ones.
+        """Send SIGKILL to every process in the group. New processes can only be children of killed ones.
 
         Every process joins the first folder first, so killing the processes in that folder is enough.
         """
@@ -111,7 +117,7 @@ class Group:
                     os.kill(int(pid), signal.SIGKILL)
 
     def remove(self) -> bool:
-        """Remove the group; return False while processes are still ending in it."""
+        """Remove the group. Return False if processes in the group have not ended yet."""
         for folder in self.folders:
             try:
                 folder.rmdir()
@@ -124,12 +130,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class V2:
-    """Groups of the unified hierarchy below `parent`, which delegates memory, pids and cpu."""
+    """Creates groups of version 2 below `parent`, which delegates the controllers memory, pids and cpu."""
 
     parent: Path
 
     def create(self, limits: SandboxLimits) -> Group:
-        """Create a group with these limits in force."""
+        """Create a group in which these limits apply."""
         wanted: dict[str, int | str] = {
             "memory.max": limits.memory_mb << 20,
             "pids.max": limits.pids,
@@ -142,12 +148,12 @@ class V2:
 
 @dataclass(frozen=True, slots=True)
 class V1:
-    """Groups of the separate hierarchies; one folder for each controller, memory first."""
+    """Creates groups of version 1. `parents` has one folder for each controller, memory first."""
 
     parents: tuple[Path, ...]
 
     def create(self, limits: SandboxLimits) -> Group:
-        """Create a group with these limits in force."""
+        """Create a group in which these limits apply."""
         memory_bytes = limits.memory_mb << 20
         wanted: tuple[Mapping[str, int | str], ...] = (
             {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
@@ -158,23 +164,23 @@ class V1:
 
 
 async def remove(group: Group) -> None:
-    """Remove a group; the kernel needs a moment after the last process has ended.
+    """Remove a group. The kernel needs a moment for this after the last process has ended.
 
     Raises:
-        SandboxError: processes do not end.
+        SandboxError: processes in the group do not end.
     """
     for pause_s in _pauses(group):
         await asyncio.sleep(pause_s)
 
 
 def remove_now(group: Group) -> None:
-    """Remove a group like `remove`, but block; for an event loop that is being closed."""
+    """Remove a group like `remove`, but blocking. Used when the event loop is being closed."""
     for pause_s in _pauses(group):
         time.sleep(pause_s)
 
 
 def _pauses(group: Group) -> Iterator[float]:
-    """Try to remove a group until it is gone; yield the pauses between the tries, in seconds."""
+    """Try to remove a group until that succeeds. Yield the seconds to wait between the tries."""
     for attempt in range(200):
         if group.remove():
             return
@@ -184,7 +190,7 @@ def _pauses(group: Group) -> Iterator[float]:
 
 
 def write(file: Path, value: int | str) -> None:
-    """Write a control file so that the kernel's refusal raises.
+    """Write a control file without buffering, so that the kernel's refusal raises an error here.
 
     Raises:
         OSError: the kernel refused.
@@ -197,7 +203,7 @@ def write(file: Path, value: int | str) -> None:
 
 
 def _make(wanted: Mapping[Path, Mapping[str, int | str]]) -> Group:
-    """Create a folder in each parent and set its values; if one is refused, nothing is left behind."""
+    """Create a folder in each parent and set its values. If the kernel refuses one, no folder is left behind."""
     name = f"{os.getpid()}-{secrets.token_hex(6)}"
     group = Group(tuple(parent / name for parent in wanted))
     try:
@@ -227,7 +233,7 @@ def _set_all(folder: Path, values: Mapping[str, int | str]) -> None:
 
 
 def text_of(file: Path) -> str:
-    """Return a control file's text, empty if there is no such file."""
+    """Return a control file's text; empty if there is no such file."""
     try:
         descriptor = os.open(file, os.O_RDONLY)
     except OSError:
@@ -252,14 +258,14 @@ def _table(file: Path) -> dict[str, int]:
 
 
 def find(proc: Path = Path("/proc/self"), *, nice: int = 0) -> Hierarchy:
-    """Find a parent for groups, and try it.
+    """Find a parent for groups, and test it by creating a group.
 
     Args:
         proc: the kernel's folder about this process.
         nice: by how many levels the priority of all jobs together is lowered (`sandbox.launcher`).
 
     Raises:
-        CgroupError: there is none that this process may use; the message gives the reason for each version.
+        CgroupError: there is no parent that this process may use; the message gives the reason for each version.
     """
     faults = []
     for look in (_find_v2, _find_v1):
@@ -295,7 +301,7 @@ def _find_v2(proc: Path, nice: int) -> V2:
         write(level / "cgroup.subtree_control", "+memory +pids +cpu")
     with contextlib.suppress(OSError):  # no limit depends on it
         write(folder / "cgroup.subtree_control", "+io")
-    for name in ("cpu.weight", "io.weight"):  # the second exists only if its controller was delegated
+    for name in ("cpu.weight", "io.weight"):  # the second file exists only if its controller was delegated
         if (parent / name).exists():
             write(parent / name, launcher.weight(nice, 100))
     _sweep(parent)
@@ -311,14 +317,14 @@ def _find_v1(proc: Path, nice: int) -> V1:
         parent = _inside(mounts[name], own[name]) / _PARENT
         parent.mkdir(exist_ok=True)
         _sweep(parent)
-        if name == "cpu":  # together jobs weigh as much as one busy process per core
+        if name == "cpu":  # all jobs together weigh as much as one busy process per core
             write(parent / "cpu.shares", launcher.weight(nice, SHARES * (os.cpu_count() or 1), 2))
         parents.append(parent)
     return V1(tuple(parents))
 
 
 def _own_groups(proc: Path) -> dict[str, str]:
-    """Map each controller to the path of this process's group; the empty name is version 2."""
+    """Return the path of this process's group for each controller. The empty name stands for version 2."""
     groups = {}
     for line in text_of(proc / "cgroup").splitlines():
         _, names, path = line.split(":", 2)
@@ -327,7 +333,7 @@ def _own_groups(proc: Path) -> dict[str, str]:
 
 
 def _mounts(proc: Path) -> dict[str, Path]:
-    """Map each controller to its mount point; the empty name is version 2."""
+    """Return the mount point of each controller. The empty name stands for version 2."""
     mounts: dict[str, Path] = {}
     for line in text_of(proc / "mountinfo").splitlines():
         before, _, after = line.partition(" - ")
@@ -339,7 +345,7 @@ def _mounts(proc: Path) -> dict[str, Path]:
 
 
 def sweep(proc: Path = Path("/proc/self")) -> list[str]:
-    """Remove the groups of dead daemons wherever `find` would create groups; return the names of the removed ones."""
+    """Remove the groups of dead daemons in all places where `find` would create groups; return their names."""
     own, mounts = _own_groups(proc), _mounts(proc)
     controllers = [name for name in ("", *_CONTROLLERS) if name in own and name in mounts]
     parents = (_inside(mounts[name], own[name]) / _PARENT for name in controllers)
@@ -347,13 +353,16 @@ def sweep(proc: Path = Path("/proc/self")) -> list[str]:
 
 
 def _inside(mount: Path, group: str) -> Path:
-    """Return the folder of a group. A container sees its own group at the mount's root; /proc has the host's path."""
+    """Return the folder of a group.
+
+    In a container, /proc shows the host's path, but the container's own group is at the root of the mount.
+    """
     folder = mount / group.lstrip("/")
     return folder if folder.is_dir() else mount
 
 
 def _sweep(parent: Path) -> list[str]:
-    """Remove groups whose daemon is gone; `--die-with-parent` has ended their processes."""
+    """Remove groups whose daemon is dead. Their processes have ended because of `--die-with-parent`."""
     gone = []
     for folder in parent.iterdir():
         owner = re.fullmatch(r"(\d+)-[0-9a-f]+", folder.name)

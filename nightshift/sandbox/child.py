@@ -1,7 +1,7 @@
 """Starts a job, limits its output and time, and waits for its end, but not for pipes that a grandchild holds open.
 
-A job needs no thread: its end is detected by a pid descriptor (Linux 5.3), its output read by the event loop. Whatever
-happens, including cancellation, the job is killed and its end awaited before control returns to the caller.
+A job needs no thread: a pid descriptor (Linux 5.3) signals its end, and the event loop reads its output. Whatever
+happens, even cancellation, the job is killed and has ended before control returns to the caller.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """Time limits of a job: `wall_s` by the clock, and `cpu_s` of processor time if `used_s` returns what was used.
+    """Time limits of a job.
 
-    `cpus` is the maximum processor time in seconds that it can use per second.
+    Attributes:
+        wall_s: limit by the clock.
+        cpu_s: limit of processor time. Applies only if `used_s` returns the time used.
+        cpus: maximum processor time, in seconds, that the job can use per second.
+        used_s: returns the processor time used so far; None if it is not known.
     """
 
     wall_s: float
@@ -40,7 +44,7 @@ class Patience:
     used_s: Callable[[], float | None] = lambda: None
 
     def look_s(self) -> float:
-        """Return the seconds in which the job cannot yet exceed its processor time; 0 if it is used up."""
+        """Return for how many seconds the job cannot exceed its processor time yet; 0 if the time is used up."""
         used = None if self.cpu_s == math.inf else self.used_s()
         if used is None:
             return math.inf
@@ -49,7 +53,10 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A process to start and its limits. `kill` ends everything that belongs to the job, given its process's number."""
+    """A process to start, and its limits.
+
+    `kill` ends everything that belongs to the job. Its argument is the number of the process.
+    """
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -63,7 +70,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How a job ended; `ended` is KILLED if a signal ended its process itself, and never OUT_OF_MEMORY."""
+    """How a job ended. `ended` is KILLED if a signal ended its main process; it is never OUT_OF_MEMORY."""
 
     exit_code: int
     ended: Ended
@@ -73,7 +80,7 @@ class Finished:
 
 
 class Handle(Protocol):
-    """A started process. `exited` resolves to its exit code, negative for a signal."""
+    """A started process. `exited` resolves to its exit code, which is negative if a signal ended it."""
 
     exited: asyncio.Future[int]
 
@@ -82,7 +89,7 @@ class Handle(Protocol):
         ...
 
     def let_go(self) -> None:
-        """End it like `kill`, when nobody needs to know how it ended."""
+        """Kill the process like `kill`, if nobody will wait for its end."""
         ...
 
 
@@ -105,7 +112,7 @@ async def run(launch: Launch) -> Finished:
 
 
 def spawn(launch: Launch) -> Running:
-    """Start a process that waits for its input; call it on the event loop.
+    """Start a process that waits for its input. Must be called on the event loop.
 
     Raises:
         SandboxError: the program could not be started.
@@ -120,7 +127,7 @@ def spawn(launch: Launch) -> Running:
 
 
 async def finish_uninterrupted(work: Awaitable[_T]) -> _T:
-    """Finish `work` even if this task is cancelled meanwhile; the cancellation is raised afterwards."""
+    """Finish `work` even if this asyncio task is cancelled in the meantime. The cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -135,7 +142,7 @@ async def finish_uninterrupted(work: Awaitable[_T]) -> _T:
 
 
 class Running:
-    """A started job with its pipes, and the two events to wait for: its end, and too much output."""
+    """A started job with its pipes. It signals two events: the end of the job, and too much output."""
 
     def __init__(self, handle: Handle, pipes: Pipes, output_bytes: int) -> None:
         self._handle, self._pipes, self._loop = handle, pipes, asyncio.get_running_loop()
@@ -147,13 +154,14 @@ class Running:
 
     @property
     def is_over(self) -> bool:
-        """True if it has ended already."""
+        """True if the job has already ended."""
         return self._handle.exited.done()
 
     async def wait_for_answer(self, stdin: bytes, patience: Patience) -> Finished | None:
-        """Write the job's input, and wait until it has written something and closed its output; None if it does not.
+        """Write the job's input, and wait until the job has written something and closed its output.
 
-        It may still be running: call `finish` or `end` in any case.
+        Returns None if a time or output limit is reached, or the job ends, before that. The job may still be running,
+        so `finish` or `end` must be called in any case.
         """
         self._begin(stdin)
         await self._wait({self._handle.exited, self._flooded, self.stdout.ended}, patience)
@@ -161,17 +169,17 @@ class Running:
         return self._make_finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
 
     async def finish(self, stdin: bytes, patience: Patience) -> Finished:
-        """Write the job's input, and wait for its end; the time counts from the input.
+        """Write the job's input, and wait for the job's end. The time limits count from this call.
 
         Raises:
-            SandboxError: it did not end when it was killed.
+            SandboxError: the job did not end when it was killed.
         """
         self._begin(stdin)
         try:
             ended = await self._first(patience)
         finally:
             await finish_uninterrupted(self.end())
-        # A program that writes too much and exits at once may be gone before its output is read.
+        # A program that writes too much and exits at once may have ended before its output is read.
         flooded = ended is not Ended.TIMEOUT and (self.stdout.is_full or self.stderr.is_full)
         return self._make_finished(self._handle.exited.result(), Ended.OUTPUT_LIMIT if flooded else ended)
 
@@ -190,7 +198,7 @@ class Running:
         )
 
     async def _wait(self, awaited: set[asyncio.Future[Any]], patience: Patience) -> None:
-        """Wait for the first of these, or until one of the job's time limits is reached."""
+        """Wait for the first of these futures, or until one of the job's time limits is reached."""
         done = set[asyncio.Future[Any]]()
         while not done:
             left_s = min(self._began + patience.wall_s - time.monotonic(), patience.look_s())
@@ -199,7 +207,7 @@ class Running:
             done, _ = await asyncio.wait(awaited, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
 
     async def _first(self, patience: Patience) -> Ended:
-        """Wait for the end, too much output, or a time limit; return which came first."""
+        """Wait for the job's end, too much output, or a time limit; return which of them came first."""
         exited = self._handle.exited
         await self._wait({exited, self._flooded}, patience)
         if self._flooded.done():
@@ -209,10 +217,10 @@ class Running:
         return Ended.KILLED if exited.result() < 0 else Ended.EXITED
 
     async def end(self) -> None:
-        """Kill what is left, wait for the end, and read what is left in the pipes without waiting for more.
+        """Kill the job's remaining processes, wait for their end, and read what is left in the pipes.
 
         Raises:
-            SandboxError: it did not end.
+            SandboxError: a process did not end.
         """
         self._handle.kill()
         try:
@@ -223,7 +231,7 @@ class Running:
             raise SandboxError(f"a job did not end within {KILL_S:g} s of SIGKILL")
 
     def let_go(self) -> None:
-        """Kill what is left without waiting; harmless after its end."""
+        """Kill the job's remaining processes without waiting. Harmless if the job has ended."""
         self._handle.let_go()
         self._close()
 
@@ -251,7 +259,7 @@ class _Process:
     def kill(self) -> None:
         self._kill(self._process.pid)
         if not self.exited.done():
-            os.killpg(self._process.pid, signal.SIGKILL)  # bubblewrap's child waits for it during the set-up
+            os.killpg(self._process.pid, signal.SIGKILL)  # bubblewrap's child waits for it during set-up
 
     def let_go(self) -> None:
         self.kill()
@@ -280,7 +288,7 @@ def _start(launch: Launch) -> subprocess.Popen[bytes]:
 
 
 class Output:
-    """Collects the output of a pipe, up to a limit; `ended` is done when all writers have closed the pipe."""
+    """Collects the output of a pipe, up to a limit. The future `ended` is done when all writers have closed it."""
 
     def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, most: int, full: Callable[[], None]) -> None:
         self.output = bytearray()
@@ -295,13 +303,13 @@ class Output:
         return len(self.output) >= self._most
 
     def close(self) -> None:
-        """Read what is available without waiting for more, and close."""
+        """Read what is available, without waiting for more, and close the pipe."""
         while not self._pipe.closed and not self.is_full and self._read():
             pass
         self._close()
 
     def _read(self) -> bool:
-        """Read what is available; return False at the end, and if there is nothing yet."""
+        """Read what is available. Return False at the end of the output, or if nothing is available yet."""
         try:
             data = os.read(self._pipe.fileno(), CHUNK)
         except BlockingIOError:
@@ -322,7 +330,7 @@ class Output:
 
 
 class Input:
-    """Writes a text to a pipe as fast as it is read, then closes the pipe."""
+    """Writes bytes to a pipe as fast as they are read, then closes the pipe."""
 
     def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, text: bytes) -> None:
         self._pipe, self._loop, self._left = pipe, loop, memoryview(text)
@@ -340,7 +348,7 @@ class Input:
             self.close()
 
     def close(self) -> None:
-        """Close the pipe, even if not everything was written."""
+        """Close the pipe, even if not all bytes were written."""
         if not self._pipe.closed:
             self._loop.remove_writer(self._pipe.fileno())
             self._pipe.close()

@@ -1,6 +1,6 @@
 """Chooses the isolation in which untrusted code runs.
 
-A new isolation needs a module with a class that implements `core.ports.Sandbox`, and a line in `_MAKERS`.
+To add an isolation, write a module with a class that implements `core.ports.Sandbox`, and add a line to `_MAKERS`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The chosen sandbox, or None if nothing may be executed; `report` gives the reasons, in lines for the owner.
+    """The result of choosing a sandbox.
 
-    `is_late` is True if a self-test was not finished in time, which does not mean that its sandbox fails.
+    Attributes:
+        sandbox: the chosen sandbox; None if nothing may be executed.
+        report: the reasons, in lines for the owner.
+        is_late: True if a self-test was not finished in time, which does not mean that its sandbox fails.
     """
 
     sandbox: Sandbox | None
@@ -33,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """Arguments for making a sandbox; see `choose`."""
+    """Arguments for creating a sandbox; see `choose`."""
 
     runtime: Runtime
     scratch: Path
@@ -53,14 +56,14 @@ async def choose(
     nice: int = 0,
     ensure_docker: Callable[[], None] = lambda: None,
 ) -> Choice:
-    """Choose the strongest sandbox that passes its self-test, or the named one.
+    """Choose the strongest sandbox that passes its self-test, or the one that is named.
 
     Args:
-        name: `auto`, `bubblewrap`, `docker`, or `process`; the last is the weakest, and is used only if named.
-        runtime: the interpreter for the probes.
+        name: `auto`, `bubblewrap`, `docker` or `process`. The last one is the weakest, and is used only if named.
+        runtime: the interpreter for the self-test.
         scratch: a folder for jobs that have no file system of their own.
-        docker_host: the engine's address; the usual paths if empty.
-        docker_image: an image of the owner's; if empty, one is made from this machine.
+        docker_host: the engine's address; empty for the default paths.
+        docker_image: the name of the owner's own image; if empty, an image is made from this machine.
         nice: by how many levels the priority of jobs is lowered (`sandbox.launcher`).
         ensure_docker: installs the package `docker` if needed, or raises `SandboxError`.
 
@@ -94,7 +97,7 @@ async def choose(
 
 
 def remedy() -> str:
-    """Describe what the owner can do if no sandbox passes its self-test."""
+    """Return what the owner can do if no sandbox passes its self-test."""
     from nightshift.sandbox.bubblewrap import OPEN_CONTAINER, in_container  # noqa: PLC0415 (see `choose`)
 
     if in_container() and shutil.which("bwrap"):

@@ -1,8 +1,8 @@
 """Makes a verdict safe wherever it is used: in logs, prompts, stored steps, notes, pages and terminals.
 
-The report of a run comes from a process in which untrusted code ran. It is cleaned once, here, when the verdict is
-made: first secrets are masked, then characters that a terminal or a reader would interpret become visible escapes, then
-the text is cut. HTML is escaped where it is shown.
+The report of a run comes from a process in which untrusted code ran. It is cleaned once, by this module, when the
+verdict is made. First secrets are masked, then characters that a terminal or a reader would interpret become visible
+escapes, then the text is shortened. HTML is escaped later, when it is shown.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from nightshift.core.text.masking import printable
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0e-\x1a]"
 )
-"""Terminal control sequences, and other characters that show nothing."""
+"""Matches terminal control sequences, and other invisible characters."""
 
 Mask = Callable[[str], str]
 _Report = TypeVar("_Report", Verdict, Trial)
 
 MAX_LINE, MAX_TEXT = 500, 6000
 _TEXTS = frozenset({"message", "excerpt", "output"})
-# Paths are compared with those of the change, which were checked when it was made; digests and versions are our own.
+# These fields are not cleaned. Paths are compared with those of the change, which were checked when it was made, and
+# the digests and versions are our own.
 _EXACT = frozenset({"dropped", "suites", "tree", "sandbox"})
 
 
 def clean(report: _Report, mask: Mask) -> _Report:
-    """Return the report with each text masked, printable and bounded; only messages and output keep several lines."""
+    """Return the report with each text masked, printable and shortened; only messages and output keep lines."""
     return replace(report, **_fields(report, mask))
 
 
@@ -51,14 +52,14 @@ def _value(value: Any, mask: Mask, *, lines: bool) -> Any:
 
 
 def print_output(raw: str, mask: Mask) -> str:
-    """Return a program's output as its terminal finally shows it: without colours and overwritten progress lines."""
+    """Return a program's output as a terminal would finally show it, without colours and overwritten progress lines."""
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in _ESCAPES.sub("", raw).split("\n"))
     shown = mask("\n".join(lines))
     return printable(shown, max_chars=len(shown), max_line=len(shown))
 
 
 def text(raw: str, mask: Mask) -> str:
-    """Clean a text of several lines."""
+    """Clean a text that may have several lines."""
     return printable(mask(raw), max_chars=MAX_TEXT)
 
 

@@ -1,12 +1,14 @@
-"""A sandbox for machines with a container engine: one container for one job, never reused.
+"""A sandbox for machines with a container engine. Each job gets its own container, which is never reused.
 
-The engine provides the namespaces, the control group and its own filter. A job has no network, no capabilities, an
-unprivileged user, a read-only root, and small private file systems in memory. Three things that the engine's filter
-allows (io_uring, sockets to the machine's host, tracing of own children) are blocked by our filter. A few lines of
-Python load it inside, before they become the command. They also replace the environment that engine and image set.
+The engine provides the namespaces, the control group and its own system-call filter. A job has no network, no
+capabilities, an unprivileged user, a read-only root, and small private file systems in memory. Three things that the
+engine's filter allows are blocked by our filter: io_uring, sockets to the machine's host, and tracing of own children.
+A few lines of Python load our filter inside the container, before they become the command. They also replace the
+environment that the engine and the image set.
 
-As in bubblewrap, the command is process 1 of the container: nothing inside can kill it, and its end ends everything. A
-job counts as started when a random line appears on its standard error; the lines that load the filter write it.
+As in bubblewrap, the command is process 1 of the container, so nothing inside can kill it, and its end ends everything.
+A job counts as started when a random line appears on its standard error, which is written by the lines that load the
+filter.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class DockerSandbox:
     """Runs jobs in containers.
 
     Args:
-        engine: makes them.
+        engine: creates the containers.
         image: returns the image's name; called again if the image has disappeared.
         python: the command that starts the image's interpreter.
         nice: by how many levels the priority of jobs is lowered (`sandbox.launcher`).
@@ -66,7 +68,7 @@ class DockerSandbox:
         engine.reap()
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run a job to its end, to a limit, or until cancelled; nothing of the job is left running.
+        """Run a job to its end, to a limit, or until cancelled. Nothing of the job is left running.
 
         Raises:
             SandboxError: the isolation could not be set up; the job was not started.
@@ -121,7 +123,10 @@ class DockerSandbox:
         )
 
     def _command(self, job: SandboxJob, marker: str) -> list[str]:
-        """Return the command that fills `/work`, loads the filter, writes the start mark and runs the job's command."""
+        """Return the container's command.
+
+        It fills `/work`, loads the filter, writes the start mark and runs the job's command.
+        """
         environment = [f"{name}={value}" for name, value in _ENV.items()]
         enter = [*self._python, "-I", "-S", "-B", "-c", self._enter, self._filter.hex(), marker, *environment, "--"]
         copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.layers)))
@@ -132,7 +137,7 @@ class DockerSandbox:
 def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
     """Return the limits of the container, as arguments of docker-py's `create_host_config`."""
     limits, memory = job.limits, job.limits.memory_mb << 20
-    shown = [(_INSIDE / "hosts", "/etc/hosts")]  # replaces the engine's, which is empty without a network
+    shown = [(_INSIDE / "hosts", "/etc/hosts")]  # replaces the engine's file, which is empty without a network
     shown += [(layer.host, f"/src/{n}") for n, layer in enumerate(job.layers)]
     shown += [(mount.host, mount.inside) for mount in job.mounts]
     return {
@@ -153,28 +158,28 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
         "tmpfs": {
             "/tmp": f"exec,nosuid,nodev,mode=1777,size={limits.tmp_mb}m",  # noqa: S108 (inside)
             WORK: f"exec,nosuid,nodev,mode=0755,uid={user},gid={user},size={limits.work_mb}m",
-            "/sys": "ro,size=4k",  # contains facts about the machine, and no test needs it
+            "/sys": "ro,size=4k",  # hides facts about the machine; no test needs them
         },
         "mounts": [docker_engine.bind(host, inside) for host, inside in shown],
     }
 
 
 def _weights(nice: int) -> Mapping[str, int]:
-    """Return the weights of a container relative to others; the engine ignores weights that its kernel lacks."""
+    """Return the weights of a container relative to others; the engine ignores those that its kernel lacks."""
     if not nice:
         return {}
     return {"cpu_shares": launcher.weight(nice, 1024, 2), "blkio_weight": launcher.weight(nice, 500, 10)}
 
 
 class Container:
-    """A started container that waits for its input. Good for one job."""
+    """A started container that waits for its input. It serves one job."""
 
     def __init__(self, engine: Engine, name: str, streams: Streams, job: SandboxJob) -> None:
         self._engine, self._name, self._streams = engine, name, streams
         self._limits, self._answers = job.limits, job.answers
 
     async def finish(self, stdin: bytes) -> SandboxResult:
-        """Finish like `see`, for a command that waits for its input; an ended one never got it, which is an error.
+        """Send the input like `see`, to a command that has been waiting. An ended command never got it: an error.
 
         Raises:
             SandboxError: the job was not started, is gone, or the engine does not answer.
@@ -185,7 +190,7 @@ class Container:
         return await self.see(stdin)
 
     async def see(self, stdin: bytes) -> SandboxResult:
-        """Send the input and wait for the job's end; its wall time begins now.
+        """Send the input and wait for the job's end. The job's wall time begins with this call.
 
         Raises:
             SandboxError: the job was not started, or the engine does not answer.
@@ -196,7 +201,7 @@ class Container:
             self._streams.send(stdin)
             ended = await self._wait_end(started + self._limits.wall_s)
             duration_s = time.monotonic() - started
-            self._streams.close()  # before the kill: the engine waits for its readers
+            self._streams.close()  # must precede the kill, since the engine waits for its readers
             state = await child.finish_uninterrupted(asyncio.to_thread(self._stop, ended))
         finally:
             await self.discard()
@@ -214,7 +219,7 @@ class Container:
         )
 
     async def discard(self) -> None:
-        """End the container, used or not, and remove it."""
+        """End and remove the container, whether it was used or not."""
         self._streams.close()
         await child.finish_uninterrupted(asyncio.to_thread(self._engine.remove, self._name))
 
@@ -225,9 +230,9 @@ class Container:
             raise SandboxUnready(output or f"the container did not start its command within {START_S:g} s")
 
     async def _wait_end(self, deadline: float) -> Ended:
-        """Wait for the end, too much output, or the deadline; return which came first.
+        """Wait for the job's end, too much output, or the deadline; return which of them came first.
 
-        A job may close its streams and continue to run.
+        A job may close its output streams and continue to run.
         """
         await asyncio.wait({self._streams.over}, timeout=deadline - time.monotonic())
         if not self._streams.over.done():
@@ -242,7 +247,7 @@ class Container:
         return Ended.EXITED
 
     def _stop(self, ended: Ended) -> docker_engine.State:
-        """Make sure that the container has ended, and read how."""
+        """Make sure that the container has ended, and return how it ended."""
         if ended is not Ended.EXITED:
             self._engine.kill(self._name)
         return self._engine.state(self._name)

@@ -1,10 +1,10 @@
-"""Talks to a container engine on this machine through docker-py, and explains why it cannot if it fails.
+"""Communicates with a container engine on this machine through docker-py, and explains failures.
 
-All methods block; the sandbox calls them in threads. Only engines behind a socket of this machine are used, because
-jobs are shown folders of this machine, which a remote engine does not have.
+All methods block, so the sandbox calls them in threads. Only engines behind a socket of this machine are used, because
+jobs need folders of this machine, which a remote engine does not have.
 
-A container's three streams come over one connection, which the event loop reads. The engine sends frames: a byte that
-names the stream, three zero bytes, four bytes with the length, then the text
+The three streams of a container share one connection, which the event loop reads. The engine sends frames: one byte
+that names the stream, three zero bytes, four bytes with the length, and then the text
 (<https://docs.docker.com/reference/api/engine/>, "attach to a container"). Input is sent without frames.
 """
 
@@ -22,9 +22,11 @@ from typing import Any
 from nightshift.core.errors import SandboxError
 
 OWNER = "nightshift.daemon"
-"""Container label: the daemon that made the container."""
+"""Container label. The value identifies the daemon that created the container."""
 HOME = "nightshift.home"
-"""Container label: the home folder of that daemon. A process number does not identify a daemon in another container."""
+"""Container label. The value is the home folder of that daemon, which is needed because a daemon in another container
+may have the same process number.
+"""
 CALL_S = 60.0
 _SCHEME = "unix://"
 _LIMITS = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "CPU"}
@@ -47,11 +49,11 @@ class State:
 
 
 class Engine:
-    """An engine that answers and enforces limits.
+    """A container engine that answers and enforces limits.
 
     Args:
-        host: its address, `unix://` and the path of its socket; the usual paths if empty.
-        home: the daemon's own folder; only containers that were made for it are ever removed.
+        host: the engine's address, `unix://` and the path of its socket; empty for the default paths.
+        home: the daemon's own folder. Only containers that were created for this folder are ever removed.
         ensure_client: installs the package `docker` if needed, once an engine was found, or raises `SandboxError`.
 
     Raises:
@@ -94,13 +96,13 @@ class Engine:
         with _turn_errors("the container could not be made"):
             host_config = self._api.create_host_config(**host)
             labels = {OWNER: identity(os.getpid()), HOME: self._home}
-            # Otherwise the proxies of the user's configuration would be set in the container's environment.
+            # By default, the proxies in the user's configuration would be set in the container's environment.
             self._api.create_container(
                 name=name, host_config=host_config, labels=labels, use_config_proxy=False, **config
             )
 
     def attach(self, name: str) -> socket.socket:
-        """Return a connection to the three streams of a container that was not started yet."""
+        """Return a connection to the three streams of a container. The container must not have been started yet."""
         with _turn_errors("the container's streams could not be had"):
             held = self._api.attach_socket(name, {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             own = socket.socket(fileno=os.dup(held.fileno()))
@@ -114,12 +116,12 @@ class Engine:
             self._api.start(name)
 
     def wait(self, name: str) -> None:
-        """Wait for a container's end, however long it takes."""
+        """Wait for a container's end, without a time limit."""
         with _turn_errors("the container's end could not be seen"), _unless(404):
             self._api.wait(name)
 
     def kill(self, name: str) -> None:
-        """Kill everything that runs in a container and wait for its end; do nothing if it has ended."""
+        """Kill everything that runs in a container, and wait for its end. Does nothing if the container has ended."""
         with _turn_errors("the container could not be killed"), _unless(404, 409):
             self._api.kill(name)
 
@@ -130,12 +132,15 @@ class Engine:
         return State(exit_code=fields["ExitCode"], out_of_memory=bool(fields["OOMKilled"]))
 
     def remove(self, name: str) -> None:
-        """Kill and remove a container, if it exists. Close its streams first: the engine waits for their readers."""
+        """Kill and remove a container if it exists.
+
+        Its streams must be closed before, because the engine waits for their readers.
+        """
         with _turn_errors("the container could not be removed"), _unless(404, 409):
             self._api.remove_container(name, v=True, force=True)
 
     def reap(self) -> int:
-        """Remove the containers of this home's dead daemons; return how many there were."""
+        """Remove the containers of dead daemons with this home; return the number of removed containers."""
         with _turn_errors("the containers could not be listed"):
             containers = self._api.containers(all=True, filters={"label": [OWNER, f"{HOME}={self._home}"]})
         left = [each for each in containers if not _alive(each["Labels"][OWNER])]
@@ -155,7 +160,7 @@ class Engine:
         return True
 
     def take_image(self, tar: Path, repository: str, tag: str) -> None:
-        """Import a root file system as an image, and remove the repository's other images that are not in use."""
+        """Import a root file system as an image, and remove the unused older images of the repository."""
         with _turn_errors("the image could not be made"):
             self._api.import_image_from_file(str(tar), repository=repository, tag=tag)
             for image in self._api.images(name=repository):
@@ -166,30 +171,30 @@ class Engine:
 
 
 def bind(host: Path, inside: str) -> Mapping[str, Any]:
-    """Return a read-only mount of a folder or file of this machine, without what is mounted below it."""
+    """Return a read-only mount of a folder or file of this machine, without the file systems mounted below it."""
     from docker.types import Mount  # type: ignore[import-untyped]  # noqa: PLC0415 (see `Engine`)
 
     mount: dict[str, Any] = Mount(inside, str(host), type="bind", read_only=True, propagation="private")
-    # Engines before 25 leave file systems mounted below it writable.
+    # Engines before version 25 would leave such file systems writable.
     mount["BindOptions"]["NonRecursive"] = True
     return mount
 
 
 def ulimits(values: Mapping[str, int]) -> Sequence[Mapping[str, Any]]:
-    """Return limits of each process, with the same value for soft and hard."""
+    """Return limits of single processes, each with the same value as soft and as hard limit."""
     from docker.types import Ulimit  # noqa: PLC0415 (see `Engine`)
 
     return [Ulimit(name=name, soft=value, hard=value) for name, value in values.items()]
 
 
 def _usual() -> str:
-    """Return the address of an engine's usual socket: the system's, or that of a rootless engine."""
+    """Return the address of the engine's default socket: the system's, or that of a rootless engine."""
     places = [Path("/var/run/docker.sock"), Path(f"/run/user/{os.geteuid()}/docker.sock")]
     return _SCHEME + str(next((path for path in places if path.exists()), places[0]))
 
 
 def _reach(host: str) -> None:
-    """Connect once, because an OSError is more precise than docker-py's error."""
+    """Connect to the engine once without docker-py, because an OSError is more precise than docker-py's errors."""
     if not host.startswith(_SCHEME):
         raise SandboxError(f"DOCKER_HOST is {host}: only an engine of this machine is used, as in unix:///var/run/…")
     path = host.removeprefix(_SCHEME)
@@ -217,7 +222,7 @@ def _api_error() -> Any:
 
 @contextlib.contextmanager
 def _turn_errors(what: str) -> Iterator[None]:
-    """Convert errors of docker-py to errors of the sandbox."""
+    """Convert errors of docker-py to `SandboxError`. `what` says what has failed."""
     from docker.errors import DockerException, ImageNotFound  # noqa: PLC0415 (see `Engine`)
     from requests.exceptions import RequestException  # noqa: PLC0415 (comes with docker)
 
@@ -231,7 +236,7 @@ def _turn_errors(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _unless(*codes: int) -> Iterator[None]:
-    """Ignore an answer of the engine with one of these codes: the goal is reached already."""
+    """Ignore error answers of the engine with these codes, which show that the goal has been reached already."""
     try:
         yield
     except _api_error() as error:
@@ -240,7 +245,7 @@ def _unless(*codes: int) -> Iterator[None]:
 
 
 def identity(pid: int) -> str:
-    """Return a process's number with its start time, since numbers are reused."""
+    """Return a process's number with its start time, because the system reuses process numbers."""
     return f"{pid}-{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
 
 
@@ -252,15 +257,15 @@ def _alive(owner: str) -> bool:
 
 
 class Streams:
-    """Both outputs, each up to a limit, and the input.
+    """The streams of a container: both outputs, each up to a limit, and the input.
 
-    `started` is done when the marker was found on standard error (True), or can no longer come (False). `over` is done
-    when there is nothing more to read; its result is True if a limit was reached.
+    The future `started` is done when the marker was found on standard error (True), or can no longer come (False). The
+    future `over` is done when there is nothing more to read; its result is True if a limit was reached.
 
     Args:
-        connection: to the container, non-blocking.
-        marker: the line that marks the start of the job; earlier output is `preface`.
-        most: maximum number of bytes kept of each output.
+        connection: the connection to the container, in non-blocking mode.
+        marker: the line that marks the start of the job. Output before it is stored in `preface`.
+        most: maximum number of bytes that are kept of each output.
     """
 
     def __init__(self, connection: socket.socket, marker: bytes, most: int) -> None:
@@ -274,7 +279,7 @@ class Streams:
         self._loop.add_reader(connection, self._read)
 
     def send(self, text: bytes) -> None:
-        """Write the input as fast as it is accepted, then close the input."""
+        """Write the input as fast as the container accepts it, then close the input."""
         self._left = memoryview(text)
         if not self._closed:
             self._loop.add_writer(self._connection, self._write)
@@ -295,7 +300,7 @@ class Streams:
             self._left = self._left[self._connection.send(self._left) :]
         except BlockingIOError:
             return
-        except OSError:  # the container has ended and accepts no more
+        except OSError:  # the container has ended and accepts no more input
             self._left = self._left[:0]
         if not self._left:
             self._loop.remove_writer(self._connection)
@@ -340,7 +345,9 @@ class Streams:
     def _is_full(self) -> bool:
         """True if an output exceeds its limit.
 
-        The engine copies the two outputs separately, so that much of one may arrive before the marker on the other.
+        The engine copies the two outputs separately, so much of one output may arrive before the marker on the other
+        one. Therefore the outputs count only after the marker. Before it, only `preface` counts, which has its own
+        limit.
         """
         flooded = self.started.done() and max(len(self.stdout), len(self.stderr)) >= self._most
         return flooded or len(self.preface) > _PREFACE

@@ -1,11 +1,11 @@
-"""Provides the image of the containers: made from this machine if it is missing, or the owner's own.
+"""Provides the image of the containers: the owner's own image, or one that is made from this machine.
 
-An image of ours is tagged with the digest of its content. If anything it was made from changes (a newer interpreter, a
-security update of a library), the next start finds no image of the new name and makes one.
+Our own image is tagged with the digest of its content. If a file that it was made from changes (a newer interpreter, a
+security update of a library), the next start finds no image with the new tag and makes one.
 
-The root consists of an interpreter, a shell and small programs with their libraries; no registry is used. It is the
-same interpreter that the test libraries were made for, under the same path, so that compiled files and wheels fit. All
-packed files come with the system and contain no secrets; none of them are the owner's.
+The image's root consists of an interpreter, a shell and small programs, with their libraries; no registry is used. The
+interpreter is the one for which the test libraries were installed, under the same path, so that compiled files and
+wheels fit. All packed files come with the system and contain no secrets. None of them are the owner's.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ print(json.dumps([sys.executable, sysconfig.get_path('stdlib'), sysconfig.get_pa
 
 
 def from_machine(engine: Engine, runtime: Runtime) -> str:
-    """Return the name of an image with what runs inside; make the image if it is missing.
+    """Return the name of an image that contains what runs need. The image is made from this machine if it is missing.
 
     Raises:
-        SandboxError: it could not be made.
+        SandboxError: the image could not be made.
     """
     node = [Path(runtime.node.path)] if runtime.node else []
     is_shown = runtime.node is not None and bool(runtime.node.folder)
@@ -62,10 +62,12 @@ def from_machine(engine: Engine, runtime: Runtime) -> str:
 
 
 def make_image(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
-    """Return the name of an image with this root; if missing, make it and remove the repository's other images.
+    """Return the name of an image with this root.
+
+    If the image is missing, it is made, and the repository's other images are removed.
 
     Raises:
-        SandboxError: it could not be made.
+        SandboxError: the image could not be made.
     """
     try:
         tag = root.digest[:16]
@@ -83,7 +85,7 @@ def require_image(engine: Engine, name: str) -> str:
     """Check that the owner's own image exists, and return its name.
 
     Raises:
-        SandboxError: it does not exist.
+        SandboxError: the image does not exist.
     """
     if not engine.has_image(name):
         raise SandboxError(
@@ -95,7 +97,7 @@ def require_image(engine: Engine, name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """A root file system: files and links of this machine under their own paths, and generated `texts`."""
+    """A root file system: files and links of this machine under their own paths, and files with generated `texts`."""
 
     files: tuple[Path, ...]
     texts: dict[str, str]
@@ -108,7 +110,7 @@ class Root:
         return taken.hash.hexdigest()
 
     def write(self, target: IO[bytes]) -> None:
-        """Write the root as a tar archive, everything owned by root.
+        """Write the root as a tar archive in which root owns everything.
 
         Raises:
             OSError: a file has disappeared, or there is no room.
@@ -130,7 +132,7 @@ class Root:
 
 
 class _Digest:
-    """File object that computes the digest of the written data without storing it."""
+    """A file object that computes the digest of the written data without storing them."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
@@ -145,8 +147,8 @@ def collect(python: Sequence[str], *, programs: Sequence[Path] = (), shown: Sequ
 
     Args:
         python: the command that starts the interpreter.
-        programs: more programs.
-        shown: programs that are mounted in runs anyway; only their libraries are packed.
+        programs: further programs.
+        shown: programs that are mounted in runs anyway, so only their libraries are packed.
 
     Raises:
         SandboxError: a library, or a tool to find libraries, is missing.
@@ -174,12 +176,12 @@ def _texts() -> dict[str, str]:
     return {
         "etc/passwd": f"root:x:0:0::/:/bin/sh\nagent:x:{user}:{user}::/tmp:/bin/sh\n",
         "etc/group": f"root:x:0:\nagent:x:{user}:\n",
-        "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # there is no other source of names inside
+        "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # no other source of names exists inside
     }
 
 
 def _aliases(executable: Path) -> Iterator[Path]:
-    """Yield other names of the interpreter in its folder, such as `python3`."""
+    """Yield the other names of the interpreter in its folder, such as `python3`."""
     for path in executable.parent.glob("python*"):
         if path.is_symlink() and path.resolve() == executable.resolve():
             yield path
@@ -194,7 +196,7 @@ def _below(folder: Path, left_out: Sequence[str]) -> Iterator[Path]:
 
 
 def _find_needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the shared libraries that programs and modules load, and the loader itself."""
+    """Yield the shared libraries that these programs and modules load, including the loader itself."""
     listed = _run_program(
         [*python[:-1], "ldd", *map(str, dict.fromkeys(path.resolve() for path in paths))], check=False
     )
@@ -202,7 +204,7 @@ def _find_needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]
         raise SandboxError(f"the image cannot be made from this machine: {', '.join(missing)} not found")
     yield from {Path(match) for match in _LOADED.findall(listed)}
     for folder in {path.resolve().parent for path in map(Path, _LOADED.findall(listed))}:
-        yield from folder.glob("libnss_files.so*")  # loaded by name, before glibc 2.34
+        yield from folder.glob("libnss_files.so*")  # before glibc 2.34 it is loaded by name
 
 
 def _add(entries: dict[str, Path], path: Path) -> None:
@@ -226,7 +228,7 @@ def _pack(tar: tarfile.TarFile, path: Path) -> None:
         tar.addfile(entry)
     elif stat.S_ISREG(facts.st_mode):
         entry = _entry(str(path), tarfile.REGTYPE, facts.st_mode & 0o755 | 0o444)
-        # Compiled modules are valid for the size and time of their sources.
+        # The size and time must be kept, because compiled modules are valid only for those of their sources.
         entry.size, entry.mtime = facts.st_size, int(facts.st_mtime)
         with path.open("rb") as file:
             tar.addfile(entry, file)

@@ -1,4 +1,4 @@
-"""Lets a job run while no other job of ours runs; used to repeat a run that a timeout cut off."""
+"""Lets a job run while no other job runs. Used to repeat a run that was cut off by a timeout."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nightshift.core.isolation import SandboxJob, SandboxResult
 from nightshift.core.ports import Sandbox
 
 PATIENCE_S = 60.0
-"""Seconds to wait for the jobs that already run; a search of the repair engine may take longer."""
+"""Maximum seconds to wait for running jobs. The repair engine may search longer, so the job may not run quite alone."""
 
 
 class Exclusive:
-    """A sandbox in which a job can ask to run alone: the others then wait for it.
+    """A sandbox in which a job can ask to run alone. All other jobs then wait until it has ended.
 
     Args:
         sandbox: runs the jobs.
@@ -26,7 +26,7 @@ class Exclusive:
         self._turn, self._quiet = asyncio.Lock(), asyncio.Event()
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run a job to its end, to a limit, or until cancelled; nothing of the job is left running.
+        """Run a job to its end, to a limit, or until cancelled. Nothing of the job is left running.
 
         Raises:
             SandboxError: the isolation could not be set up; the job was not started.

@@ -1,7 +1,7 @@
-"""Finds the Go toolchain that jobs can build with, and builds the standard library once for all of them.
+"""Finds a Go toolchain that jobs can use, and builds the standard library once for all jobs.
 
-The built standard library is in a folder that jobs see read-only and use through links. So a build takes a second, and
-no job can leave anything for another one.
+The built standard library is in a folder that jobs see read-only and use through links. So a build in a job takes only
+a second, and no job can leave anything there for another job.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INSTALL = (
 UNPACKED = "golang"
 """Folder beside the runner's libraries that may contain a toolchain unpacked from packages."""
 ENV = {"CGO_ENABLED": "0", "GOENV": "off", "GOFLAGS": "", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
-"""Variables on which builds of the standard library depend, or that keep a build from the network."""
+"""Environment variables that affect builds of the standard library, or that keep a build from using the network."""
 _INSIDE, _BUILDS = "/opt/go", "/opt/go-builds"
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 
@@ -36,8 +36,13 @@ _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 class Go:
     """A Go toolchain.
 
-    `cache` is the folder with the built standard library. `folder` must be mounted as well for the toolchain; empty if
-    it comes with the system's programs.
+    Attributes:
+        path: path of the program `go`.
+        version: version of the toolchain.
+        root: the toolchain's GOROOT.
+        cache: the folder with the built standard library.
+        folder: a folder that must be mounted for the toolchain; empty if the toolchain comes with the system's
+            programs.
     """
 
     path: str
@@ -53,17 +58,17 @@ class Go:
         return Go(path=f"{root}/bin/go", version=self.version, root=root, cache=_BUILDS, folder=self.folder)
 
     def mounts(self) -> tuple[Mount, ...]:
-        """Return the mounts that it needs."""
+        """Return the mounts that the toolchain needs."""
         builds = Mount(host=Path(self.cache), inside=_BUILDS)
         return (builds, *([Mount(host=Path(self.folder), inside=_INSIDE)] if self.folder else []))
 
     def stored(self) -> dict[str, str]:
-        """Return the fields as JSON values."""
+        """Return the fields as JSON values, for `load`."""
         return asdict(self)
 
 
 def load(stored: object) -> Go | None:
-    """Return the toolchain that a set-up found, if it still exists."""
+    """Return the toolchain that a set-up found and stored; None if it no longer exists."""
     if not isinstance(stored, dict):
         return None
     go = Go(**stored)
@@ -74,7 +79,7 @@ def find(home: Path) -> Go | None:
     """Find the first toolchain that is new enough and that jobs can run; None if there is none.
 
     Args:
-        home: a folder that jobs can enter; it may contain an unpacked toolchain, and gets the builds.
+        home: a folder that jobs can enter. It may contain an unpacked toolchain, and the builds are stored in it.
     """
     for program in _candidates(home):
         go = _ask((*launcher.drop_root(), *_SHELL, program))
@@ -89,7 +94,7 @@ def is_built(go: Go) -> bool:
 
 
 def build(go: Go) -> bool:
-    """Build the standard library in a temporary folder, then rename it in one step; return False if that fails."""
+    """Build the standard library in a temporary folder, then rename the folder; return False if the build fails."""
     target = Path(go.cache)
     building = target.with_name(f".{target.name}-{os.getpid()}")
     shutil.rmtree(building, ignore_errors=True)
@@ -104,7 +109,7 @@ def build(go: Go) -> bool:
     try:
         building.rename(target)
     except OSError:
-        shutil.rmtree(building)  # another process was faster with the same build
+        shutil.rmtree(building)  # another process finished the same build first
     return True
 
 

@@ -1,4 +1,4 @@
-"""A begun job and its control group: waits for the end of the job, and always removes the group afterwards."""
+"""A started job with its control group. Waits for the end of the job, and always removes the group afterwards."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nightshift.sandbox.child import Finished, Patience, Running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedJob:
-    """A `sandbox.isolation.Begun`.
+    """A started job with its control group (a `sandbox.isolation.Begun`).
 
-    `proved` is called with how the process ended. It raises `SandboxError` if the job itself was never started, and
-    otherwise returns what to report.
+    `proved` is called with the way in which the process ended. It raises `SandboxError` if the job itself was never
+    started; otherwise it returns the result to report.
     """
 
     running: Running
@@ -33,7 +33,7 @@ class GroupedJob:
         """Send the input and wait for the job's end.
 
         Raises:
-            SandboxError: the job was not started, or was ended from outside.
+            SandboxError: the job was not started, or was ended from outside the sandbox.
         """
         if self.running.is_over:
             await self.discard()
@@ -51,7 +51,7 @@ class GroupedJob:
 
     @property
     def _patience(self) -> Patience:
-        """The job's time limits; processor time is limited only if there is a group, which reports it."""
+        """The job's time limits. Processor time is limited only if there is a control group, which measures it."""
         if self.group is None:
             return Patience(wall_s=self.limits.wall_s)
         return Patience(
@@ -66,10 +66,10 @@ class GroupedJob:
             raise
 
     async def discard(self) -> None:
-        """End the job unused.
+        """End the job without using it.
 
-        A loop that is being closed also cancels calls that have not begun; in that case the job is ended without
-        waiting.
+        If the event loop is being closed, this call may be cancelled before it begins. In that case the job is killed
+        without waiting.
         """
         try:
             await child.finish_uninterrupted(self.running.end())
@@ -89,13 +89,13 @@ class GroupedJob:
             raise
 
 
-# No process of a job can send one of these to the first process of its namespace, or to bubblewrap outside of it.
+# Signals that no process of a job can send to the first process of its namespace, or to bubblewrap outside.
 _FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 _ending: set[asyncio.Task[None]] = set()
 
 
 def _in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Clean up a sandbox in the background while its answer is already used; the loop awaits it at its end."""
+    """Clean up a sandbox in the background, while its answer is already used. The loop waits for this when it ends."""
     task = asyncio.create_task(work)
     _ending.add(task)
     task.add_done_callback(_ending.discard)
@@ -108,10 +108,10 @@ def refuse_killed(code: int) -> None:
 
 
 def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> SandboxResult:
-    """Return a job's result from how its process ended and what its control group reports.
+    """Return a job's result, from how its process ended and what its control group measured.
 
     Raises:
-        SandboxUnready: its process was ended from outside.
+        SandboxUnready: the job's process was ended from outside the sandbox.
     """
     ended = finished.ended
     if usage and usage.oom_kills and not usage.is_own_limit:

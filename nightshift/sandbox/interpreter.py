@@ -1,8 +1,8 @@
-"""Chooses the Python that is shown inside the sandbox; the jobs' user must be able to run it.
+"""Chooses the Python interpreter that jobs run inside the sandbox. The jobs' user must be able to run it.
 
-The daemon's own base interpreter is tried first, then the system's. If the jobs' user can run none of them (the daemon
-is root and its interpreter is below a closed home), the base interpreter is copied, without its test suites and
-graphics.
+The daemon's own base interpreter is tried first, then the system's. The jobs' user can run neither if, for example, the
+daemon is root and its interpreter is below a closed home. In that case the base interpreter is copied, without its test
+suites and graphics.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """A Python that jobs can run; its path is the same inside and outside. `argv` is the command that starts it."""
+    """A Python interpreter that jobs can run. Its path is the same inside and outside the sandbox.
+
+    `argv` is the command that starts it.
+    """
 
     argv: tuple[str, ...]
     version: str
@@ -48,20 +51,20 @@ class Interpreter:
 
     @property
     def mounted(self) -> Path | None:
-        """Folder that must be mounted for it; None if it comes with the system's programs."""
+        """The folder that must be mounted for the interpreter; None if it comes with the system's programs."""
         prefix = Path(self.prefix)
         in_system = prefix.is_relative_to("/usr") and not prefix.is_relative_to("/usr/local")
         return None if in_system else prefix
 
 
 def choose(copies: Path) -> Interpreter:
-    """Return the first interpreter that jobs can run; make a copy if there is none.
+    """Return the first interpreter that jobs can run. If there is none, copy the base interpreter and return the copy.
 
     Args:
-        copies: a folder that jobs can enter.
+        copies: a folder that jobs can enter, for the copy.
 
     Raises:
-        SandboxError: not even a copy can be run.
+        SandboxError: jobs cannot run the copy either.
     """
     for path in _candidates():
         if interpreter := check((str(path),)):
@@ -72,8 +75,8 @@ def choose(copies: Path) -> Interpreter:
 
 
 def check(words: tuple[str, ...]) -> Interpreter | None:
-    """Run an interpreter as the jobs' user and return its data; None if that fails or it is too old."""
-    # The shell is needed: a program that drops root keeps root's right to open any file until its first exec.
+    """Run an interpreter as the jobs' user and return its data; None if that fails or the interpreter is too old."""
+    # The shell is needed because a program that drops root can still open any file until its first exec.
     argv = [*launcher.drop_root(), "/bin/sh", "-c", 'exec "$@"', "sh", *words, "-I", "-S", "-B", "-c", _CHECK]
     try:
         done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, timeout=30, check=True)
@@ -97,7 +100,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def copy(copies: Path) -> tuple[str, ...]:
-    """Copy the base interpreter, unless a finished copy exists; return the command that starts it."""
+    """Copy the base interpreter, unless a complete copy exists; return the command that starts the copy."""
     series = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _copy_base(Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), series, copies)
 
@@ -111,7 +114,7 @@ def _copy_base(base: Path, library: Path, series: str, copies: Path) -> tuple[st
         _copy(base, library, building, f"python{series}")
         open_to_all(building)
         building.rename(target)
-    # A build with a shared library searches for it where it was built, which jobs cannot read.
+    # A build with a shared library searches for the library where it was built, and jobs cannot read that place.
     return "/usr/bin/env", f"LD_LIBRARY_PATH={target}/lib", f"{target}/bin/python{series}"
 
 
@@ -124,7 +127,7 @@ def _copy(base: Path, standard: Path, target: Path, name: str) -> None:
 
 
 def others(home: Path) -> dict[str, Path]:
-    """Find the interpreters of other series: the system's, and interpreters of pyenv or uv below a home.
+    """Find the interpreters of other minor versions: those of the system, and those of pyenv or uv below a home.
 
     Args:
         home: the owner's home.
@@ -147,10 +150,10 @@ def others(home: Path) -> dict[str, Path]:
 
 
 def of_path(path: Path, copies: Path) -> Interpreter:
-    """Return the interpreter at a path, or a copy of it if jobs cannot run it there.
+    """Return the interpreter at a path. If jobs cannot run it, copy it and return the copy.
 
     Raises:
-        SandboxError: not even a copy can be run.
+        SandboxError: jobs cannot run the copy either.
     """
     if interpreter := check((str(path),)):
         return interpreter

@@ -1,8 +1,9 @@
-"""Folders that the jobs' user can enter and only the daemon can change.
+"""Folders that the jobs' user can enter, but only the daemon can change.
 
-The jobs' user opens the files that are shown inside the sandbox. If the daemon runs as root, the jobs' user is another
-user, which cannot reach a checkout below a closed home; then a folder below /var/tmp is used instead. Anyone can create
-names there, so a folder is accepted only if it is a real folder, ours, and not writable for others.
+Files that are shown inside the sandbox are opened by the jobs' user. If the daemon runs as root, jobs have a user of
+their own, who cannot reach a checkout below a closed home. In that case a folder below /var/tmp is used instead. Anyone
+can create names in /var/tmp, so a folder is accepted only if it is a real folder, belongs to the daemon, and is not
+writable for others.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _PUBLIC, _PRIVATE, _PRIVATE_FOR_JOBS = 0o755, 0o700, 0o710
 
 
 def public(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """Return a folder for programs and libraries (no secrets): `wanted`, or a substitute if jobs cannot enter it.
+    """Return a folder for programs and libraries, without secrets: `wanted`, or a substitute if jobs cannot enter it.
 
     Raises:
-        SandboxError: no such folder can be made.
+        SandboxError: no such folder can be created.
     """
     return _reachable(wanted, _PUBLIC, fallback)
 
@@ -35,7 +36,7 @@ def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
     """Return a folder for code and tests: like `public`, but closed to all users except the daemon's and the jobs'.
 
     Raises:
-        SandboxError: no such folder can be made.
+        SandboxError: no such folder can be created.
     """
     folder = _reachable(wanted, _PRIVATE, fallback)
     if os.geteuid() == 0:
@@ -45,12 +46,15 @@ def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
 
 
 def where(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """Return the path of the folder that `public` or `private` made; creates nothing."""
+    """Return the path of the folder that `public` or `private` would return. Creates nothing."""
     return wanted if enterable(wanted.parent) else _stand_in(wanted, fallback)
 
 
 def choose_shown_folder(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """Return a folder whose path is the same inside: `wanted`, or a substitute if jobs have their own folder there."""
+    """Return a folder whose path is the same inside the sandbox.
+
+    It is `wanted`, or a substitute if the sandbox has another folder of its own at that path.
+    """
     covered = any(wanted.resolve().is_relative_to(each) for each in _COVERED)
     return _stand_in(wanted, fallback) if covered else wanted
 
@@ -87,7 +91,7 @@ def _stand_in(wanted: Path, fallback: Path) -> Path:
 
 
 def _sweep(above: Path) -> None:
-    """Remove substitutes for folders that no longer exist."""
+    """Remove the substitutes of folders that no longer exist."""
     for note in above.glob(f"*{_ORIGIN}"):
         try:
             origin = note.read_text()

@@ -1,14 +1,14 @@
 """The prefix of every job's command: control group, priority, limits of each process, and an unprivileged user.
 
-The order matters. A process enters its control group and sets its limits while it still may, and drops root last,
-before it touches untrusted code. If root started bubblewrap directly, the kernel would still treat the job as root, and
-/proc/sys would be writable from inside.
+The order matters. A process enters its control group and sets its limits first, while it has the rights to do so. It
+drops root last, before it touches untrusted code. If root started bubblewrap directly, the kernel would still treat the
+job as root, and /proc/sys would be writable from inside.
 
 Sandboxed work gets a lower priority than the owner's: a higher nice value, the lowest best-effort I/O level, and
-lighter groups. The daemon itself keeps its priority, because its loop renews leases and answers the owner. Nice values
-count only within one control group. So if jobs have their own groups, these get a lower weight as well, by the kernel's
-own measure: a nice level is a factor of 1.25 (`sched_prio_to_weight`). The idle class of I/O is not used: on a busy
-disk it could starve a job until its timeout, which would look like a failing test.
+control groups with a lower weight. The daemon itself keeps its priority, because its loop renews leases and answers the
+owner. Nice values have an effect only within one control group. So if jobs have their own groups, these get a lower
+weight by the kernel's own scale, in which a nice level is a factor of 1.25 (`sched_prio_to_weight`). The idle class of
+I/O is not used: on a busy disk it could starve a job until its timeout, which would look like a failing test.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from pathlib import Path
 from nightshift.core.isolation import SandboxLimits
 
 JOB_UID = 64321
-"""User and group of jobs if the daemon runs as root; no other process uses it."""
+"""Numeric id of the jobs' user and group if the daemon runs as root. No other process uses it."""
 
 ENV = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
-"""The launcher's environment. A job can read bubblewrap's environment, so it must contain nothing of the daemon's."""
+"""The launcher's environment. A job can read bubblewrap's environment, so it must contain nothing of the daemon's own.
+"""
 
 _DROP = (
     "setpriv", f"--reuid={JOB_UID}", f"--regid={JOB_UID}", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all",
@@ -37,13 +38,13 @@ FIXED = {
     "memlock": (resource.RLIMIT_MEMLOCK, 1 << 16),
     "msgqueue": (resource.RLIMIT_MSGQUEUE, 0),
 }
-"""Limits that are the same for every job: `prlimit`'s name to the kernel's number and the value."""
+"""Limits that are the same for every job. Maps `prlimit`'s name of a limit to the kernel's number and the value."""
 NICE_STEP = 1.25
 LOWEST_IO = ("ionice", "-t", "-c", "2", "-n", "7")
 
 
 def job_uid() -> int:
-    """Return the user id that jobs run as."""
+    """Return the id of the user as whom jobs run."""
     return JOB_UID if os.geteuid() == 0 else os.geteuid()
 
 
@@ -53,12 +54,12 @@ def drop_root() -> tuple[str, ...]:
 
 
 def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: bool, nice: int = 0) -> list[str]:
-    """Return the arguments before the command.
+    """Return the arguments that precede the job's command.
 
     Args:
         limits: limits of the job.
-        join_files: control files to enter the job's group.
-        address_space: limit the memory of each process too, because no group limits that of all.
+        join_files: the files to which a process writes to join the job's control group.
+        address_space: True to limit the memory of each process, because no control group limits the memory of all.
         nice: by how many levels the priority is lowered (`sandbox.launcher`).
     """
     enter = "".join(f"echo $$ > '{file}' && " for file in join_files)
@@ -67,7 +68,7 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
 
 
 def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
-    """Return the limits of each process of a job: `prlimit`'s name to the kernel's number and the value.
+    """Return the limits of each process of a job, as `prlimit`'s name to the kernel's number and the value.
 
     `/work` and `/tmp` are separate file systems, so a file may be as large as the larger of them.
     """
@@ -79,17 +80,17 @@ def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
 
 
 def rlimits(limits: SandboxLimits, *, address_space: bool) -> list[str]:
-    """Return the arguments that set limits of single processes; a limit that is lower already is kept."""
+    """Return the arguments that set the limits of single processes. A limit that is already lower stays."""
     values = settable(limits, address_space=address_space)
     return ["prlimit", *(f"--{name}={value}" for name, (_, value) in values.items()), "--"]
 
 
 def settable(limits: SandboxLimits, *, address_space: bool) -> dict[str, tuple[int, int]]:
-    """Return the limits of `each_process`, none above what this process may set."""
+    """Return the limits of `each_process`, reduced to what this process is allowed to set."""
     wanted = each_process(limits)
     if address_space:
         wanted["as"] = (resource.RLIMIT_AS, (limits.memory_mb + limits.reserved_mb) << 20)
-        wanted["data"] = (resource.RLIMIT_DATA, limits.memory_mb << 20)  # memory that is only reserved does not count
+        wanted["data"] = (resource.RLIMIT_DATA, limits.memory_mb << 20)  # reserved address space does not count
     return {name: (which, _at_most(which, value)) for name, (which, value) in wanted.items()}
 
 
@@ -99,14 +100,14 @@ def _at_most(which: int, value: int) -> int:
 
 
 def priority(nice: int) -> tuple[str, ...]:
-    """Return the prefix of a command that lowers its priority; empty for level 0.
+    """Return the command prefix that lowers a command's priority; empty for level 0.
 
     Args:
-        nice: levels below the daemon's own, 0 to 19.
+        nice: levels below the daemon's own priority, 0 to 19.
     """
     return ("nice", "-n", str(nice), *LOWEST_IO) if nice else ()
 
 
 def weight(nice: int, usual: int, least: int = 1) -> int:
-    """Return a group's weight, given the `usual` weight of a group at level 0."""
+    """Return the weight of a control group at a nice level, given the `usual` weight at level 0."""
     return max(least, round(usual / NICE_STEP**nice))

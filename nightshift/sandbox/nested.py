@@ -2,14 +2,14 @@
 
 Starting an interpreter and importing pytest costs more than running a small suite. A fork server pays that cost once.
 Each job gets its own namespaces, file systems, control group, limits and system-call filter (`inside/nested.py`),
-within the isolation that bubblewrap gives the fork server. Jobs share nothing except memory that was filled before any
-job came. The fork server never sees a job's content: it gets four descriptors and the limits.
+within the isolation that bubblewrap gives the fork server. Jobs share nothing except memory that was filled before the
+first job came. The fork server never sees the content of a job; it gets only four descriptors and the limits.
 
     daemon ── order + descriptors ──> fork server ── fork ──> process 1 of the sandbox, which becomes the job
-       └── “here” / group / “go” / “up” on the fourth descriptor ──┘      “end”, on the same, is the fork server's
+       └── “here” / group / “go” / “up” on the fourth descriptor ──┘   the fork server sends “end” on the same one
 
-The kernel gives the daemon the process's number with the first message. The daemon puts the process into the job's
-group before it lets it continue.
+With the first message, the kernel tells the daemon the number of the process. The daemon puts the process into the
+job's control group before it lets the process continue.
 """
 
 from __future__ import annotations
@@ -51,24 +51,25 @@ from nightshift.sandbox.runtime import SUITES, Runtime
 
 START_S = 60.0
 TREES = "/trees"
-"""Folder in which a fork server sees the layers of its jobs; `inside/nested.py` uses the same name."""
+"""Folder inside a fork server's sandbox that contains the layers of its jobs. `inside/nested.py` uses the same path."""
 MOST_SERVERS = 6
-"""Number of fork servers of other runtimes that are kept; more exist only while they are in use."""
+"""Number of idle fork servers of other runtimes that are kept. There may be more while they are in use."""
 _Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Mount, ...], str, Path | None]
 _CREDENTIALS = struct.Struct("iII")
 _MESSAGE = 1 << 12
 
 
 class NestedSandbox(Isolation):
-    """Runs jobs in nested sandboxes, for its own runtime and for runtimes that environments derived from it.
+    """Runs jobs in nested sandboxes, for its own runtime and for runtimes of environments that are derived from it.
 
-    Each runtime has a separate fork server for each trusted parent, so that no job sees another runtime's files. The
-    layers of a job are in one folder, which a separate fork server can show. Other jobs that need other mounts get
-    their own outer sandbox. So do jobs with layers if the kernel cannot put a private file system over them.
+    There is a separate fork server for each runtime and each kind of trusted parent, so that no job sees another
+    runtime's files. If a job has layers, they are in one folder, for which there is a separate fork server as well. A
+    job that needs other mounts gets its own outer sandbox. So does a job with layers if the kernel cannot put a private
+    file system over them.
 
     Args:
-        outer: makes the outer sandbox, and runs every job that does not fit into it.
-        runtime: what the usual fork servers import and show.
+        outer: creates the outer sandboxes, and runs every job that does not fit into a nested one.
+        runtime: what the fork servers import and show by default.
     """
 
     name = NAME
@@ -103,21 +104,21 @@ class NestedSandbox(Isolation):
             self._wanted[key] -= 1
 
     async def aclose(self) -> None:
-        """End the fork servers, and everything that still runs below them."""
+        """End the fork servers and everything that still runs below them."""
         for task in [self._servers.pop(key) for key in list(self._servers)]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, SandboxError):
                 await (await task).close()
 
     async def _alive(self, key: _Key, runtime: Runtime) -> ForkServer:
-        """Return the fork server of a trusted parent; replace one that died."""
+        """Return the fork server for a kind of trusted parent. A fork server that died is replaced."""
         task, old = self._servers.get(key), None
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
             *_, entry, trees = key
             old, task = task, asyncio.create_task(ForkServer.start(runtime, entry, trees, nice=self._outer.nice))
             self._servers[key] = task
         self._servers.move_to_end(key)
-        # Other calls can run from the first await on, so remove everything that is to be closed before it.
+        # Other calls can run once this one awaits. So everything that is to be closed is removed from the table before.
         ended = [each for each in (old, *self._forget_resting()) if each and not each.cancelled()]
         await child.finish_uninterrupted(
             asyncio.gather(*(each.result().close() for each in ended if not each.exception()))
@@ -130,7 +131,7 @@ class NestedSandbox(Isolation):
             raise
 
     def _forget_resting(self) -> list[asyncio.Task[ForkServer]]:
-        """Remove the least recently used idle fork servers of other runtimes, while there are too many."""
+        """Remove the least recently used idle fork servers of other runtimes while there are too many of them."""
         theirs = [key for key in self._servers if key[:3] != self._usual]
         resting = [
             key
@@ -160,9 +161,14 @@ class NestedSandbox(Isolation):
 
 @dataclass(slots=True)
 class ForkServer:
-    """The outer sandbox with the process that is forked for each job; `jobs` counts the jobs that have not ended.
+    """An outer sandbox with the process that is forked for each job.
 
-    `overlays` is True if the kernel can put a job's own file system over layers.
+    Attributes:
+        running: the outer sandbox.
+        orders: the socket for orders to fork.
+        answers: False after the fork server failed or was closed.
+        overlays: True if the kernel can put a job's own file system over layers.
+        jobs: number of its jobs that have not ended.
     """
 
     running: Running
@@ -173,15 +179,15 @@ class ForkServer:
 
     @property
     def is_alive(self) -> bool:
-        """True if it can take orders."""
+        """True if the fork server can take orders."""
         return self.answers and not self.running.is_over
 
     @classmethod
     async def start(cls, runtime: Runtime, entry: str, trees: Path | None = None, *, nice: int = 0) -> ForkServer:
-        """Start a fork server and wait until it takes orders.
+        """Start a fork server and wait until it can take orders.
 
         Raises:
-            SandboxError: it did not start.
+            SandboxError: the fork server did not start.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -198,10 +204,10 @@ class ForkServer:
         return server
 
     async def ready(self) -> None:
-        """Wait until it takes orders.
+        """Wait until the fork server can take orders.
 
         Raises:
-            SandboxError: it did not start.
+            SandboxError: the fork server did not start.
         """
         self.orders.setblocking(False)
         try:
@@ -215,7 +221,7 @@ class ForkServer:
             raise SandboxUnready(f"the process that sandboxes are forked from did not come up: {output}")
 
     def order(self, order: dict[str, object], group: Group | None, job: SandboxJob) -> Begun:
-        """Let the fork server fork a nested sandbox."""
+        """Tell the fork server to fork a nested sandbox, and return the started job."""
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # before the first message can arrive
         stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
@@ -224,7 +230,7 @@ class ForkServer:
         try:
             _send(self.orders, json.dumps(order).encode(), given)
         except OSError:
-            self.answers = False  # the next job gets a new server; this one ends at once, unstarted
+            self.answers = False  # this job ends unstarted; the next one gets a new server
             theirs.close()
         finally:
             for descriptor in given[:3]:
@@ -249,7 +255,10 @@ class ForkServer:
 
 
 def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
-    """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks inherit its priority."""
+    """Start an outer sandbox with the fork server in it. `orders` is the fork server's socket.
+
+    Its forks inherit its priority.
+    """
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     shown = [*runtime.mounts_for(entry), *([Mount(host=trees, inside=TREES)] if trees else [])]
     with memory_files(*(text.encode() for text in FILES.values())) as files:
@@ -276,7 +285,10 @@ def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: 
 
 
 class _Nested:
-    """The handle of a nested sandbox: talks to its first process, and learns from the fork server how it ended."""
+    """The handle of a nested sandbox.
+
+    It communicates with the sandbox's first process, and learns from the fork server how that process ended.
+    """
 
     def __init__(self, control: socket.socket, group: Group | None) -> None:
         self._control, self._group, self._loop = control, group, asyncio.get_running_loop()
@@ -289,7 +301,7 @@ class _Nested:
         self._loop.add_reader(control, self._hear)
 
     def check_start(self, finished: Finished) -> Finished:
-        """Return how the job ended; raise an error if it was never started."""
+        """Return how the job ended. Raise an error if the job was never started."""
         if not self.is_up:
             raise SandboxUnready(f"the nested sandbox did not come up: {self.fault or finished.ended}")
         return finished
@@ -328,7 +340,10 @@ class _Nested:
             self._over(-signal.SIGKILL)
 
     async def _let_in(self, pid: int) -> None:
-        """Put the process into the job's group and let it continue; in a thread, because the kernel may be slow."""
+        """Put the process into the job's control group and let it continue.
+
+        Joining the group happens in a thread, because the kernel may be slow.
+        """
         try:
             self._descriptor = os.pidfd_open(pid)
             await asyncio.to_thread(self._enter, pid)
@@ -336,10 +351,10 @@ class _Nested:
             self.fault = f"the process could not enter its control group: {error}"
         if self.exited.done():
             return
-        with contextlib.suppress(OSError):  # it died meanwhile; the end of its messages shows that
+        with contextlib.suppress(OSError):  # if it died meanwhile, the end of its messages shows that
             if self._killed or self.fault:
                 self._control.shutdown(socket.SHUT_WR)
-                self.kill()  # it may have joined its group only after the group was killed
+                self.kill()  # it may have joined after the group was killed
             else:
                 self._control.send(b"go")
 

@@ -1,7 +1,7 @@
-"""Finds the Node.js that jobs can run, and describes its abilities.
+"""Finds a Node.js that jobs can run, and describes what it can do.
 
-The one on the PATH is used if the jobs' user can run it. If it does not come with the system's programs, its folder is
-mounted read-only. A program below a closed home is copied, since Node.js is one file.
+The program on the PATH is used if the jobs' user can run it. If it does not come with the system's programs, its folder
+is mounted read-only. A program below a closed home is copied, which is easy because Node.js is one file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from nightshift.core.code.javascript import TYPED
 from nightshift.sandbox import launcher
 
 OLDEST = (20, 14)
-"""The oldest release with what a verdict needs (`--test-force-exit`); the first release of version 22 lacks it."""
+"""The oldest release that has the options needed for a verdict (`--test-force-exit`). The first release of version 22
+lacks them.
+"""
 
 NEEDED = "Node.js 20.14 or newer"
 INSTALL = (
@@ -32,7 +34,10 @@ _ASK = "console.log(JSON.stringify([process.execPath, process.versions.node]))"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A Node.js that jobs can run; its path is the same inside and outside. `folder` must be mounted for it."""
+    """A Node.js that jobs can run. Its path is the same inside and outside the sandbox.
+
+    `folder` must be mounted for it; empty if it comes with the system's programs.
+    """
 
     path: str
     version: str
@@ -46,18 +51,18 @@ class Node:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Flags of every start; TypeScript is switched on if that is not the default."""
+        """Flags for every start. They switch TypeScript on if that is possible but not the default."""
         by_itself = self.numbers >= (23, 6) or (22, 18) <= self.numbers < (23, 0)
         typed = (_FLAG,) if self.runs_types and not by_itself else ()
         return ("--no-warnings", *typed)
 
     @property
     def runs_types(self) -> bool:
-        """True if it can run TypeScript itself, by stripping the types."""
+        """True if this Node.js can run TypeScript itself, by removing the types."""
         return self.numbers >= _TYPES_WITH_FLAG
 
     def refusal(self, path: str) -> str:
-        """Return the reason why it cannot run a file; empty if it can."""
+        """Return the reason why this Node.js cannot run a file; empty if it can."""
         if path.endswith(TYPED) and not self.runs_types:
             return (
                 f"{path} is TypeScript, which needs Node.js 22.6 or newer; this machine has {self.version} "
@@ -66,12 +71,12 @@ class Node:
         return ""
 
     def stored(self) -> dict[str, str]:
-        """Return the fields as JSON values."""
+        """Return the fields as JSON values, for `load`."""
         return asdict(self)
 
 
 def load(stored: object) -> Node | None:
-    """Return the program that a set-up found, if it still exists."""
+    """Return the Node.js that a set-up found and stored; None if it no longer exists."""
     if not isinstance(stored, dict):
         return None
     node = Node(**stored)
@@ -84,7 +89,7 @@ def find(copies: Path) -> Node | None:
     Args:
         copies: a folder that jobs can enter, for a copy.
     """
-    # First run as the current user: the entry on the PATH may be a script that chooses between several versions.
+    # The first call runs as the current user, because the program on the PATH may be a script that chooses a version.
     asked = shutil.which("node") or shutil.which("nodejs")
     real = _ask((asked,)) if asked else None
     if real is None or not is_new_enough(real.numbers):
@@ -95,7 +100,7 @@ def find(copies: Path) -> Node | None:
     return copy if _ask((*launcher.drop_root(), *_SHELL, copy.path)) else None
 
 
-# The shell is needed: a program that drops root keeps root's right to open any file until its first exec.
+# The shell is needed because a program that drops root can still open any file until its first exec.
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 
 
@@ -110,7 +115,7 @@ def _ask(words: tuple[str, ...]) -> Node | None:
 
 
 def is_new_enough(version: tuple[int, ...]) -> bool:
-    """Check whether a version of Node.js has what a verdict needs."""
+    """Check whether a version of Node.js has the options needed for a verdict."""
     return OLDEST <= version < (21, 0) or version >= (22, 1)
 
 

@@ -1,10 +1,11 @@
-"""Ends what the jobs of a dead daemon left running on the machine.
+"""Ends processes of jobs that a dead daemon left running on the machine.
 
-bubblewrap's sandboxes, including nested ones, die with their daemon through the kernel (`--die-with-parent` for the
-outer one, a parent-death signal in the nested ones), which leaves their control groups empty. Containers have a label,
-and the engine module removes them. Plain processes, the weakest sandbox, do not die with the daemon: they are found
-here by the folder of their job. The caller must hold the lock of the home, so that no job in its folder has a living
-daemon. The names of temporary files show which process created them, and so whether it is dead.
+The kernel ends bubblewrap's sandboxes together with their daemon: the outer ones by `--die-with-parent`, the nested
+ones by a parent-death signal. Only their empty control groups are left. Containers have a label, by which
+`docker_engine` removes them. Plain processes (the weakest sandbox) do not die with the daemon; this module finds them
+by the folder of their job. The caller must hold the lock of the home, so that no job in its folder has a living daemon.
+Temporary files have names that contain the number of the process that created them, so files of dead processes can be
+recognised.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from nightshift.sandbox import job_folders
 
 ROUNDS, PAUSE_S = 20, 0.05
 JOBS = "process-jobs"
-"""Folder below the daemon's own that contains the folders of jobs without an isolation."""
+"""Folder below the daemon's own folder, for the folders of jobs that run without an isolation."""
 _OURS = re.compile(r"nightshift-[a-z]+-(\d+)-.+")
 
 
 def sweep_jobs(scratch: Path) -> tuple[list[int], list[Path]]:
-    """End the processes of jobs in the folder of one home, and remove their folders; return both.
+    """End the processes of jobs below one daemon's folder, and remove the jobs' folders.
+
+    Returns the ended processes and the removed folders.
 
     Args:
         scratch: the daemon's own folder.
@@ -44,7 +47,7 @@ def sweep_jobs(scratch: Path) -> tuple[list[int], list[Path]]:
 
 
 def _end(folder: Path) -> list[int]:
-    """Kill until no process is left: new ones may be created while the others are killed."""
+    """Kill processes until none is left, because new ones may be created while others are being killed."""
     ended = set[int]()
     for _ in range(ROUNDS):
         pids = list(_of_jobs(folder))
@@ -59,7 +62,7 @@ def _end(folder: Path) -> list[int]:
 
 
 def _of_jobs(folder: Path) -> Iterator[int]:
-    """Yield processes whose HOME, as set for the job, or whose working directory is below the folder."""
+    """Yield the processes whose HOME (as set for jobs) or working directory is below the folder."""
     home = f"HOME={folder}/job-".encode()
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
@@ -74,15 +77,15 @@ def _is_below(link: Path, folder: Path) -> bool:
 
 
 def prefix(what: str) -> str:
-    """Return the prefix of a temporary file's name; `what` is one lower-case word."""
+    """Return the prefix for the name of a temporary file. `what` is one lower-case word."""
     return f"nightshift-{what}-{os.getpid()}-"
 
 
 def sweep_temporary(folder: Path | None = None) -> list[Path]:
-    """Remove temporary files of this user's dead processes; return the removed paths.
+    """Remove temporary files that dead processes of this user left; return their paths.
 
     Args:
-        folder: the folder of temporary files, the system's if None.
+        folder: the folder of temporary files; None for the system's.
     """
     gone = []
     for path in (folder or Path(tempfile.gettempdir())).glob("nightshift-*"):

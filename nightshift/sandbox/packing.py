@@ -1,7 +1,7 @@
-"""Packs the files of a run into one block of bytes, which the trusted parent inside unpacks from its standard input.
+"""Packs the files of a run into one block of bytes, which the trusted parent inside reads from its standard input.
 
 All files of a small tree enter a run that way, so a sandbox can be started before it is known what it will run. A large
-tree is mounted from the start (`sandbox.trees`). Names are checked and sizes limited here, outside.
+tree is mounted from the start (`sandbox.trees`). This module checks names and limits sizes outside the sandbox.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ MAX_BYTES = 512 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """Files as one block: `index` has path, size in bytes and SHA-256 of each, in the order of the bytes in `blob`."""
+    """Files as one block of bytes.
+
+    Attributes:
+        index: the path, size in bytes and SHA-256 of each file, in the order of the files in `blob`.
+        blob: the bytes of all files.
+    """
 
     index: tuple[tuple[str, int, str], ...]
     blob: bytes
@@ -60,7 +65,10 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
 
 
 def list_hidden(base: Collection[str], over: Collection[str]) -> set[str]:
-    """List the paths of a tree that other files replace: the same path, one of their folders, or a path below one."""
+    """List the paths of a tree that other files replace.
+
+    A path is replaced by a file at the same path, by a file at the path of one of its folders, or by a file below it.
+    """
     paths = sorted(base)
     hidden = {path for each in over for path in (each, *folders_of(each)) if path in base}
     for folder in (f"{path}/" for path in over):
@@ -77,7 +85,7 @@ def folders_of(path: str) -> list[str]:
 
 
 def tree_fault(path: str) -> str | None:
-    """Return why a path of a commit cannot be staged; None if it can."""
+    """Return why a path from a commit cannot be packed; None if it can."""
     strange = path.startswith("/") or "\0" in path or any(part in {"", ".", "..", ".git"} for part in path.split("/"))
     return "not a path within a repository" if strange else None
 
@@ -88,7 +96,7 @@ def sha256(content: bytes) -> str:
 
 
 def digest_of(digests: Mapping[str, str]) -> str:
-    """Return the digest of a whole tree: SHA-256 over its sorted paths and the digests of their bytes."""
+    """Return the digest of a whole tree: the SHA-256 of its sorted paths, each with the digest of its content."""
     total = hashlib.sha256()
     for path in sorted(digests):
         total.update(f"{path}\0{digests[path]}\n".encode("utf-8", "surrogatepass"))

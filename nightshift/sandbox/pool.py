@@ -1,8 +1,8 @@
-"""Keeps sandboxes started ahead of need: each waits for its input, serves one job, and is gone.
+"""Keeps sandboxes started in advance. Each waits for its input, serves one job, and is removed.
 
-A job's shape is the job without its input. When a shape comes a second time, a successor is begun in the background, so
-that the next job of that shape finds its sandbox started and its interpreter warm. Nothing is ever used twice. `warm`
-puts a pool in front of the chosen sandbox if it can keep some waiting, after a test.
+The shape of a job is the job without its input. When a shape comes a second time, another sandbox for it is started in
+the background, so that the next job of this shape finds a started sandbox with a loaded interpreter. No sandbox is used
+twice. `warm` puts a pool in front of the chosen sandbox if it passes a test and can keep jobs waiting.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.runtime import Runtime
 
 _REMEMBERED = 32
-# How often a job is repeated if its sandbox did not start or was ended from outside: the job is not the cause.
+# How often a job is repeated if its sandbox did not start or was ended from outside, which is not the job's fault.
 _REPEATS = 2
 
 
@@ -37,12 +37,12 @@ class _Waiting:
 
 
 class Pool:
-    """A sandbox that runs its jobs in sandboxes begun earlier.
+    """Runs each job in a sandbox that was started ahead of time, if one is waiting.
 
     Args:
-        isolation: makes them.
-        size: how many may wait at most.
-        idle_s: seconds after which a waiting one is ended; the next job of its shape starts a new one.
+        isolation: starts the sandboxes.
+        size: the maximum number of sandboxes that may wait.
+        idle_s: seconds after which a waiting sandbox is ended.
     """
 
     def __init__(self, isolation: Isolation, *, size: int, idle_s: float = 600.0) -> None:
@@ -53,7 +53,7 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run a job to its end, to a limit, or until cancelled; nothing of the job is left running.
+        """Run a job to its end, to a limit, or until cancelled. Nothing of the job is left running.
 
         Raises:
             SandboxError: the isolation could not be set up, or the job was repeatedly ended from outside.
@@ -86,7 +86,7 @@ class Pool:
         return None
 
     def _remember(self, shape: SandboxJob) -> bool:
-        """Return True if this shape came before, and remember it."""
+        """Return True if this shape of job came before, and store it."""
         is_known = shape in self._seen
         self._seen[shape] = None
         self._seen.move_to_end(shape)
@@ -95,7 +95,7 @@ class Pool:
         return is_known
 
     async def _begin(self, shape: SandboxJob) -> None:
-        with contextlib.suppress(SandboxError):  # the next job of the shape will meet the error and report it
+        with contextlib.suppress(SandboxError):  # the next job of this shape will report the error
             begun = await self._isolation.begin(shape)
             expiry = asyncio.get_running_loop().call_later(self._idle_s, self._expire, begun)
             self._waiting.append((shape, _Waiting(begun, expiry)))
@@ -121,23 +121,23 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warmed:
-    """A sandbox in use. `remark` describes briefly how it is kept warm, or why it is not."""
+    """The sandbox in use. `remark` says briefly how sandboxes are kept waiting, or why they are not."""
 
     sandbox: Sandbox
     remark: str
     closers: tuple[Callable[[], Awaitable[None]], ...] = field(default=(), repr=False)
 
     async def aclose(self) -> None:
-        """End everything that waits for jobs."""
+        """End all sandboxes that wait for jobs."""
         for close in self.closers:
             await close()
 
 
 async def warm(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
-    """Keep sandboxes waiting, each for one job, for `size` verdicts at once.
+    """Put a pool in front of a sandbox that keeps sandboxes waiting, enough for `size` concurrent verdicts.
 
-    bubblewrap's sandboxes are nested in one outer sandbox if the nested ones pass the self-test as well; otherwise they
-    are started one by one.
+    bubblewrap's sandboxes are nested in one outer sandbox if nested ones pass the self-test as well. Otherwise each one
+    is started separately.
     """
     if isinstance(sandbox, BubblewrapSandbox):
         nested = NestedSandbox(sandbox, runtime)
@@ -152,8 +152,8 @@ async def warm(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
 
 
 def _pool(isolation: Isolation, size: int, remark: str) -> Warmed:
-    # A verdict may use three kinds of runs: tests, plain ones and calls. Commands are a fourth, and a search has its
-    # own.
+    # A verdict may use three kinds of runs: tests, plain runs and calls. Commands of a model are a fourth kind. The
+    # last place is for a search of the repair engine.
     pool = Pool(isolation, size=4 * size + 1)
     return Warmed(sandbox=Exclusive(pool), remark=remark, closers=(pool.aclose,))
 

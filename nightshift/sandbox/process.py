@@ -1,11 +1,11 @@
-"""The weakest sandbox: a separate process with limits, a clean environment and a temporary folder, and nothing more.
+"""The weakest sandbox: a separate process with limits, a clean environment and a temporary folder, but no isolation.
 
-The job can read everything that its user can read, and can reach the network. This sandbox exists for systems where no
+The job can read everything that its user can read, and can use the network. This sandbox exists for systems where no
 isolation works, and is used only if the owner chose it by name. If the daemon is root, the job at least runs as another
 user.
 
-A job's process that leaves its session is found at the end by a random variable in its environment. It is not found if
-it also clears its environment.
+A process of the job that leaves its session is found at the end by a random variable in its environment. It is not
+found if it has also cleared its environment.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
 
 
 def _translate(word: str, places: dict[str, str]) -> str:
-    """Return an argument of the command with a path inside replaced by the path outside."""
+    """Return an argument of the command in which a path inside the sandbox is replaced by the real path."""
     for inside, outside in places.items():
         if word == inside or word.startswith(inside + "/"):
             return outside + word.removeprefix(inside)
@@ -128,7 +128,7 @@ def _translate(word: str, places: dict[str, str]) -> str:
 
 
 def _processes() -> int:
-    """Count the processes of the jobs' user; the kernel's limit includes them all."""
+    """Count all processes of the jobs' user, because the kernel's limit includes all of them."""
     uid = launcher.job_uid()
     count = 0
     for path in Path("/proc").iterdir():

@@ -1,10 +1,10 @@
-"""The runtime inside the sandbox: an interpreter, the test libraries made for it, and our own code for the inside.
+"""What runs need inside the sandbox: an interpreter, the test libraries installed for it, and our own code.
 
     python -m nightshift.sandbox.runtime --prepare DIR
 
 installs the libraries at set-up, and does nothing if they are up to date. The libraries are wheels for the interpreter
-inside, which may differ from the daemon's. `open_runtime` returns them to the daemon at its start. Another package may
-provide its own `Program`, which is prepared with them and shown only to runs that start it.
+inside, which may differ from the daemon's. The daemon opens them at its start with `open_runtime`. Another package may
+provide a `Program` of its own. It is prepared together with the libraries, and shown only to runs that start it.
 """
 
 from __future__ import annotations
@@ -38,41 +38,43 @@ CONSTRAINTS = ROOT / "nightshift" / "requirements" / "constraints.txt"
 LIBRARIES = ("pytest", "hypothesis")
 PROGRAMS = "nightshift.programs"
 """Group of entry points by which other packages register their `Program`."""
-# Part of the folders' names; a new number makes every set-up build them again.
+# Version of the folders' format, which is part of their names. A new number makes every set-up build them again.
 _FORMAT = "1"
 BUILDING_S = 3600.0
-"""Seconds for which an unfinished folder is left alone, because another process may be filling it."""
+"""Seconds during which an unfinished folder is not removed, because another process may be filling it."""
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
 _PROGRAMS = "/opt/runner/programs"
 _SERIES = "series-"
-# Node.js searches this folder at the root for packages, whatever file asks.
+# Node.js searches this folder at the root for packages, for each file that imports one.
 NODE_MODULES = "/node_modules"
-# Our package has a name that no tested program will use, and its folder is removed from the import path at once.
+# The package has a name that no tested program will use, and its folder is removed from the import path at once.
 _PACKAGE = "nightshift_inside"
 SUITES, CALLS, COMMANDS = (f"{_PACKAGE}.{name}" for name in ("supervisor", "caller", "shell"))
-"""Modules of the trusted parents: for a run of tests, for calls, and for a command of the model's."""
+"""Modules of the trusted parents (the processes that start untrusted code and report its result): for tests, for calls,
+and for a command of a model.
+"""
 _OURS = (SUITES, CALLS, COMMANDS)
 _ALONE = ("-I", "-S", "-B")
-"""Flags that make the interpreter ignore its environment."""
+"""Flags with which the interpreter ignores its environment."""
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
 _IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "Owner"), ("EMAIL", "owner@localhost"))
 }
-"""Identity for tests that commit, as their authors have on their own machines."""
+"""Git identity for tests that make commits, since their authors had one on their own machines."""
 _PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """Code of another package that runs inside, with its own trusted parent instead of the suite's.
+    """Code of another package that runs inside the sandbox, with a trusted parent of its own.
 
     Attributes:
-        name: its package's name inside, which begins with `nightshift_`, so that no tested program uses it.
+        name: name of its package inside the sandbox. It begins with `nightshift_`, so that no tested program uses it.
         folder: the folder of its code in this checkout.
-        module: the module that starts a run. It has `main()`, which finds the folders of our code and of its own first
-            in `sys.argv`, and `preload(libraries)` and `serve(libraries)` like `sandbox/inside/supervisor.py`.
+        module: the module that starts a run. It has `main()`, which finds the folders of our code and of its own code
+            first in `sys.argv`, and `preload(libraries)` and `serve(libraries)` like `sandbox/inside/supervisor.py`.
     """
 
     name: str
@@ -87,20 +89,28 @@ class Program:
 
 @cache
 def list_installed_programs() -> tuple[Program, ...]:
-    """List the programs of other packages, by their entry points."""
+    """List the programs that other packages have registered as entry points."""
     return tuple(point.load() for point in entry_points(group=PROGRAMS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """Needs of a suite inside the sandbox.
+    """What a suite needs inside the sandbox.
 
-    `libraries` and `code` are import paths inside. `python` is the command that starts the interpreter; `node` runs
-    JavaScript and `go` builds Go, if they exist. `programs` are other packages' programs, each by its entry with the
-    folder of its package. `path` are program folders searched before the system's, `variables` additional environment
-    variables of a run. `roots` are folders of the workspace from which modules are imported besides the usual ones,
-    `plugins` the pytest plugins that tests need. `executable` is the path of the interpreter as shown to tests; an
-    interpreter started through it finds all of this. `services` are started before the tests of each run.
+    Attributes:
+        python: the command that starts the interpreter.
+        libraries: import paths of libraries, inside the sandbox.
+        code: import path of our own code, inside the sandbox.
+        node: the Node.js for JavaScript; None if there is none.
+        go: the toolchain that builds Go; None if there is none.
+        programs: programs of other packages, each as its entry and the mount of its package's folder.
+        path: folders of programs that are searched before the system's.
+        variables: additional environment variables of a run.
+        roots: additional folders of the workspace from which modules are imported.
+        plugins: the pytest plugins that tests need.
+        executable: path of the interpreter for tests. An interpreter that is started by this path finds all of these
+            libraries and programs.
+        services: services that are started before the tests of each run.
     """
 
     python: tuple[str, ...]
@@ -125,11 +135,11 @@ class Runtime:
 
     @property
     def has_environment(self) -> bool:
-        """True if libraries of the owner's are shown in addition to the test libraries."""
+        """True if libraries of the owner are shown in addition to the test libraries."""
         return len(self.libraries) > 1
 
     def with_layer(self, mount: Mount) -> Runtime:
-        """Return a copy with packages after all other libraries, so that none of their names hides another one's."""
+        """Return a copy with further packages, which come last so that they cannot hide other libraries."""
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
 
     @property
@@ -138,30 +148,30 @@ class Runtime:
         return f"{self.code}/{_PACKAGE}"
 
     def with_modules(self, folder: Path) -> Runtime:
-        """Return a copy with JavaScript packages, found from everywhere; their programs precede the system's."""
+        """Return a copy with JavaScript packages, found from every folder; their programs precede the system's."""
         mount = Mount(host=folder, inside=NODE_MODULES)
         return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{NODE_MODULES}/.bin"))
 
     @property
     def of_process(self) -> dict[str, str]:
-        """Environment variables of a run that differ from the usual ones; programs are searched in `path` first."""
+        """Environment variables that a run has in addition to the default ones."""
         path = {"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {}
         return {**_IDENTITY, **dict(self.variables), **self.of_services, **path}
 
     @property
     def of_services(self) -> dict[str, str]:
-        """Variables that tests get because of services."""
+        """Environment variables that tests get because of services."""
         return {name: value for service in self.services for name, value in service.exports.items()}
 
     @property
     def pth_lines(self) -> tuple[str, str]:
-        """Lines of a `.pth` file by which a Python finds our code for the inside and starts with it."""
+        """Lines for a `.pth` file that make a Python find and load our code for the inside when it starts."""
         return self.code, f"import {_PACKAGE}.start"
 
     def choose_parent(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
-        """Return the runtime of a command and the trusted parent that it starts; None for another command.
+        """Return the runtime to which a command belongs, and the trusted parent that it starts; None for others.
 
-        The runtime is this one, or one that an environment derived from it, with other libraries and mounts, or another
+        The runtime is this one, or one that an environment derived from it, with other libraries and mounts or another
         Python.
         """
         at = argv.index("-c") if "-c" in argv else 0
@@ -179,10 +189,10 @@ class Runtime:
         return None
 
     def argv(self, entry: str = SUITES) -> tuple[str, ...]:
-        """Return the command of a trusted parent by its module's dotted name; it reads its job from standard input.
+        """Return the command of a trusted parent, whose module is `entry`. It reads its job from standard input.
 
         Raises:
-            SandboxError: it belongs to a program that this runtime was not opened with.
+            SandboxError: the module belongs to a program with which this runtime was not opened.
         """
         return (*self.python, *_ALONE, "-c", self._start(entry), self.code, *self._own(entry), *self.libraries)
 
@@ -196,13 +206,13 @@ class Runtime:
         return (*self.mounts, *(mount for name, mount in self.programs if name == entry))
 
     def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
-        """Return the command of the process that trusted parents are forked from; it reads orders from `descriptor`."""
+        """Return the command of the process that forks trusted parents. It reads its orders from `descriptor`."""
         start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "fork_server")
         own = (self._own(entry) or (self.code,))[0]
         return (*self.python, *_ALONE, "-c", start, self.code, str(descriptor), entry, own, *self.libraries)
 
     def _own(self, entry: str) -> tuple[str, ...]:
-        """Return the import path of another package's program; empty for our own parents."""
+        """Return the import path of another package's program; empty for our own trusted parents."""
         paths = tuple(mount.inside for name, mount in self.programs if name == entry)
         if not paths and entry not in _OURS:
             raise SandboxError(f"{entry} is not shown inside")
@@ -211,9 +221,14 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stamp:
-    """The result of `prepare`: `home` holds the folders `libraries` and `code`, whose names depend on their content.
+    """The stored result of `prepare`.
 
-    `programs` are the folders of other packages' programs, by their names.
+    Attributes:
+        home: the folder that contains the other folders. Their names depend on their content.
+        python: the command that starts the interpreter.
+        libraries: name of the folder with the test libraries.
+        code: name of the folder with our own code for the inside.
+        programs: names of the folders of other packages' programs, by the names of the programs.
     """
 
     home: str
@@ -232,7 +247,7 @@ class _Stamp:
         return ".".join(self.version.split(".")[:2])
 
     def is_current(self, programs: Sequence[Program]) -> bool:
-        """Check whether everything exists and matches this checkout."""
+        """Check whether all folders exist and match the sources in this checkout."""
         home = Path(self.home)
         wanted = {program.name: _program_name(program, self.series) for program in programs}
         return (
@@ -246,15 +261,15 @@ class _Stamp:
 
 
 def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Sequence[Program] = ()) -> Runtime:
-    """Return the runtime that `prepare` made.
+    """Return the runtime that `prepare` has made.
 
     Args:
-        runner: the folder given to `prepare`.
-        environment: site-packages folders of the owner's, shown read-only after the test libraries.
+        runner: the folder that was given to `prepare`.
+        environment: site-packages folders of the owner, shown read-only and searched after the test libraries.
         programs: other packages' programs, which were given to `prepare` as well.
 
     Raises:
-        SandboxError: it is missing or out of date.
+        SandboxError: the runtime is missing or out of date.
     """
     stamp = _read(runner)
     if stamp is None or not stamp.is_current(programs):
@@ -285,15 +300,15 @@ def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Seque
 
 
 def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> Runtime:
-    """Return the runtime of another Python, prepared on first use in a separate folder.
+    """Return the runtime of another Python, which is prepared in a separate folder on first use.
 
     Args:
-        runner: the folder given to `prepare`.
+        runner: the folder that was given to `prepare`.
         path: the interpreter.
         programs: other packages' programs.
 
     Raises:
-        SandboxError: jobs cannot run it, or its libraries cannot be installed.
+        SandboxError: jobs cannot run the interpreter, or its libraries cannot be installed.
     """
     folder = job_folders.choose_shown_folder(runner / f"{_SERIES}{path.name.removeprefix('python')}")
     try:
@@ -304,12 +319,14 @@ def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> R
 
 
 def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter | None = None) -> bool:
-    """Choose the interpreter, install its libraries and our code, and compile them; return False if done before.
+    """Choose the interpreter, and install and compile its libraries and our code.
+
+    Returns False if everything was up to date.
 
     Args:
         runner: the folder to fill.
-        programs: other packages' programs; those that were prepared before are kept.
-        chosen: the interpreter, if it is not the one found first.
+        programs: other packages' programs. Programs that were prepared before are kept.
+        chosen: the interpreter; None chooses the first one that jobs can run.
 
     Raises:
         SandboxError: there is no interpreter, or pip could not install the libraries.
@@ -342,7 +359,7 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
         programs={**before, **program_names},
     )
     _write(runner, new)
-    # A running daemon continues with the folders that it started with.
+    # A running daemon continues to use the folders with which it started.
     in_use = {
         name
         for generation in (stamp, new)
@@ -359,7 +376,7 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
 
 
 def _is_being_built(folder: Path) -> bool:
-    """Check whether another process may be filling this folder, or has just renamed it."""
+    """Check whether another process may still be filling this folder, or has just renamed it."""
     try:
         return folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
     except FileNotFoundError:
@@ -367,7 +384,7 @@ def _is_being_built(folder: Path) -> bool:
 
 
 def _go(home: Path) -> Go | None:
-    """Return the Go toolchain with its built standard library, which is built once."""
+    """Return the Go toolchain with its built standard library, which is built if it is missing."""
     go = go_program.find(home)
     if go and not go_program.is_built(go):
         with (home / ".go.lock").open("w") as lock:
@@ -384,7 +401,7 @@ def _build_go(go: Go) -> Go | None:
 
 
 def _names(series: str) -> tuple[str, str]:
-    """Return the names of the two folders, which contain the Python series and a digest of their sources."""
+    """Return the names of the folders for libraries and code, which contain a digest of their sources."""
     wanted = hashlib.sha256("\0".join((_FORMAT, *LIBRARIES)).encode() + CONSTRAINTS.read_bytes())
     return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{_digest(INSIDE)}"
 
@@ -402,14 +419,14 @@ def _digest(code: Path) -> str:
 
 
 def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter], None]) -> None:
-    """Fill a temporary folder, compile it, make it readable for all, and rename it in one step."""
+    """Fill a temporary folder, compile its modules, make it readable for all, and rename it to `target`."""
     if target.exists():
         return
     building = target.with_name(f".{target.name}-{os.getpid()}")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir()
     fill(building, python)
-    # Unchecked: the folder never changes, so imports need not compare each file with its source.
+    # Unchecked: the folder never changes, so imports need not compare each module with its source.
     compiling = [*python.argv, "-I", "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "."]
     subprocess.run(compiling, cwd=building, check=True, stdin=subprocess.DEVNULL)
     interpreter.open_to_all(building)
@@ -418,7 +435,7 @@ def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter]
     except OSError:
         if not target.is_dir():
             raise
-        shutil.rmtree(building)  # another process was faster with the same folder
+        shutil.rmtree(building)  # another process filled the same folder first
 
 
 def _install(folder: Path, python: Interpreter) -> None:

@@ -1,12 +1,12 @@
-"""The system-call filter of the sandbox: a BPF program for `bwrap --seccomp`, assembled here without a library.
+"""The system-call filter of the sandbox: a BPF program for `bwrap --seccomp`, assembled without a library.
 
-It is a deny-list: code under test may use the kernel like any program, except for calls that only widen the attack
-surface (tracing, BPF, io_uring, keys, mounts, new namespaces, kernel administration). Denied calls fail with EPERM;
-`clone3` fails with ENOSYS, so that the C library falls back to `clone`, whose flags a filter can see. Sockets are
-limited to UNIX, IPv4 and IPv6: a network namespace alone does not cover AF_VSOCK. Calls in foreign instruction sets
-kill the process.
+The filter is a deny-list. Code under test may use the kernel like any program, except for calls that only widen the
+attack surface (tracing, BPF, io_uring, keys, mounts, new namespaces, kernel administration). Denied calls fail with
+EPERM. `clone3` fails with ENOSYS, so that the C library falls back to `clone`, whose flags a filter can see. Sockets
+are limited to UNIX, IPv4 and IPv6, because a network namespace alone does not cover AF_VSOCK. Calls in foreign
+instruction sets kill the process.
 
-The numbers are those of the kernel's own tables (asm/unistd_64.h and asm-generic/unistd.h).
+The numbers are those in the kernel's own tables (asm/unistd_64.h and asm-generic/unistd.h).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOAD, _JEQ, _JGE, _JSET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS, _EOPNOTSUPP, _EAFNOSUPPORT = 1, 38, 95, 97
-_RWF_NOWAIT = 0x8  # answers only from memory: would show what other sandboxes have read
+_RWF_NOWAIT = 0x8  # answers only from memory, which would show what other sandboxes read
 _X32_BIT = 0x40000000
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
@@ -28,9 +28,9 @@ _PERSONALITIES = (0x0, 0xFFFFFFFF)  # the default, and the query for the current
 _FILE_TYPE, _CHARACTER, _BLOCK = 0xF000, 0x2000, 0x6000
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""Machines that have a filter, with the kernel's name (AUDIT_ARCH) of their instruction set."""
+"""Machines for which there is a filter, with the kernel's number (AUDIT_ARCH) of their instruction set."""
 
-# Name: number on x86_64, number on aarch64; None if the machine has no such call.
+# Names of denied calls, with their numbers on x86_64 and on aarch64; None if the machine has no such call.
 DENIED: dict[str, tuple[int | None, int | None]] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "process_madvise": (440, 440), "pidfd_getfd": (438, 438), "move_pages": (279, 239), "migrate_pages": (256, 238),
@@ -48,7 +48,7 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "quotactl": (179, 60), "quotactl_fd": (443, 443), "settimeofday": (164, 170), "clock_settime": (227, 112),
     "adjtimex": (159, 171), "clock_adjtime": (305, 266), "vhangup": (153, 58), "lookup_dcookie": (212, 18),
     "nfsservctl": (180, 42), "uselib": (134, None), "_sysctl": (156, None),
-    # The pages of shared files that are in memory show what another sandbox has read.
+    # These calls show which pages of shared files are in memory, and so what another sandbox has read.
     "mincore": (27, 232), "cachestat": (451, 451),
     "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None),
 }  # fmt: skip
@@ -61,10 +61,10 @@ _Step = tuple[int, int, int, int]  # code, jump if true, jump if false, operand:
 
 
 def program(machine: str | None = None) -> bytes:
-    """Return the filter in the kernel's form, an array of `struct sock_filter`.
+    """Return the filter in the kernel's form: an array of `struct sock_filter`.
 
     Args:
-        machine: the machine's name as in `platform.machine()`; this machine by default.
+        machine: the machine's name as in `platform.machine()`; None for this machine.
 
     Raises:
         KeyError: there is no filter for that machine.
@@ -79,7 +79,7 @@ def _number(calls: dict[str, tuple[int | None, int | None]], name: str, machine:
 
 
 def _only_this(machine: str) -> Iterator[_Step]:
-    """Kill calls in another instruction set, then load the call's number."""
+    """Return steps that kill calls in other instruction sets, and then load the call's number."""
     yield (_LOAD, 0, 0, _ARCH)
     yield (_JEQ, 1, 0, MACHINES[machine])
     yield _return(_KILL)
@@ -95,7 +95,10 @@ def _denials(machine: str) -> Iterator[_Step]:
 
 
 def _special(machine: str) -> Iterator[_Step]:
-    """Filter calls by their arguments. Each rule returns, so the number stays loaded for the next one."""
+    """Return steps that filter calls by their arguments.
+
+    Each rule ends with a return, so the call's number stays loaded for the next rule.
+    """
     rules: dict[str, list[_Step]] = {
         "clone3": [_return(_ERRNO | _ENOSYS)],
         "socket": _if_argument_in(0, _FAMILIES, _ALLOW, _ERRNO | _EAFNOSUPPORT),
@@ -112,12 +115,12 @@ def _special(machine: str) -> Iterator[_Step]:
 
 
 def _on_call(number: int | None, body: list[_Step]) -> list[_Step]:
-    """Run `body` for one call, otherwise skip it."""
+    """Return steps that run `body` for one call and skip it for others; none if the machine has no such call."""
     return [] if number is None else [(_JEQ, 0, len(body), number), *body]
 
 
 def _if_argument_in(index: int, values: tuple[int, ...], then: int, otherwise: int) -> list[_Step]:
-    """Compare the low half of an argument: all values in question fit in it."""
+    """Return steps that compare an argument with values; only its low half, into which all values fit."""
     count = len(values)
     tests: list[_Step] = [(_JEQ, count - i, 0, value) for i, value in enumerate(values)]
     return [_argument(index), *tests, _return(otherwise), _return(then)]

@@ -1,7 +1,7 @@
-"""Tests at start whether a sandbox holds: real attempts to escape, each with a control that shows that it ran.
+"""Tests at start whether a sandbox holds. Each probe really tries to escape, and has a control that shows that it ran.
 
-"Nothing escaped" alone is no evidence: a probe that never started would report the same. So every probe first does
-something that is allowed and reports it, and the host does what the probe must not be able to do.
+"Nothing escaped" alone is no evidence, because a probe that never started would report the same. So every probe first
+does something that is allowed and reports it. The host also does what the probe must not be able to do.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
-    """All findings about a sandbox; it passed if all of them did. `is_late`: a probe did not finish in time."""
+    """All findings about a sandbox.
+
+    The sandbox passed if every finding did. `is_late` is True if a probe did not finish in time.
+    """
 
     sandbox: str
     findings: tuple[Finding, ...]
@@ -61,7 +64,7 @@ class SelfTest:
 
 
 async def probe(sandbox: Sandbox, runtime: Runtime) -> SelfTest:
-    """Try to escape from a sandbox in every way that can be tried in a second."""
+    """Try to escape from a sandbox in every way that can be tried within a second."""
     try:
         async with _bait() as (targets, visitors):
             looked, memory, forks = await asyncio.gather(
@@ -88,7 +91,7 @@ def _job(runtime: Runtime, name: str, settings: dict[str, object]) -> SandboxJob
 
 @contextlib.asynccontextmanager
 async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
-    """Provide things on the host that a job must not reach: a listening port, a file, a process, a home."""
+    """Provide targets on the host that a job must not reach: a listening port, a file, a process and a home."""
     visitors: list[str] = []
 
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,7 +101,7 @@ async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     try:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)  # the control: the port can be reached
+        _, writer = await asyncio.open_connection("127.0.0.1", port)  # the control: the port is reachable from here
         writer.close()
         await writer.wait_closed()
         visitors.clear()
@@ -111,7 +114,10 @@ async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
 
 @contextlib.contextmanager
 def _open_file() -> Iterator[str]:
-    """Create a file that all can read, so that only the isolation protects it; remove files of dead processes."""
+    """Create a file that every user can read, so that only the isolation protects it.
+
+    Also remove such files of dead processes.
+    """
     orphans.sweep_temporary()
     with tempfile.NamedTemporaryFile(prefix=orphans.prefix("probe")) as file:
         file.write(secrets.token_hex(16).encode())
@@ -121,7 +127,7 @@ def _open_file() -> Iterator[str]:
 
 
 def _home() -> list[str]:
-    """List some paths in the daemon's home; empty for a user without one."""
+    """List up to 50 paths in the daemon's home; empty if it cannot be read, or if the user has none."""
     try:
         home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:
@@ -163,6 +169,6 @@ def _memory(result: SandboxResult) -> Finding:
 def _forks(result: SandboxResult) -> Finding:
     words = result.stdout.split()
     count = int(words[1]) if len(words) == 2 and words[0] == b"made" and words[1].isdigit() else 0
-    passed = 0 < count <= 2 * PROBED_PIDS  # without a group, other jobs of the same user count too
+    passed = 0 < count <= 2 * PROBED_PIDS  # without a group, all jobs of the user count
     detail = f"{count} processes under a limit of {PROBED_PIDS}" if count else "the probe's control did not work"
     return Finding(name="process limit", passed=passed, detail=detail)

@@ -1,4 +1,4 @@
-"""The services of a runtime in a run: the instructions for the trusted parent, and the limits."""
+"""The services of a runtime for a run: how the trusted parent starts them, and how they increase the limits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from nightshift.core.isolation import SandboxLimits
 from nightshift.sandbox.runtime import Runtime
 
 PROCESSES = 64
-"""Number of processes that a service may have in addition to those of the tests."""
+"""Maximum number of processes of a service, which is added to that of the tests."""
 
 
 def describe(runtime: Runtime) -> dict[str, object]:
-    """Return the instructions for the trusted parent, as JSON values."""
+    """Return the descriptions of the services for the trusted parent, as JSON values."""
     return {"services": [asdict(service) for service in runtime.services], "variables": runtime.of_services}
 
 

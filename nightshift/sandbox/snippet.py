@@ -1,7 +1,7 @@
 """Direct execution: runs a piece of Python code in the sandbox, from any program, without tasks or tests.
 
-Code, files and standard input enter through one pipe; nothing of the caller's machine is shown except the interpreter
-and the given libraries. Nothing is run if no isolation holds.
+Code, files and standard input enter through one pipe. Of the caller's machine, the code sees only the interpreter and
+the given libraries. Nothing is run if no isolation holds.
 """
 
 from __future__ import annotations
@@ -32,10 +32,16 @@ _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from nightshift_inside im
 class Snippet:
     """How a piece of code ended.
 
-    `stdout` and `stderr` can be printed and logged safely: bytes that are not UTF-8 are replaced, and control and
-    format characters (all but newline and tab) become visible escapes. `raw_stdout` is the output byte for byte. All
-    are cut at `limits.output_bytes`. `exit_code` is negative for a signal; `peak_memory_mb` is None if it could not be
-    measured. `sandbox` names the isolation.
+    Attributes:
+        exit_code: the exit status; negative if a signal ended the code.
+        ended: why the run ended.
+        stdout: the output, safe to print and log. Bytes that are not UTF-8 are replaced. Control and format characters
+            (all but newline and tab) become visible escapes. Cut at `limits.output_bytes`, like the other outputs.
+        stderr: the error output, in the same form.
+        raw_stdout: the output byte for byte.
+        duration_s: duration of the run in seconds.
+        peak_memory_mb: peak memory usage; None if it could not be measured.
+        sandbox: name of the isolation.
     """
 
     exit_code: int
@@ -49,7 +55,7 @@ class Snippet:
 
     @property
     def ok(self) -> bool:
-        """True if it ran to its end with exit status 0."""
+        """True if the code ran to its end with exit status 0."""
         return self.ended is Ended.EXITED and self.exit_code == 0
 
 
@@ -62,22 +68,22 @@ async def run_python(
     limits: SandboxLimits = SNIPPET_LIMITS,
     sandbox: str | Sandbox = "auto",
 ) -> Snippet:
-    """Run Python code in the sandbox and wait for its end, whatever it does.
+    """Run Python code in the sandbox and wait for its end, however it ends.
 
-    The code runs as `snippet.py` in an empty private folder, which is removed afterwards: no network, no environment,
-    no home.
+    The code runs as `snippet.py` in an empty private folder, which is removed afterwards. It has no network, no home,
+    and none of the caller's environment.
 
     Args:
         code: the text of a script.
         stdin: the content of its standard input.
         files: maps paths, relative to that folder, to contents.
-        libraries: `site-packages` folders on this machine that it may import from; shown read-only.
+        libraries: `site-packages` folders on this machine from which the code may import; shown read-only.
         limits: limits of the run.
-        sandbox: `auto` chooses the strongest isolation that passes its self-test, once for each event loop; or the name
-            of an isolation; or a sandbox object.
+        sandbox: `auto`, the name of an isolation, or a sandbox object. `auto` chooses the strongest isolation that
+            passes its self-test, once for each event loop.
 
     Raises:
-        SandboxError: no isolation holds here, or a file's name is not allowed; nothing was run.
+        SandboxError: no isolation holds on this machine, or a file's name is not allowed; nothing was run.
     """
     from nightshift.sandbox.runtime import ROOT, open_runtime  # noqa: PLC0415 (importing the package stays cheap)
 
@@ -125,7 +131,7 @@ def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes,
 
 
 class _Isolations:
-    """The isolations that were found to hold in one event loop."""
+    """The isolations that passed their self-test in one event loop."""
 
     def __init__(self) -> None:
         self.lock, self.by_name = asyncio.Lock(), dict[str, "Sandbox"]()
@@ -135,7 +141,7 @@ _isolations: WeakKeyDictionary[asyncio.AbstractEventLoop, _Isolations] = WeakKey
 
 
 async def _choose_isolation(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
-    """Return the isolation of a name, tested once in each event loop: some keep connections that belong to one loop."""
+    """Return the named isolation, tested once in each event loop, since some keep connections of that loop."""
     from nightshift.sandbox.choice import choose  # noqa: PLC0415 (see `run_python`)
 
     isolations = _isolations.setdefault(asyncio.get_running_loop(), _Isolations())

@@ -1,7 +1,7 @@
-"""Edits Python source by positions in its syntax tree: comments, layout and other lines are left unchanged.
+"""Edits Python source by positions in its syntax tree, so that comments, layout and all other lines stay unchanged.
 
-Writing a changed tree out again is no alternative: it moves lines, and writes f-strings that older interpreters cannot
-read.
+Generating the source from a changed tree is no alternative: it would move lines, and would write f-strings in a form
+that older interpreters cannot read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _USUAL = "utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace the bytes from `start` to `end` by `text`."""
+    """Replacement of the bytes from `start` to `end` by `text`."""
 
     start: int
     end: int
@@ -29,15 +29,17 @@ class Edit:
 
 
 class Source:
-    """A module's text with its tree, whose positions count bytes of UTF-8 whatever the file's encoding is.
+    """The source text of a module, with its syntax tree.
+
+    Positions count bytes of UTF-8, whatever the file's encoding is.
 
     Attributes:
         text: the text of the file, as decoded by `core.text.encoding`.
-        tree: its syntax tree.
+        tree: the syntax tree.
         is_utf8: True if the file means the same in UTF-8, whatever encoding its first lines declare (PEP 263).
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the text is not Python.
     """
 
     def __init__(self, text: str) -> None:
@@ -82,7 +84,7 @@ class Source:
         return Edit(*self.span(node), text)
 
     def name_of(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
-        """Return the span of a function's name in its definition; None if it is not on the definition's first line."""
+        """Return the span of a function's name in its definition; None if it is not on the first line of that."""
         start = self.span(node)[0]
         line_end = self._starts[node.lineno]
         name = node.name.encode()
@@ -91,13 +93,16 @@ class Source:
         return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
 
     def edit(self, edits: list[Edit]) -> str:
-        """Return the text after these edits, in the file's encoding; characters that it lacks are escaped."""
+        """Return the text after these edits. Characters that the file's encoding lacks are escaped."""
         text = edit(self._bytes, edits)
         return text if self._encoding == _USUAL else decode(text.encode(self._encoding, "backslashreplace"))
 
 
 def edit(raw: bytes, edits: Sequence[Edit]) -> str:
-    """Return a text after these edits; of two that overlap the first wins, insertions at one place keep their order."""
+    """Return a text after these edits.
+
+    Of two edits that overlap, the first one wins. Insertions at the same position keep their order.
+    """
     chosen: list[Edit] = []
     for edit in edits:
         if edit not in chosen and all(edit.end <= other.start or edit.start >= other.end for other in chosen):

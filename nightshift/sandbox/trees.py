@@ -1,8 +1,9 @@
 """Writes the trees of commits to folders that all runs of a tree share, as layers of their working folders.
 
-A tree is written once. A tree that differs little from one already there gets a folder with only the difference. No
-file that a run may write is a hard link to a file here: the files belong to the jobs' user, so a job could change a
-file's mode and write through the link. Isolations put a private file system over the folders, or copy them.
+A tree is written once. If a tree differs little from one that is already written, only the difference is written. No
+file that a run may write is a hard link to a file in these folders: the files belong to the jobs' user, so a job could
+change a file's mode and write through the link. Therefore isolations put a private file system over the folders, or
+copy them.
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ from nightshift.sandbox import job_folders, launcher
 from nightshift.sandbox.packing import NOTHING, Packed, list_hidden, pack, tree_fault
 
 UNUSED_S, IDLE_S = 86_400.0, 7_200.0
-"""Seconds without use after which a tree is removed: in any case, and if there are many. No run takes that long."""
+"""Seconds without use after which a tree is removed: in any case, and if there are more than the number to keep. No run
+takes that long.
+"""
 LOOKS, MOST_APART = 3, 500
-"""How many of the most recently used trees a new one is compared with, and in how many files it may differ from one."""
+"""Number of recently used trees with which a new tree is compared, and maximum number of files in which they may
+differ.
+"""
 SENT_FILES, SENT_BYTES = 300, 4 << 20
-"""A tree up to this size is sent to each run at its start, so that any waiting sandbox can take the run."""
+"""Maximum size of a tree that is sent to each run at its start, so that any waiting sandbox can be used for the run."""
 PAGE = 4096
 _INDEX = ".json"
 
 
 class File(NamedTuple):
-    """A file of a tree: the git id of its content, its size in bytes, and the SHA-256 of its bytes."""
+    """A file of a tree: the git id of its content, its size in bytes, and the SHA-256 of its content."""
 
     id: str
     size: int
@@ -44,13 +49,13 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Below:
-    """Files and layers of a tree below the files of a run.
+    """The part of a tree that a run sees, below the run's own files.
 
     Attributes:
         layers: folders that the isolation shows in the working folder.
-        gone: paths in the layers to be removed before the run's own files are written.
+        gone: paths in the layers that are removed before the run's own files are written.
         packed: files that are sent instead of layers.
-        digests: path to SHA-256 of each file of the tree that the run then sees.
+        digests: maps the path of each file that the run sees of the tree to its SHA-256.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -61,11 +66,11 @@ class Below:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laid:
-    """A tree in folders.
+    """A tree that is written to folders.
 
     Attributes:
-        layers: the folders; a later one covers the earlier ones.
-        files: path to file, for the whole tree.
+        layers: the folders. Files in later folders replace those in earlier ones.
+        files: maps the path of each file of the tree to its data.
         gone: paths that are in the layers but not in the tree.
     """
 
@@ -74,10 +79,10 @@ class Laid:
     gone: frozenset[str] = frozenset()
 
     def below(self, over: Collection[str], removed: Collection[str] = ()) -> Below:
-        """Return the part of the tree that is visible below other files, without the removed files.
+        """Return the part of the tree that is visible below the files `over`, without the files `removed`.
 
         Raises:
-            SandboxError: the tree was removed meanwhile.
+            SandboxError: the tree has been removed in the meantime.
         """
         left_out = list_hidden(self.files, over) | (self.files.keys() & set(removed))
         digests = {path: file.digest for path, file in self.files.items() if path not in left_out}
@@ -93,11 +98,12 @@ class Laid:
 
 
 class TreeStore:
-    """Keeps the most recently used trees; its folder may be shared between threads and processes.
+    """Stores the most recently used trees. Several threads and processes may share its folder.
 
     Args:
-        folder: a separate folder, created if needed; if jobs cannot enter it, a substitute is used (`job_folders`).
-        keep: how many trees are kept whatever their size.
+        folder: a folder for this store alone, created if needed. If jobs cannot enter it, a substitute is used
+            (`job_folders`).
+        keep: number of trees that are kept whatever their size.
         idle_s: seconds without use after which other trees are removed.
     """
 
@@ -107,10 +113,10 @@ class TreeStore:
             self._make_room()
 
     def get(self, tree: Tree) -> Laid:
-        """Return the tree as layers, and write it first if needed.
+        """Return a tree as layers. The tree is written first if needed.
 
         Raises:
-            SandboxError: it has names that cannot be staged, or the disk refused it.
+            SandboxError: the tree has names that cannot be used, or the disk refused a write.
         """
         try:
             with self._lock():
@@ -123,7 +129,7 @@ class TreeStore:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        """Serialise access: two jobs on the same commit need the same folder."""
+        """Serialise access to the store, because two jobs on the same commit need the same folder."""
         with (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             os.utime(lock.fileno())
@@ -133,7 +139,7 @@ class TreeStore:
         return self._folder / f"{name}{_INDEX}"
 
     def _load(self, name: str) -> Laid:
-        """Read a stored tree, and mark it and the tree that it differs from as used now."""
+        """Read the index of a stored tree, and mark the tree, and the tree from which it differs, as used now."""
         with self._index(name).open("rb") as index:
             header = json.loads(index.readline())
             files = {path: File(*each) for path, *each in map(json.loads, index)}
@@ -157,7 +163,7 @@ class TreeStore:
         return self._write(tree, entries, {"from": "", "gone": []})
 
     def _list_bases(self) -> Iterator[str]:
-        """Yield the names of the most recently used trees that are complete, not differences from another tree."""
+        """Yield the names of the most recently used trees that are stored as a whole, not as a difference."""
         for path in self._list_by_use()[:LOOKS]:
             with path.open("rb") as index:
                 if not json.loads(index.readline())["from"]:
@@ -165,7 +171,7 @@ class TreeStore:
 
     def _write(self, tree: Tree, paths: Collection[str], header: dict[str, Any]) -> None:
         folder = self._folder / tree.commit
-        shutil.rmtree(folder, ignore_errors=True)  # half of a tree that an earlier daemon began
+        shutil.rmtree(folder, ignore_errors=True)  # the incomplete tree of a daemon that died
         folder.mkdir(0o755)
         _give(folder)
         folders = {folder}
@@ -180,8 +186,8 @@ class TreeStore:
         return sorted(self._folder.glob(f"*{_INDEX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
     def _make_room(self) -> None:
-        """Remove trees unused for a while, unfinished ones of dead processes, and files of older versions."""
-        now = (self._folder / ".lock").stat().st_mtime  # file times: the wall clock may be set, or may differ
+        """Remove trees unused for a while, incomplete trees of dead processes, and files of older versions."""
+        now = (self._folder / ".lock").stat().st_mtime  # by file times: the wall clock may be set, or may differ
         for rank, index in enumerate(self._list_by_use()):
             unused_s = now - index.stat().st_mtime
             if unused_s > UNUSED_S or (rank >= self._keep and unused_s >= self._idle_s):
@@ -193,10 +199,10 @@ class TreeStore:
 
 
 def lay_out(tree: Tree, folder: Path) -> None:
-    """Write all files of a tree into an existing folder, for the jobs' user.
+    """Write all files of a tree to an existing folder, for the jobs' user.
 
     Raises:
-        SandboxError: a name cannot be staged.
+        SandboxError: a name cannot be used.
     """
     folders = {folder}
     for path in tree.entries():
@@ -224,7 +230,7 @@ def _save(tree: Tree, path: str, folder: Path, folders: set[Path]) -> File:
 
 
 def _give(path: Path | int) -> None:
-    """Give a path that the daemon made as root to the jobs' user, so that a run can write it in its own view."""
+    """Give a path that the daemon created as root to the jobs' user, so that a run can change it in its view."""
     if os.geteuid() == 0:
         os.chown(path, launcher.JOB_UID, launcher.JOB_UID)
 

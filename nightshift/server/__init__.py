@@ -1,1 +1,1 @@
-"""The dashboard, the API and the live stream of one daemon."""
+"""The HTTP server of one daemon: the dashboard, the API and the live stream of the log."""

@@ -1,4 +1,4 @@
-"""Serves the endpoints of the contract with Flask."""
+"""Registers the endpoints of the contract as routes of a Flask application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightshift.server.schemas import as_json
 
 
 def register(app: Flask, context: AppContext, endpoints: Sequence[Endpoint]) -> None:
-    """Register the endpoints with Flask, except those without a view, which are served elsewhere."""
+    """Register the endpoints with Flask. Endpoints without a view are skipped, because they are native ASGI routes."""
     api = Blueprint("api", __name__)
     for endpoint in endpoints:
         if endpoint.view is not None:

@@ -1,6 +1,6 @@
 """Builds the Flask applications: API and pages for one daemon, or part of the API alone.
 
-Requests are not authenticated here; the guard in front does that.
+Requests are not authenticated here. The guard in front of the application does that.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from nightshift.server.schemas import build_models
 
 
 class MatchedRule(Rule):
-    """A rule for matching; its code to build URLs is compiled when a URL is built, which never happens here.
+    """A rule that matches requests, and compiles its code for building URLs only when a URL is built.
 
-    Werkzeug compiles that code for each rule at once, which takes more than half of the time to create an application.
+    No URL is built in this application. Werkzeug would compile that code for each rule at once, which takes more than
+    half of the time to create an application.
     """
 
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
@@ -35,7 +36,9 @@ class MatchedRule(Rule):
 
 
 def create_api(context: AppContext, endpoints: Sequence[Endpoint]) -> Flask:
-    """Build an API without pages, for use on one thread: pydantic builds each model on first use.
+    """Build an API without pages, for use on one thread only.
+
+    One thread, because pydantic builds each model on first use, and this function does not build the models beforehand.
 
     Args:
         context: the services that the API works with.
@@ -71,7 +74,8 @@ def create_app(context: AppContext, assets: Assets, *, asks_token: bool = False)
 def _describe(version: str) -> dict[str, Any]:
     """Return the API's OpenAPI document.
 
-    It is built on request: that takes longer than building the rest of the application, and few clients ask for it.
+    The document is built on the first request, because building it takes longer than building the rest of the
+    application, and few clients ask for it.
     """
     from nightshift.server import openapi  # noqa: PLC0415  # as above
 

@@ -1,4 +1,4 @@
-"""Defines the questions that wait for the owner's decision, and the answers to them, as models of the API."""
+"""Defines the API's models of questions that wait for the owner's decision, and of the answers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _by_shape = Masker()
 
 
 class ApprovalRow(Answer):
-    """A question with its answer; `subject` names what a yes allows, and `granted` is null until it is decided.
+    """A question with its answer.
 
-    `default` is the answer that is assumed if nobody answers the question, and `assumed_at` the time when this happens;
-    it is null if the question waits without a limit or is already decided. `answered_by` is null until the decision,
-    and if it was not recorded. `wanted` is the task in one line.
+    `wanted` is the first line of the task's description. `subject` names what a yes allows. `granted` is null until the
+    question is decided. `default` is the answer that is assumed if nobody answers. `assumed_at` is the time when the
+    default is assumed, null if the question waits without a limit or is already decided. `answered_by` is null until
+    the decision, and also if the decision does not record who made it.
     """
 
     approval_id: int
@@ -49,7 +50,7 @@ class Approvals(Answer):
 
 
 class Decisions(Answer):
-    """Decided questions, newest first; `next_after` is the `after` of the next page, null on the last."""
+    """Decided questions, newest first. `next_after` is the `after` of the next page, null on the last page."""
 
     decisions: list[ApprovalRow]
     next_after: int | None
@@ -63,7 +64,7 @@ class Undecided(Answer):
 
 
 class Decided(Answer):
-    """Result of decisions on several questions."""
+    """The questions that a request decided, and those that it could not decide."""
 
     decided: list[ApprovalRow]
     refused: list[Undecided]
@@ -77,9 +78,9 @@ class DecisionsQuery(Query):
 
 
 class DecisionsIn(BaseModel):
-    """One decision on several questions; the remark goes to the log.
+    """One decision on several questions. The remark goes to the log.
 
-    A granted question is answered with its default.
+    With `granted`, each ask of the kind `question` is answered with its default.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -90,7 +91,7 @@ class DecisionsIn(BaseModel):
 
 
 class DecisionIn(BaseModel):
-    """A decision. `answer` is a remark for the log, or the answer if a question is granted."""
+    """A decision on a request. `answer` is the reply if it grants a question, otherwise a remark for the log."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -107,7 +108,7 @@ class AnswerIn(BaseModel):
 
 
 def approval_row(approval: Approval, wait_s: float, mask: Mask = _by_shape) -> ApprovalRow:
-    """Return the question as the API shows it, printable.
+    """Return the question as the API shows it: masked, printable and cut to size.
 
     Args:
         approval: the question.

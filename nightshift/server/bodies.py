@@ -10,13 +10,16 @@ from pydantic import BaseModel, ValidationError
 from nightshift.core.text import plain_data
 
 MOST_VALUES = 20_000
-"""Maximum number of values in a body, except for tasks."""
+"""Maximum number of values in a JSON body. Submitted tasks have a higher limit of their own."""
 
 _M = TypeVar("_M", bound=BaseModel)
 
 
 class BadBody(ValueError):
-    """The body cannot be read; `status` is 400 or 415, and `fields` gives the reason by field if it is known."""
+    """Error for a body that cannot be read.
+
+    `status` is the HTTP status, 400 or 415. `fields` maps field names to reasons; it is empty if no field is known.
+    """
 
     def __init__(self, why: str, status: int = 400, fields: dict[str, str] | None = None) -> None:
         self.status, self.fields = status, fields or {}

@@ -1,4 +1,4 @@
-"""Defines commits as models of the API, and the owner's actions on them: review, revert, reapply, integrate."""
+"""Defines the API's models of commits, and of the owner's actions on them: review, revert, reapply, integrate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES_SHOWN = 20
 
 
 class LeftRemark(Answer):
-    """A finding that was open at a commit; `place` is its path and line."""
+    """A finding that was still open when the commit was made. `place` is its path and line."""
 
     severity: Gravity
     reader: Reader
@@ -30,7 +30,7 @@ class LeftRemark(Answer):
 
 
 class RiskReason(Answer):
-    """Points for one cause: what was found, and why that is a risk."""
+    """One reason for a commit's risk. `text` says what was found, `why` says why that is a risk."""
 
     points: int
     text: str
@@ -38,7 +38,10 @@ class RiskReason(Answer):
 
 
 class Risk(Answer):
-    """How much attention a commit needs in review: the sum of the points of its reasons, highest first."""
+    """How much attention a commit needs in review.
+
+    `points` is the sum of the points of its reasons. The reasons with the most points come first.
+    """
 
     level: Level
     points: int
@@ -46,19 +49,21 @@ class Risk(Answer):
 
 
 class CommitRow(Answer):
-    """A commit of the agent. `id` is its position in the ledger, `branch` the branch of the task, `base` its parent.
+    """A commit of the agent.
 
-    `asked` is the beginning of the task's description. `target` is the branch that the commit was integrated into, or
-    is meant for. `waits` is true if it waits on `branch` for the owner; `discarded_at` is the time when that branch was
-    removed. `label` is the label of its verdict. `file_count` counts all its files, and `files` are the first of them;
-    both are null if the files are not known. `remarks` are grave findings of readers that were open at the commit,
-    worst first.
+    `id` is its position in the ledger. `branch` is the branch of the task. `base` is the parent commit. `asked` is the
+    beginning of the task's description. `target` is the branch that the commit was integrated into, or is meant for.
+    `waits` is true if the commit waits on `branch` for the owner. `discarded_at` is the time when that branch was
+    removed. `label` is the label of the verdict. `file_count` counts all changed files, and `files` lists the first of
+    them; both are null if the files are not known. `remarks` are grave findings of readers that were open at the
+    commit, worst first.
 
-    `changed_tests` are existing tests that it changed because they contradicted the task, `removed_tests` are tests
-    that it removed together with the code that they tested, and `own_tests` are tests that the agent wrote. `tests`
-    counts the tests of the last run, `tests_passed` those that passed, and `held_out` the held-out cases among them,
-    which no prompt had shown; null if not known. `allowed` are the rules that the task lets it break. A commit with the
-    label `draft` did not pass: `failing` are the first of its failing tests.
+    `changed_tests` are existing tests that the commit changed because they contradicted the task. `removed_tests` are
+    tests that it removed together with the code that they tested. `own_tests` are tests that the agent wrote. `tests`
+    counts the tests of the last run, and `tests_passed` those of them that passed. `held_out` counts the held-out cases
+    in that run, which no prompt had shown. These three counts are null if they are not known. `allowed` are the rules
+    that the task lets the commit break. A commit with the label `draft` did not pass: `failing` lists the first of its
+    failing tests.
     """
 
     id: int
@@ -95,7 +100,10 @@ class CommitRow(Answer):
 
 
 class Commits(Answer):
-    """A page of commits; `next_after` is the `after` of the next page. `unread` counts all unread commits."""
+    """A page of commits.
+
+    `next_after` is the `after` of the next page, null on the last page. `unread` counts all unread commits.
+    """
 
     commits: list[CommitRow]
     next_after: int | None
@@ -103,7 +111,10 @@ class Commits(Answer):
 
 
 class Reviewed(Answer):
-    """The commits that this request marked as read (or as unread again), and how many unread commits are left."""
+    """Result of marking commits as read or as unread.
+
+    `commits` are the commits that this request marked. `unread` counts the unread commits that are left.
+    """
 
     commits: list[CommitRow]
     unread: int
@@ -125,7 +136,10 @@ class CommitsQuery(Query):
 
 
 class RevertIn(BaseModel):
-    """How to revert a task's work. `force` reverts even if other tests then fail; `reapply` reapplies reverted work."""
+    """How to revert a task's work.
+
+    With `force` the work is reverted even if other tests then fail. With `reapply` reverted work is applied again.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -134,7 +148,7 @@ class RevertIn(BaseModel):
 
 
 class IntegrateIn(BaseModel):
-    """How to integrate a commit that waits on a branch. `force` integrates it without a run."""
+    """How to integrate a commit that waits on a branch. With `force` it is integrated without running the tests."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -142,9 +156,10 @@ class IntegrateIn(BaseModel):
 
 
 class ReviewIn(BaseModel):
-    """Commits to mark as read: the one whose id starts with `commit`, or all.
+    """Commits to mark as read or unread; exactly one field is given.
 
-    `undo` lists ids to mark as unread again.
+    `commit` marks the commit whose hash starts with this text as read. `all` marks all commits as read. `undo` lists
+    ids of commits to mark as unread again.
     """
 
     model_config = ConfigDict(extra="forbid")

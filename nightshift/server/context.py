@@ -1,4 +1,4 @@
-"""Defines the context of the server: the services of the daemon that pages and API work with."""
+"""Defines the context of the server: the daemon's services that the pages and the API use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 WRITE_WALL_S = 20.0
 COMMIT_WALL_S = 900.0
-"""Seconds a request waits for the owner's action on a commit, which may include a test run."""
+"""Seconds a request waits for the owner's action on a commit. Long, because the action may include a test run."""
 CLARIFY_WAIT_S = 14_400.0
 
 _T = TypeVar("_T")
@@ -56,47 +56,58 @@ class CommitActionsPort(Protocol):
     """The owner's actions on commits; safe to call from any thread."""
 
     def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-        """Revert the commits that a task integrated, or reapply them; fails with `NotReverted`."""
+        """Revert the commits that a task integrated, or with `reapply` apply them again.
+
+        The future fails with `NotReverted`.
+        """
         ...
 
     def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
-        """Integrate the commit that waits on the task's branch; fails with `BranchRefused`."""
+        """Integrate the commit that waits on the task's branch; the future fails with `BranchRefused`."""
         ...
 
     def discard(self, task_id: int) -> Future[Discarded]:
-        """Remove the branch on which a commit of the task waits; fails with `BranchRefused`."""
+        """Remove the branch on which a commit of the task waits; the future fails with `BranchRefused`."""
         ...
 
 
 class RepositorySettingsPort(Protocol):
-    """Settings of repositories; safe to call from any thread."""
+    """Access to the settings of repositories; safe to call from any thread."""
 
     def list_repositories(self) -> list[str]:
         """List the folders of the known repositories."""
         ...
 
     def show(self, repo: str) -> RepositoryOptions:
-        """Return the settings of the repository that contains a folder; fails with `GitError`."""
+        """Return the settings of the repository that contains the folder `repo`; fails with `GitError`."""
         ...
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        """Set values; None resets a value. Fails with `InvalidTask` and `GitError`."""
+        """Change settings of a repository and return them all. The value None resets a setting.
+
+        Fails with `InvalidTask` and `GitError`.
+        """
         ...
 
 
 class VerifyingPort(Protocol):
-    """Verifies commits of the ledger again, one at a time; safe to call from any thread."""
+    """Runs verifications of commits in the ledger, one at a time; safe to call from any thread."""
 
     def begin(self, entry: Commit) -> None:
-        """Start a verification; fails with `NotVerified` while another one is running."""
+        """Start to verify a commit; fails with `NotVerified` while another verification is running."""
         ...
 
     def cancel(self, entry: Commit) -> None:
-        """Cancel the verification of this commit; fails with `NotVerified` if none is running."""
+        """Cancel the verification of this commit; fails with `NotVerified` if this commit is not being verified."""
         ...
 
     def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
-        """Return the running verification, of this or another commit, and the result of this commit's last one."""
+        """Return the running verification and the last result.
+
+        Returns:
+            The verification that is running, which may be of another commit, and the result of the last verification of
+            this commit. Each is None if there is none.
+        """
         ...
 
 
@@ -105,22 +116,22 @@ class Busy(StoreError):
 
 
 class NoDaemon:
-    """Stand-in for the services of a daemon in a context without one: it has no data and refuses every action."""
+    """Stand-in for a daemon's services in a context without a daemon. It holds no data and refuses every action."""
 
     def __call__(self, *_: object) -> Never:
-        """Refuse the call."""
+        """Refuse the call by raising `Busy`."""
         raise Busy("this server runs without a daemon")
 
     def __getattr__(self, _: str) -> NoDaemon:
-        """Return a callable that refuses, for any name."""
+        """Return this stand-in for any attribute, so that calling the attribute is refused."""
         return self
 
     def standing(self, _entry: Commit) -> tuple[None, None]:
-        """Return no running verification and no result."""
+        """Return that no verification is running and that no result exists."""
         return None, None
 
     def list_repositories(self) -> list[str]:
-        """Return no repositories."""
+        """Return an empty list, because without a daemon no repository is known."""
         return []
 
 
@@ -128,13 +139,13 @@ NO_DAEMON: Any = NoDaemon()
 
 
 def cannot_read(_repo: str | None, _commit: str) -> Tree:
-    """Refuse to read a tree; the default of a context without a daemon."""
+    """Refuse to read the files of a commit. This is the default in a context without a daemon."""
     raise GitError("repositories cannot be read: this server runs without a daemon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsPort:
-    """Port to the daemon's settings; all functions are safe to call from any thread and fail with `ConfigError`."""
+    """Access to the daemon's settings. All functions are safe to call from any thread and fail with `ConfigError`."""
 
     show: Callable[[], SettingsShown]
     change: Callable[[ChangeIn], Future[SettingsChanged]]
@@ -145,28 +156,29 @@ class SettingsPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppContext:
-    """Services that the API and the pages work with; those that need a daemon refuse without one.
+    """Services that the API and the pages use. Without a daemon, the services that need one refuse every call.
 
     Attributes:
-        mask: removes secrets from all that is shown.
-        status: returns the current status; called from several threads. It includes a pause as soon as `queue.pause`
+        mask: removes secrets from all texts that are shown.
+        status: returns the current status; called from several threads. A pause is included as soon as `queue.pause`
             has finished.
-        loop_lag_s: seconds by which the workers' loop was late recently.
-        faults: other problems of the daemon.
+        loop_lag_s: seconds by which the workers' event loop was late recently.
+        faults: returns problems of the daemon that the status does not contain.
         reload: reads the settings again; fails with `ConfigError`.
         clarify_wait_s: seconds a question waits before its default is assumed.
-        tree: returns the files of a commit (full id) of a repository (None: the daemon's own); fails with `GitError`.
+        tree: returns the files of a commit, given the repository (None: the daemon's own) and the commit's full id;
+            fails with `GitError`.
         proof: builds the proof of a commit in the ledger; fails with `NoEvidence` or `GitError`.
         report: writes the report of a week (empty: since the last checkpoint) into `reports_dir` and returns its path;
             fails with `ValueError` if there is no such week.
         restart: restarts a worker; fails with `UnknownWorker`.
-        install_extra: starts to install optional packages.
+        install_extra: starts to install optional packages and returns at once.
         ensure_extra: returns when optional packages are installed.
         work: returns the settings that a forecast depends on.
         check_models: checks now which models answer.
         live: holds the texts that models are writing at the moment.
         forge_hook: accepts a webhook's headers (names in lower case) and body; fails with `HookRefused`.
-        hub: the hub of the settings, None if they name none.
+        hub: the hub that the settings name, None if they name no hub.
     """
 
     database: Database
@@ -204,15 +216,15 @@ class AppContext:
 
     @property
     def reads(self) -> Reads:
-        """The named queries of the views."""
+        """The named database queries that the views use."""
         return Reads(self.database, self.events)
 
 
 def wait_for(write: Future[_T]) -> _T:
-    """Wait until a write is on the disk.
+    """Wait until a write is on the disk, and return its result.
 
     Raises:
-        Busy: the write took too long. It cannot be withdrawn once it was accepted.
+        Busy: the write took too long. The write cannot be withdrawn, so it may still happen.
     """
     try:
         return write.result(WRITE_WALL_S)

@@ -1,8 +1,8 @@
-"""Defines endpoints of the API: a public contract, and a view that answers requests.
+"""Defines endpoints of the API. Each has a public contract and a view that answers requests.
 
-A view is a function with `@routes.endpoint(…)` above it. Its signature is the contract: the parameters of the path by
-their names, the models of `query` and `body` (`Model | None` if the body is optional), and the model of the answer. Its
-docstring is the summary in the OpenAPI document.
+A view is a function decorated with `@routes.endpoint(…)`. Its signature is the contract. The parameters of the path are
+arguments of the same names. The arguments `query` and `body` are annotated with their models (`Model | None` if the
+body is optional). The return type is the model of the answer. The docstring is the summary in the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _V = TypeVar("_V", bound=View)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer with a status other than 200, or with headers; the endpoint declares the type for each status."""
+    """An answer with headers or with a status other than 200.
+
+    The endpoint declares the answer's type for each status.
+    """
 
     answer: object
     status: int = 200
@@ -41,8 +44,8 @@ class Endpoint:
     """One operation of the API.
 
     `answers` maps each success status to the type of its JSON. If `answers` is empty, the view returns a whole response
-    of the type `media`. An endpoint without a view is served elsewhere. Path parameters are numbers, except those in
-    `texts`. A view whose body may also be plain text (`text_body`) reads the body itself.
+    with the media type `media`. An endpoint without a view is served outside Flask. Path parameters are numbers, except
+    those in `texts`. If `text_body` is set, the body may also be plain text, and the view reads the body itself.
     """
 
     name: str
@@ -91,7 +94,7 @@ class Endpoint:
 
 
 class Routes:
-    """The endpoints of one module, in the order of their views."""
+    """The endpoints of one module, in the order in which their views are defined."""
 
     def __init__(self) -> None:
         self.endpoints: list[Endpoint] = []
@@ -104,7 +107,15 @@ class Routes:
         answers: dict[int, type[Any]] | None = None,
         **more: Any,
     ) -> Callable[[_V], _V]:
-        """Register the decorated view; `more` sets fields of `Endpoint` that the signature does not show."""
+        """Return a decorator that registers a view as an endpoint.
+
+        Args:
+            method: the HTTP method.
+            path: the path, with parameters in braces.
+            answers: the type of the answer for each success status; by default the return type of the view, for status
+                200.
+            more: other fields of `Endpoint` that the view's signature does not show.
+        """
 
         def add(view: _V) -> _V:
             hints = get_type_hints(view)
@@ -126,7 +137,10 @@ class Routes:
 
 
 def _body(hint: Any) -> dict[str, Any]:
-    """Return the fields of an endpoint that follow from its body's type, which may be `Model | None`."""
+    """Return the fields of an endpoint that describe its body: the model, and whether a body is required.
+
+    The annotation of the body is `Model` or, if the body is optional, `Model | None`.
+    """
     models = [each for each in get_args(hint) if each is not NoneType]
     return {"body": models[0] if models else hint, "body_required": hint is not None and not models}
 
@@ -138,7 +152,7 @@ def _names(path: str) -> list[str]:
 def flask_rule(path: str, texts: tuple[str, ...] = ()) -> str:
     """Convert a path with `{names}` to the syntax of Flask's router.
 
-    Ids above SQLite's largest integer do not match.
+    Numbers above SQLite's largest integer do not match.
     """
 
     def converted(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Turns every error into a response: JSON of one shape for the API, a page for a browser."""
+"""Turns every error into a response: a JSON object of one form for the API, a page for a browser."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
     409: (ExtraMissing, AmbiguousName, GitError, IllegalMove),
     507: (StoreFull,),
 }  # fmt: skip
-"""Errors by response status; the response contains only their message."""
+"""Response status of each class of error. The response contains only the error's message."""
 
 
 def register(app: Flask) -> None:
-    """Register the error handlers for all views."""
+    """Register the error handlers that apply to all views."""
     for status, kinds in _STATUSES.items():
         for kind in kinds:
             app.register_error_handler(kind, partial(_answer_text, status))
@@ -73,9 +73,9 @@ def register(app: Flask) -> None:
 
 
 def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
-    """Build an error response in the client's format, limited by `core.text.faults`.
+    """Build an error response: JSON for the API, a page for a browser. Lengths are limited by `core.text.faults`.
 
-    `more` counts faults that are not in `fields`.
+    `more` counts the faults that are not in `fields`.
     """
     named = faults.limit_faults(fields or {})
     failed = Failed(error=faults.cut(error, MAX_CHARS), fields=named, more=more + len(fields or {}) - len(named))
@@ -103,7 +103,7 @@ def _busy(error: Busy | HubError) -> Response:
 
 
 def _http(error: HTTPException) -> Response:
-    """Answer Flask's own errors (no such path, no such method) and redirects; the header `Allow` is kept."""
+    """Answer Flask's own errors (no such path, no such method) and redirects, keeping the header `Allow`."""
     original = error.get_response()
     if original.status_code < 400:
         return make_response(original)
@@ -115,6 +115,6 @@ def _http(error: HTTPException) -> Response:
 
 
 def _answer_fault(error: Exception) -> Response:
-    """Answer an unexpected error; its details go only to the log, because they may hold something confidential."""
+    """Answer an unexpected error. Its details go only to the log, because they may contain a secret."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
     return answer(500, "something went wrong inside Nightshift; its log says what")

@@ -1,4 +1,4 @@
-"""Formats texts of models, tasks and repositories for the API: without secrets, printable, and cut if too long."""
+"""Formats texts of models, tasks and repositories for the API: masks secrets, makes them printable, cuts long ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ Mask = Callable[[str], str]
 
 
 class Passage(Answer):
-    """A text; `chars` is its full length, and `cut` is true if only its beginning is included."""
+    """A text that may be cut.
+
+    `chars` is the length of the full text. `cut` is true if only the beginning is included.
+    """
 
     text: str
     chars: int
@@ -26,7 +29,7 @@ class Passage(Answer):
 
 
 def passage(text: str, mask: Mask, most: int) -> Passage:
-    """Return at most the first `most` characters of a text; the rest is neither masked nor read."""
+    """Return the first `most` characters of a text. The rest is not even masked, which would take time."""
     beginning = text[:most]
     return Passage(text=full_text(beginning, mask), chars=len(text), cut=len(beginning) < len(text))
 
@@ -38,13 +41,16 @@ def full_text(text: str, mask: Mask) -> str:
 
 
 def short(text: str, mask: Mask, most: int = LINE_CHARS) -> str:
-    """Return a text masked, printable and cut to `most` characters, with an ellipsis at the cut."""
+    """Return a text masked and printable, cut to `most` characters with an ellipsis if it is longer."""
     shown = printable(mask(text[: 4 * most]), max_chars=4 * most)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def shorten(value: D, mask: Mask, most: int = LINE_CHARS) -> D:
-    """Return a value with all its strings shortened by `short`, also in nested dataclasses, tuples and mappings."""
+    """Return a copy of a value in which `short` has shortened every string.
+
+    Strings inside nested dataclasses, tuples and mappings are shortened as well.
+    """
 
     def of(part: Any) -> Any:
         match part:

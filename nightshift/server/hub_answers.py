@@ -1,4 +1,4 @@
-"""Defines the API's answers about the hub (nodes, counts, tasks), and validates what other nodes wrote."""
+"""Defines the API's answers about the hub: nodes, counts and tasks. Addresses that other nodes wrote are validated."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ NodeState = Literal["up", "draining", "lost", "removed"]
 
 
 class HubNode(Answer):
-    """A node. `busy` of its `slots` are in use, `held` counts the tasks it holds; `says` is its own status in one line.
+    """A node of the hub.
 
-    `state` is `lost` if the node was not heard of within its lease, and `removed` if the owner of the hub removed it.
-    `url` is the address of its dashboard, empty if the node gave none that is safe to link.
+    `slots` is the number of tasks it can work on at once, and `busy` the number of slots in use. `held` counts the
+    tasks that the node holds. `says` is its own status in one line. `state` is `lost` if the node was not heard of
+    within its lease, and `removed` if the owner of the hub removed it. `url` is the address of its dashboard, empty if
+    the node gave no address that is safe to link.
     """
 
     id: str
@@ -44,17 +46,18 @@ class HubNode(Answer):
 
 
 class HubOwn(Answer):
-    """The machine that answers, as a node; `id` is null until it has joined the hub for the first time."""
+    """The local machine as a node of the hub. `id` is null until the machine has joined the hub for the first time."""
 
     id: str | None
     name: str
 
 
 class HubState(Answer):
-    """The hub; if it is not `reachable`, `reason` says why, and `nodes` and `counts` are empty.
+    """State of the hub.
 
-    `paused` is the reason why no node takes tasks (it may be empty), null if the hub is not paused. `counts` leaves out
-    zeros. `ui` is the address of Temporal's own web page, assuming the server's default settings.
+    If the hub is not `reachable`, `reason` says why, and `nodes` and `counts` are empty. `paused` is the reason why no
+    node takes tasks (it may be an empty text), null if the hub is not paused. `counts` leaves out zeros. `ui` is the
+    address of Temporal's own web page, assuming the server's default settings.
     """
 
     own: HubOwn
@@ -67,12 +70,13 @@ class HubState(Answer):
 
 
 class HubTaskRow(Answer):
-    """A task of the hub. `node` has it or had it last; `origin` is the node where it was submitted.
+    """A task of the hub.
 
-    `node_task` and `origin_task` are the task's ids on these nodes. `cause` is `reason` with the last remaining failure
-    moved to the front. `signed` says whether the result has a valid signature of the node that had the task, null until
-    the task has ended. `node_page` is the task's page on the dashboard of the node that has it, `origin_page` its page
-    on the node where it was submitted; both may be null.
+    `node` is the node that has the task or had it last. `origin` is the node where the task was submitted. `node_task`
+    and `origin_task` are the task's ids on these nodes. `cause` is `reason` with the last remaining failure moved to
+    the front. `signed` says whether the result has a valid signature of the node that had the task; it is null until
+    the task has ended. `node_page` is the task's page on the dashboard of `node`, and `origin_page` its page on the
+    dashboard of `origin`. Both pages may be null.
     """
 
     id: int
@@ -105,7 +109,10 @@ class HubTaskRow(Answer):
 
 
 class HubTasks(Answer):
-    """A page of tasks: open ones, then the newest ended ones; `next_after` leads to the next page, null on the last."""
+    """A page of tasks: first the open tasks, then the ended ones, newest first.
+
+    `next_after` is the `after` of the next page, null on the last page.
+    """
 
     tasks: list[HubTaskRow]
     next_after: int | None
@@ -120,14 +127,14 @@ class HubTasksQuery(Query):
 
 
 class HubActed(Answer):
-    """State of a task after an action. A task that a node has is cancelled by that node a moment later."""
+    """Status of a task after an action. If a node has the task, that node cancels it a moment later."""
 
     id: int
     status: Status
 
 
 class HubPauseIn(BaseModel):
-    """The reason for which all nodes are to stop taking tasks."""
+    """A request that all nodes stop taking tasks, with the reason."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -141,7 +148,7 @@ class HubPaused(Answer):
 
 
 class HubDrainIn(BaseModel):
-    """A request that a node stop taking new tasks, or take them again."""
+    """A request that a node stop taking new tasks or, with `draining` false, take new tasks again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -157,7 +164,7 @@ class HubDrained(Answer):
 
 
 def state_of(hub: HubPort) -> HubState:
-    """Return the state of the hub, also while it cannot be reached.
+    """Return the state of the hub, or the reason why it cannot be reached.
 
     Raises:
         ExtraMissing: the packages for talking to the hub are not installed.

@@ -1,4 +1,4 @@
-"""Defines lessons as models of the API, masked and printable, and the measured value of memory as a whole."""
+"""Defines the API's models of lessons, and of the measured value of memory as a whole."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ MAX_IMPORT = 20_000_000
 
 
 class LessonRow(Answer):
-    """A lesson. `id` is `failure-12` or `pattern-3`; `about` is the error, or the task that was solved.
+    """A lesson.
 
-    `shown` counts the attempts that saw the lesson, and `withheld` those from which it was withheld at random. `uplift`
-    is the difference of their solve rates, null while one side is empty. The attempts of all nodes of a hub count;
-    `elsewhere` is the number of attempts on other nodes. `nearness` (0 to 1) is the similarity in a search by meaning.
+    `id` is, for example, `failure-12` or `pattern-3`. `about` is the error that the lesson is about, or the task that
+    was solved. `shown` counts the attempts that saw the lesson, `withheld` the attempts from which it was withheld at
+    random. `uplift` is the solve rate of the attempts that saw the lesson minus that of the attempts without it, null
+    if one of these groups is empty. All counts include the attempts on other nodes of the hub; `elsewhere` is the
+    number of those attempts. `nearness` (0 to 1) is the similarity to the text in a search by meaning.
     """
 
     id: str
@@ -47,9 +49,10 @@ class LessonRow(Answer):
 
 
 class LessonUse(Answer):
-    """An attempt that the lesson was close to. `iterations` and `tokens` are its totals, null until it has ended.
+    """An attempt at a task that resembles the lesson.
 
-    `arm` says how much of the lesson the attempt saw.
+    `iterations` and `tokens` are the totals of the attempt, null until it has ended. `arm` is the group of the
+    comparison that the attempt was assigned to: it says how much of the lesson the attempt saw.
     """
 
     task_id: int
@@ -64,9 +67,11 @@ class LessonUse(Answer):
 
 
 class LessonDetail(LessonRow):
-    """A lesson in full. `fix` is a unified diff; `judged_from` is the time when the owner restored the lesson.
+    """A lesson with all its fields.
 
-    `retired_by` is `owner`, or `measured` if the lesson did not help; empty if it is in use or the reason is not known.
+    `fix` is a unified diff. `judged_from` is the time when the owner restored the lesson. `retired_by` is `owner`, or
+    `measured` if the lesson was retired because it did not help. It is empty if the lesson is in use or the reason is
+    not known.
     """
 
     signature: str
@@ -81,8 +86,9 @@ class LessonDetail(LessonRow):
 
 
 class Lessons(Answer):
-    """A page of lessons. `found` counts all matching lessons; `next_offset` is null on the last page.
+    """A page of lessons.
 
+    `found` counts all matching lessons. `next_offset` is the `offset` of the next page, null on the last page.
     `languages` and `repos` list the values for which lessons exist.
     """
 
@@ -102,18 +108,19 @@ class InUse(Answer):
 
 
 class LearnedOn(Answer):
-    """Number of lessons learned on one day (`2026-11-22`, UTC)."""
+    """Number of lessons that were learned on one day. `day` is a date in UTC, such as `2026-11-22`."""
 
     day: str
     lessons: int
 
 
 class Learning(Answer):
-    """Measured value of memory: attempts that were to see lessons (`shown`) against a random control group (`control`).
+    """Measured value of memory as a whole.
 
-    The estimates are differences, attempts with lessons minus attempts without: of the solve rate (null while a side is
-    empty), of iterations and of tokens (null while a side has fewer than five attempts). `embedder` names the embedder
-    that finds lessons.
+    `shown` are attempts that were to see lessons, `control` is a random control group that saw none. The estimates are
+    the value of the first group minus that of the control group. `solve_rate` is null while a group is empty;
+    `iterations` and `tokens` are null while a group has fewer than five attempts. `embedder` names the model that
+    computes the vectors for the search by meaning.
     """
 
     embedder: str
@@ -128,7 +135,7 @@ class Learning(Answer):
 
 
 class LessonsIn(BaseModel):
-    """Lessons as JSON Lines, in the format of the export."""
+    """Lessons to import, as JSON Lines in the format of the export."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -150,17 +157,20 @@ class LessonsQuery(Query):
 
 
 def uplift_of(shown: Share, without: Share) -> Interval | None:
-    """Return the difference of two solve rates; None if one side is empty."""
+    """Return the solve rate of the attempts that saw a lesson minus that of those without it.
+
+    None if one of the groups is empty.
+    """
     return difference(shown, without) if shown.whole and without.whole else None
 
 
 def lesson_row(lesson: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
-    """Return a lesson as lists show it."""
+    """Return the lesson as a row of a list."""
     return LessonRow.from_values(lesson, **_texts_of(lesson, mask), nearness=nearness)
 
 
 def lesson_detail(lesson: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
-    """Return a lesson in full."""
+    """Return the lesson with all its fields, and the attempts that it was close to."""
     return LessonDetail.from_values(
         lesson,
         **_texts_of(lesson, mask),
@@ -174,7 +184,7 @@ def lesson_detail(lesson: Listed, mask: Mask, uses: Sequence[LessonUse]) -> Less
 
 
 def _texts_of(lesson: Listed, mask: Mask) -> dict[str, Any]:
-    """Return the fields that differ from their stored values."""
+    """Return the fields of a row that are not simply copied from the stored lesson: shortened and computed values."""
     first = next((line for line in lesson.about.split("\n") if line.strip()), "")
     return {
         "id": f"{lesson.kind}-{lesson.id}",

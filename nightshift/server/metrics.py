@@ -1,7 +1,7 @@
-"""Provides metrics in the format of Prometheus; no metric contains a task, a text or a path.
+"""Provides metrics in the format of Prometheus. No metric contains a task, a text or a path.
 
-Counters count events of the log while the daemon runs. They start at 0 with each start of the daemon, as Prometheus
-expects. Gauges are read when they are requested. All metrics have a registry of their own.
+Counters count the events of the log. They start at 0 with each start of the daemon, as Prometheus expects. Gauges are
+read when the metrics are requested. The metrics have a registry of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class Tally:
-    """Counters and histograms that are fed by the event log."""
+    """Counters and histograms, updated from the events of the log."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, text: str, *labels: str) -> Counter:
@@ -55,12 +55,12 @@ class Tally:
             self._endings.labels(ending)
 
     def note(self, events: Sequence[Event]) -> None:
-        """Count events. Runs on the writer's thread, so it catches the errors of malformed events."""
+        """Count events. Malformed events are skipped, because this runs on the writer's thread, which must not fail."""
         for event in events:
             self._events.labels(event.level).inc()
             try:
                 self._count(event)
-            except (KeyError, TypeError, ValueError):  # data that was cut, or written by an earlier version
+            except (KeyError, TypeError, ValueError):  # the data was cut, or written by an earlier version
                 _log.debug("event %d (%s) is not counted", event.id, event.kind, exc_info=True)
 
     def _count(self, event: Event) -> None:
@@ -91,13 +91,13 @@ class Tally:
 
 
 class Gauges(Collector):
-    """Gauges that are read when they are requested."""
+    """Gauges whose values are read when the metrics are requested."""
 
     def __init__(self, context: AppContext, clients: Callable[[], int]) -> None:
         self._context, self._clients = context, clients
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all gauges."""
+        """Yield all gauges with their current values."""
         status = self._context.status()
         yield _gauge("build_info", "Version of the running daemon", ("version",), [((status.version,), 1)])
         states = [((state,), state == status.state) for state in DaemonState]

@@ -1,8 +1,8 @@
-"""Resolves a name given by the owner: a task's number, or the beginning of a commit id or of a branch name.
+"""Resolves a name that the owner gives for a task or a commit.
 
-Every command about one task or one commit uses this module, so that a name means the same everywhere. A word of at most
-six digits is a task's number first, and a commit if there is no such task. If several things match, the error lists
-them.
+A name is a task's number, or the beginning of a commit id or of a branch name. Every command about one task or one
+commit uses this module, so that a name means the same everywhere. A word of at most six digits is a task's number, and
+the beginning of a commit id as well. If several tasks or commits match, the error lists them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nightshift.storage.db.state_store import Commit
 
 _TASK = re.compile(r"#?([0-9]{1,6})", re.ASCII)
 _NUMBER = re.compile(r"#([0-9]{1,18})", re.ASCII)
-"""A task's number with `#`, which cannot be the beginning of a commit id."""
+"""A task's number after `#`. The `#` excludes that the text is the beginning of a commit id."""
 _COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
 _DIGITS = re.compile(r"#?[0-9]+", re.ASCII)
 MOST_CHARS = 250
@@ -45,11 +45,12 @@ class NameQuery(Query):
 
 
 class Named(Answer):
-    """Meaning of a name; `by` is the kind of thing that the name matched.
+    """The task or commit that a name stands for.
 
-    `commit` is the commit whose id matched, else the newest commit of the task, null if the task has none; `newest` is
-    the newest commit of the task. `branch`, `repo` and `label` belong to `commit`; `title` is its subject, or the first
-    line of the task.
+    `by` is the kind of thing that the name matched. `commit` is the commit whose id matched, or else the newest commit
+    of the task; it is null if the task has no commit. `newest` is the newest commit of the task. `branch`, `repo` and
+    `label` are those of `commit`. `title` is the subject of `commit`, or the first line of the task if there is no
+    commit.
     """
 
     by: Literal["task", "commit", "branch"]

@@ -15,7 +15,7 @@ from nightshift.server.schemas import Failed, adapter
 Json = dict[str, Any]
 Mode = Literal["validation", "serialization"]
 
-# Schemas of bodies that are not the JSON of a model; for a stream, the schema of one event.
+# Schemas of responses that are not the JSON of a model. For a stream, this is the schema of one event.
 _SHAPES: Json = {
     "application/json": {"type": "object"},
     "text/event-stream": {
@@ -26,20 +26,23 @@ _SHAPES: Json = {
 
 
 class _Schemas(GenerateJsonSchema):
-    """Schemas of dataclasses as they are sent: with all fields, also those with a default, and no others."""
+    """Generates schemas of dataclasses as the API sends them.
+
+    All fields are required, including those with a default, and no other fields are allowed.
+    """
 
     def dataclass_schema(self, schema: Any) -> Json:
-        """Return the schema of a dataclass."""
+        """Return the schema of a dataclass, which allows no further fields."""
         return {**super().dataclass_schema(schema), "additionalProperties": False}
 
     def field_is_required(self, field: Any, total: bool) -> bool:
-        """Check whether the field is required."""
+        """Check whether the schema requires the field. Every field of a dataclass that is sent is required."""
         sent = self.mode == "serialization" and field["type"] == "dataclass-field"
         return sent or super().field_is_required(field, total)
 
 
 def document(version: str) -> Json:
-    """Return the whole document; only `version` does not come from the table of endpoints."""
+    """Return the whole document. Everything except `version` comes from the table of endpoints."""
     refs, schemas = _schemas()
     paths: Json = {}
     for endpoint in ENDPOINTS:
@@ -64,7 +67,7 @@ def document(version: str) -> Json:
 
 
 def _schemas() -> tuple[dict[type[Any], Json], Json]:
-    """Return a reference for each type, and the schemas that the references point to."""
+    """Return a reference to the schema of each model, and the schemas by name."""
     answers = {model for endpoint in ENDPOINTS for model in endpoint.answers.values()} | {Failed}
     bodies = {endpoint.body for endpoint in ENDPOINTS if endpoint.body}
     wanted: list[tuple[type[Any], Mode]] = [(model, "serialization") for model in answers]
@@ -79,7 +82,7 @@ def _schemas() -> tuple[dict[type[Any], Json], Json]:
 
 
 def _with_doubles(schema: Any) -> Any:
-    """Return the schema without `uniqueItems`: pydantic accepts a list with duplicates for a set."""
+    """Return the schema without the key `uniqueItems`, because pydantic accepts duplicates in the list for a set."""
     if isinstance(schema, list):
         return [_with_doubles(each) for each in schema]
     if not isinstance(schema, dict):
@@ -121,8 +124,8 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
 def _resolve(part: Any, named: Json) -> Any:
     """Return a schema with its references inlined, because two queries may use one name for different schemas.
 
-    The keys `minLength` and `format` are dropped, and an enum also permits an empty string: a parameter without a value
-    counts as not given.
+    A parameter without a value counts as not given. The keys `minLength` and `format` are therefore dropped, and an
+    enum also permits an empty string.
     """
     if isinstance(part, list):
         return [_resolve(each, named) for each in part]

@@ -1,4 +1,4 @@
-"""Requests a checkpoint on behalf of the API."""
+"""Asks the running daemon for a checkpoint on behalf of the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from nightshift.server.schemas import Answer
 
 
 class CheckpointAsked(Answer):
-    """Result of the request; `asked` is false if a checkpoint is already running or waits for the owner."""
+    """Result of asking for a checkpoint.
+
+    `asked` is false if a checkpoint is already running or waits for the owner.
+    """
 
     asked: bool
     state: DaemonState

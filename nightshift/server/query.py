@@ -1,4 +1,4 @@
-"""Defines and validates query parameters of endpoints; the error for a wrong or unknown parameter names it."""
+"""Defines and validates the query parameters of endpoints. An error names the parameter that is wrong or unknown."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MAX_ID = 2**63 - 1
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 After = Annotated[int, Field(ge=0, le=MAX_ID)]
 Time = Annotated[datetime, BeforeValidator(no_number), AfterValidator(on_the_wall)]
-"""A time; without a time zone it is in the machine's."""
+"""A time. A time without a time zone is in the machine's time zone."""
 Bound = Literal["today"] | Time
-"""A time, or `today`: the last midnight in the machine's time zone, so a link with `today` stays valid tomorrow."""
+"""A time, or `today`: the last midnight in the machine's time zone. A link with `today` keeps its meaning."""
 
 
 def moment(bound: Bound | None) -> datetime | None:
@@ -27,28 +27,29 @@ def moment(bound: Bound | None) -> datetime | None:
 
 
 class Query(BaseModel):
-    """Base class of the parameters of an endpoint; has none itself."""
+    """Base class for the query parameters of an endpoint. An endpoint without parameters uses this class."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ApprovalsQuery(Query):
-    """Selection of questions."""
+    """Selection of questions to list."""
 
     open: bool = Field(False, description="only asks that a waiting task waits for")
     task: Id | None = Field(None, description="only asks of this task")
 
 
 class LoginQuery(Query):
-    """True if the last login failed."""
+    """Parameters of the login page. `wrong` is true if the token that was just sent is wrong."""
 
     wrong: bool = False
 
 
 class BadQuery(ValueError):
-    """Query parameters are wrong; `fields` gives the reason for each, up to a limit.
+    """Error for wrong query parameters.
 
-    `more` counts the faults left out.
+    `fields` gives the reason for each wrong parameter, up to a limit. `more` counts the wrong parameters above the
+    limit.
     """
 
     def __init__(self, fields: dict[str, str]) -> None:

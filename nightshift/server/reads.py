@@ -1,4 +1,4 @@
-"""Collects the queries of the views as named methods, so that views do not depend on database tables."""
+"""Collects the database queries that the views need as named methods, so that views do not depend on tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nightshift.storage.db.tool_store import StoredCall
 from nightshift.storage.memory.recall_log import NearLesson, of_task
 
 MOST_COMMITS = 500
-"""Maximum number of commits of one task that are examined."""
+"""Maximum number of commits of one task that a query examines."""
 
 
 class Reads:
@@ -37,14 +37,14 @@ class Reads:
     def __init__(self, database: Database, events: EventLog) -> None:
         self._database, self._events = database, events
 
-    # Tasks
+    # Queries about tasks
 
     def find_pruned(self, task_id: int) -> Pruned | None:
-        """Find when the steps of a task were pruned; None if they were not."""
+        """Find out when and by which setting the steps of a task were pruned; None if they were not pruned."""
         return pruning.work_pruned(self._database.reader(), task_id)
 
     def list_pruned(self, task: Task) -> list[str]:
-        """List sentences that say what was pruned of a task."""
+        """List what was pruned of a task, as sentences for the owner."""
         return pruning.notes(self._database.reader(), task.id, task.ended_at)
 
     def find_draft(self, task_id: int) -> Commit | None:
@@ -58,17 +58,20 @@ class Reads:
     def find_revert(self, task_id: int) -> str | None:
         """Find the commit that reverts a task's newest integrated commit.
 
-        None if it is not reverted or does not exist.
+        None if the task has no integrated commit, or if that commit is not reverted.
         """
         entries = CommitLedger(self._database, self._events).page(MOST_COMMITS, task_id=task_id)
         return next((entry.reverted_by for entry in entries if entry.integrated), None)
 
     def find_fork(self, task_id: int) -> tuple[Fork, str] | None:
-        """Find where a fork began, and the digest of the state there; None if the task is not a fork."""
+        """Find the step from which a fork began, and the digest of the case file after that step.
+
+        None if the task is not a fork.
+        """
         return store.fork_origin(self._database.reader(), task_id)
 
     def list_forks(self, task_id: int) -> list[tuple[int, Fork]]:
-        """List the forks of a task with their numbers."""
+        """List the forks of a task, each with the number of the new task."""
         return list(store.forks_of(self._database.reader(), task_id))
 
     def list_tool_calls(self, task_id: int, attempt: int, step_no: int) -> list[StoredCall]:
@@ -76,35 +79,39 @@ class Reads:
         return tool_store.calls(self._database.reader(), task_id, attempt, step_no)
 
     def count_tool_calls(self, task_id: int, attempt: int) -> dict[int, tuple[int, int]]:
-        """Count the tool calls, and the failed ones among them, of each step of an attempt."""
+        """Count the tool calls of each step of an attempt.
+
+        Returns:
+            For each step number, the number of tool calls and the number of those that failed.
+        """
         return tool_store.counts(self._database.reader(), task_id, attempt)
 
     def list_near_lessons(self, task_id: int) -> list[NearLesson]:
-        """List the lessons that were close to the attempts of a task."""
+        """List the lessons that were similar to a task, for each of its attempts."""
         return of_task(self._database.reader(), task_id)
 
-    # The daemon
+    # Queries about the daemon
 
     def find_oldest_queued(self) -> datetime | None:
         """Find the creation time of the oldest task that may be claimed now."""
         return listing.read_queued_since(self._database.reader())
 
     def forecast(self, work: WorkSettings, now: datetime) -> tuple[Forecast, outlook.Outlook]:
-        """Forecast when the open tasks will be done, together with its wording."""
+        """Forecast when the open tasks will be done. The second value holds sentences that describe the forecast."""
         return outlook.read(self._database.reader(), work, now)
 
     def ask_checkpoint(self, now: datetime) -> Future[bool]:
-        """Record a request for a checkpoint, which the daemon reads now or at its next start."""
+        """Record a request for a checkpoint. The daemon reads the request now, or when it starts the next time."""
         return self._database.write(lambda conn: checkpoints.ask(conn, now))
 
-    # The brief
+    # Queries about the brief
 
     def find_span(self, span: Span, now: datetime) -> tuple[datetime, datetime]:
-        """Find the beginning and the end of a span of the brief."""
+        """Find the times at which a span of the brief begins and ends."""
         return brief.bounds(self._database, span, now)
 
     def read_brief(self, since: datetime, until: datetime) -> Brief:
-        """Read the brief of a span."""
+        """Read the brief for the time from `since` to `until`."""
         return brief.read(self._database, since, until)
 
     def find_read_time(self) -> datetime | None:
@@ -116,6 +123,6 @@ class Reads:
         return StateStore(self._database).set(brief.READ, text)
 
     def list_causes(self, since: datetime | None, until: datetime) -> list[Cause]:
-        """List the causes of tasks that failed in a span and were not retried."""
+        """List the causes for which tasks failed from `since` to `until`, without the tasks that were retried."""
         queries = BriefQueries(self._database)
         return cluster(queries.failed(since or queries.first() or until, until))

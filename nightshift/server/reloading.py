@@ -16,7 +16,7 @@ def reload_settings(context: AppContext) -> Reloaded:
     """Have the daemon read its settings again.
 
     Raises:
-        ConfigError: the settings have faults; the old ones stay in effect.
+        ConfigError: the new settings have faults; the old settings stay in effect.
         Busy: the reload takes too long, and may still finish.
     """
     try:
@@ -26,7 +26,10 @@ def reload_settings(context: AppContext) -> Reloaded:
 
 
 def by_name(error: ConfigError) -> Mapping[str, str]:
-    """Return the faults by the name of their setting; the path below a setting becomes part of the text."""
+    """Return the faults by the name of the setting that each concerns.
+
+    If a fault concerns only a part of a setting, the path of that part is put in front of the text.
+    """
     fields: dict[str, str] = {}
     for fault in error.faults:
         where, separator, why = fault.partition(": ")

@@ -1,4 +1,4 @@
-"""Implements the actions on commits for the API and for the command line."""
+"""Implements the queries and actions on commits for the API and for the command line."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import Commit, StateStore
 
 MOST = 500
-"""Maximum number of commits whose risk is computed again from later events: those with the most stored points."""
+"""Maximum number of commits whose risk is computed again: those with the most stored points."""
 _BEGINNING = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
 class Reviewing:
-    """Queries and actions on the ledger; thread-safe.
+    """Queries and actions on the ledger of commits; thread-safe.
 
     Args:
         database: contains the ledger; if it is read-only, only `commits` works.
@@ -42,7 +42,7 @@ class Reviewing:
         self._ledger, self._mask = CommitLedger(database, events), mask
 
     def commits(self, query: CommitsQuery) -> Commits:
-        """Return a page of commits."""
+        """Return a page of commits, newest first or riskiest first."""
         by_risk = query.order == "risk"
         if by_risk and query.after is not None:
             raise BadQuery({"after": "works only with the newest first; leave it out, or leave out `order=risk`"})
@@ -54,7 +54,8 @@ class Reviewing:
             integrated=query.standing or query.integrated,
             drafts=query.drafts,
             span=(moment(query.since), moment(query.until)),
-            # Stored points do not include tests that failed later, which outweigh everything else around a commit.
+            # Stored points do not include tests that failed after the commit, and such tests weigh more than all other
+            # signs.
             riskiest=find_regressions(self._database, self._clock()) if by_risk else None,
         )
         rows = self._rows(page, query.limit, by_risk=by_risk)
@@ -65,7 +66,10 @@ class Reviewing:
         )
 
     def _rows(self, commits: Sequence[Commit], limit: int | None = None, *, by_risk: bool = False) -> list[CommitRow]:
-        """Return rows for the first commits with their risk, in the given order or riskiest first."""
+        """Return rows for commits with their current risk, in the given order or riskiest first.
+
+        With a `limit`, only the first rows are returned.
+        """
         ranked, by_id = ranks(self._database, [each.id for each in commits], self._clock()), {c.id: c for c in commits}
         return [commit_row(by_id[n], ranked[n], self._mask) for n in list(ranked if by_risk else by_id)[:limit]]
 

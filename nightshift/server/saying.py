@@ -1,4 +1,4 @@
-"""Sends messages to open tasks on behalf of the API."""
+"""Sends the owner's messages to open tasks on behalf of the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from nightshift.server.schemas import Answer
 
 
 class SayIn(BaseModel):
-    """Message to a task; with `interrupt`, a running model request is interrupted instead of waited for."""
+    """Message to a task.
+
+    With `interrupt`, a running model request is interrupted. Otherwise the message is used from the next request on.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -29,9 +32,9 @@ class SayIn(BaseModel):
 
 
 class Said(Answer):
-    """Receipt of a message, with the task's status.
+    """Receipt of a message.
 
-    `interrupted` is true if the message interrupted a model request.
+    `status` is the status of the task. `interrupted` is true if the message interrupted a running model request.
     """
 
     message_id: int
@@ -41,7 +44,7 @@ class Said(Answer):
 
 
 class SaidRow(Answer):
-    """A message to a task, and the attempt in which it was sent (0: before the first)."""
+    """A message to a task. `attempt` is the attempt in which it was sent, 0 before the first attempt."""
 
     message_id: int
     attempt: int
@@ -51,7 +54,7 @@ class SaidRow(Answer):
 
 
 def say(context: AppContext, task_id: int, asked: SayIn) -> Said:
-    """Store the message; the commit notifies the worker.
+    """Store a message to a task. Committing the message notifies the task's worker.
 
     Raises:
         UnknownTask: no task has this id.

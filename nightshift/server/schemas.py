@@ -1,4 +1,4 @@
-"""Defines the base of the API's answers as pydantic models, the source of JSON, OpenAPI document and live stream."""
+"""Defines the models of the API's answers with pydantic. JSON, OpenAPI document and live stream are made from them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
 
 
 class Answer(BaseModel):
-    """A JSON answer with a shape of its own. A value of the program that can be sent unchanged needs no `Answer`."""
+    """Base class of JSON answers.
+
+    A dataclass of the program that can be sent unchanged needs no subclass of `Answer`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True, defer_build=True)
 
     @classmethod
     def from_values(cls, *values: object, **own: Any) -> Self:
-        """Build the answer from the attributes of `values`; `own` sets the fields that differ.
+        """Build the answer from the attributes of `values`. `own` sets fields that differ from these attributes.
 
-        If several values have an attribute, the first one counts.
+        If several of the values have an attribute, the first of these values is used.
         """
         names = [name for name in cls.model_fields if name not in own]
         fields = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
@@ -37,9 +40,10 @@ class Answer(BaseModel):
 
 
 class Failed(Answer):
-    """An error. All errors have this shape; `fields` gives the reason for each faulty part of the request.
+    """An error. All errors of the API have this form.
 
-    If there are too many faults, the first ones are listed, and `more` counts the others; else `more` is absent.
+    `error` is the message. `fields` gives the reason for each faulty part of the request. If there are too many faults,
+    the first ones are listed and `more` counts the rest; otherwise `more` is absent.
     """
 
     error: str
@@ -50,8 +54,9 @@ class Failed(Answer):
 class Submitted(Answer):
     """The task that was created, or that was created earlier with the same key.
 
-    `differs` names the fields in which the earlier task differs from the request; the earlier task is unchanged. The
-    HTTP status says which of both cases it is; `core.tasks.queueing.Submitted` has a field for that.
+    The HTTP status is 201 if the task was created by this request, otherwise 200 (`core.tasks.queueing.Submitted` has a
+    field for this). `differs` names the fields in which the earlier task differs from the request; the earlier task is
+    unchanged.
     """
 
     task_id: int
@@ -60,9 +65,9 @@ class Submitted(Answer):
 
 
 class Moved(Answer):
-    """A task after an action of the owner.
+    """State of a task after an action of the owner.
 
-    A cancelled task that runs ends at its next safe point; until then `cancel_requested` is true.
+    A running task that is cancelled ends at its next safe point. Until then `cancel_requested` is true.
     """
 
     task_id: int
@@ -71,9 +76,10 @@ class Moved(Answer):
 
 
 class Iteration(Answer):
-    """One iteration of an attempt, 0 if only planning was done; counts are null if no test suite was run.
+    """One iteration of an attempt. Iteration 0 means that only planning was done.
 
-    Further fields of `storage.db.step_store.IterationRow` are only shown on the timeline.
+    `passed`, `failed` and `total` count tests; they are null if no test suite was run. Further fields of
+    `storage.db.step_store.IterationRow` are only shown on the timeline.
     """
 
     iteration: int
@@ -85,9 +91,9 @@ class Iteration(Answer):
 
 
 class TaskSummary(Answer):
-    """A task as lists show it; a description longer than 4,000 characters is cut and ends in an ellipsis.
+    """A task as a row of a list. A description longer than 4,000 characters is cut and ends in an ellipsis.
 
-    The fields of `core.tasks.task.Task` and of its specification are merged. `cause` is `reason` with the last
+    The fields are those of `core.tasks.task.Task` and of its specification, merged. `cause` is `reason` with the last
     remaining failure moved to the front. `waits_for` lists the tasks that a blocked task waits for; it is empty for
     other tasks. `has_draft` is true if a failed task left its best change on its branch.
     """
@@ -117,7 +123,7 @@ class TaskSummary(Answer):
 
 
 class Child(Answer):
-    """A subtask; `description` is its first line."""
+    """A subtask. `description` is the first line of its description."""
 
     task_id: int
     status: Status
@@ -128,8 +134,8 @@ class Child(Answer):
 class Draft(Answer):
     """The best change of a task that ended without a commit. It did not pass its tests and is on `branch`.
 
-    `text` says in one line where the draft is and how its tests ended; `look` is the command that shows the diff.
-    `tests` counts the tests of the last run, 0 if none were run; `failing` are the first of the failing tests.
+    `text` says in one line where the draft is and how its tests ended. `look` is the command that shows the diff.
+    `tests` counts the tests of the last run, 0 if none were run. `failing` lists the first of the failing tests.
     """
 
     attempt: int
@@ -143,11 +149,12 @@ class Draft(Answer):
 
 
 class TaskDetail(TaskSummary):
-    """One task in full; `pruned` says what data of the task was deleted, when, and because of which setting.
+    """One task with all its fields.
 
-    `project` is the project that the owner or the plan chose: empty for the root of the workspace, null while undecided
-    and in other repositories. `parent` is the task whose subtask this one is; `children` are its own subtasks of all
-    attempts, oldest first. `draft` is the draft of an attempt that ended without a commit.
+    `project` is the project that the owner or the plan chose. It is empty for the root of the workspace, and null while
+    undecided and in repositories other than the workspace. `parent` is the task that this task is a subtask of.
+    `children` are its own subtasks from all attempts, oldest first. `draft` is the draft of an attempt that ended
+    without a commit. `pruned` says what data of the task was deleted, when, and because of which setting.
     """
 
     base: str | None
@@ -164,10 +171,11 @@ class TaskDetail(TaskSummary):
 
 
 class Tasks(Answer):
-    """A page of tasks; `next` is the `cursor` of the next page, null on the last.
+    """A page of tasks.
 
-    `total` counts the tasks of all pages; `counts` counts tasks by status, ignoring the filter by status. `next_after`
-    is the `after` of the next page, if the order is by id, descending.
+    `next` is the `cursor` of the next page, null on the last page. `next_after` is the `after` of the next page; it is
+    null on the last page and in any order other than by id, descending. `total` counts the tasks of all pages. `counts`
+    counts tasks by status, ignoring the filter by status.
     """
 
     tasks: list[TaskSummary]
@@ -184,14 +192,17 @@ class Installing(Answer):
 
 
 class Paused(Answer):
-    """State of the daemon after a pause or a resume, and the reasons that still hold tasks back."""
+    """State of the daemon after it was paused or resumed.
+
+    `holds` are the reasons that still keep tasks from starting.
+    """
 
     state: DaemonState
     holds: tuple[PauseReason, ...]
 
 
 class LogLine(Answer):
-    """One event of the log; the field names are the same as in `logs/agent.log`."""
+    """One event of the log. The fields have the same names as in `logs/agent.log`."""
 
     id: int
     timestamp: Moment
@@ -207,11 +218,11 @@ class LogLine(Answer):
 
 
 class Logs(Answer):
-    """Events, oldest first: all that pass the filter with ids from `first_id` to `last_id`.
+    """Events, oldest first: all events that match the filter and have ids from `first_id` to `last_id`.
 
-    To get earlier events, send `first_id` as `before`; it is 1 if there are none. To get later events, send `last_id`
-    as `after`. There may be fewer events than requested although more pass the filter, because the search time of a
-    request is limited.
+    To get earlier events, send `first_id` as `before`; `first_id` is 1 if there are no earlier events. To get later
+    events, send `last_id` as `after`. There may be fewer events than requested although more match the filter, because
+    the search time of a request is limited.
     """
 
     events: list[LogLine]
@@ -220,7 +231,10 @@ class Logs(Answer):
 
 
 def adapter(kind: type[T]) -> TypeAdapter[T]:
-    """Return the cached adapter for the JSON of an answer: a model, or a dataclass that is sent unchanged."""
+    """Return the cached adapter that converts an answer to and from JSON.
+
+    `kind` is a model, or a dataclass that is sent unchanged.
+    """
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]
@@ -232,9 +246,9 @@ def as_json(answer: object) -> str:
 
 
 def build_models(kind: type[Answer] = Answer) -> None:
-    """Build all models now, because several threads must not build one at once.
+    """Build all models now, because several threads must not build the same model at the same time.
 
-    The command line has one thread and does not call this, to save the time.
+    The command line has one thread, and saves the time by not calling this function.
     """
     for model in kind.__subclasses__():
         model.model_rebuild()
@@ -260,5 +274,5 @@ def log_line(event: Event) -> LogLine:
 
 
 def logs_of(page: LogPage) -> Logs:
-    """Return the page as the API shows it."""
+    """Return a page of the log as the API shows it."""
     return Logs(events=[log_line(event) for event in page.events], first_id=page.first_id, last_id=page.last_id)

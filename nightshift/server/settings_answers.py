@@ -1,4 +1,4 @@
-"""Defines requests and answers of the settings page as models of the API."""
+"""Defines the API's models of the requests and answers of the settings page."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Typed = Annotated[str, Field(max_length=2000)]
 class SettingRow(Answer):
     """One setting.
 
-    `value` is the current value, and `next` the value after a restart if `waits` is true. For a secret, only `is_set`
-    is given; `veiled` is true if a part of the value is hidden. `above` is an exclusive lower bound. `by_hand` gives
-    the reason why the setting can only be changed in the file, `fixed` the reason why it cannot be changed here at
-    present, and `in_file` the value in `config.yaml` if the page's value overrides it.
+    `value` is the current value. `next` is the value after a restart if `waits` is true. For a secret, only `is_set` is
+    given. `veiled` is true if a part of the value is hidden. `above` is an exclusive lower bound. `by_hand` is the
+    reason why the setting can only be changed in the file. `fixed` is the reason why it cannot be changed on the page
+    at present. `in_file` is the value in `config.yaml` if the page's value overrides it.
     """
 
     name: str
@@ -47,9 +47,10 @@ class SettingRow(Answer):
 
 
 class SettingsShown(Answer):
-    """All settings in the order of their headings; if a file has `faults`, the old settings are still in effect.
+    """All settings, in the order of their groups.
 
-    `file` is the owner's file; `overrides` is the file that the page writes, which overrides it.
+    If a file has `faults`, the old settings are still in effect. `file` is the owner's file. `overrides` is the file
+    that the page writes; its values override those in `file`.
     """
 
     settings: list[SettingRow]
@@ -60,10 +61,11 @@ class SettingsShown(Answer):
 
 
 class ChangeIn(BaseModel):
-    """New values by name; null resets a setting to its default. With `dry_run`, all is checked and nothing is written.
+    """New values by name. The value null resets a setting to its default.
 
-    `reset` names settings whose override is removed, so that `config.yaml` applies again. If `digest`, as returned by
-    `GET /api/settings`, is given and a file has changed since then, the change is refused (409).
+    `reset` names settings whose override is removed, so that `config.yaml` applies again. `digest` is the one that `GET
+    /api/settings` returned; if it is given and a file has changed since then, the change is refused (409). With
+    `dry_run`, everything is checked and nothing is written.
     """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
@@ -75,16 +77,17 @@ class ChangeIn(BaseModel):
 
 
 class Waits(Answer):
-    """A changed setting that needs a restart; `holds` is the value until then, masked if it is secret."""
+    """A changed setting that needs a restart. `holds` is the value that applies until then, masked if it is secret."""
 
     name: str
     holds: str
 
 
 class SettingsChanged(Answer):
-    """Settings in effect now (`changed`) and after a restart (`later`); `diff` has the removed and added lines.
+    """Result of a change of settings.
 
-    In a dry run, `faults` says for each setting why the change would be refused.
+    `changed` are the settings in effect now, and `later` those that take effect after a restart. `diff` holds the
+    removed and added lines of the file. In a dry run, `faults` says for each setting why the change would be refused.
     """
 
     changed: list[str]
@@ -95,7 +98,10 @@ class SettingsChanged(Answer):
 
 
 class ModelTestIn(BaseModel):
-    """A backend to test; fields left out come from the settings. `ask` requests a one-word reply, which may cost."""
+    """A model backend to test. Fields that are left out come from the settings.
+
+    With `ask`, the model is asked for a reply of one word, which may cost money.
+    """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -107,7 +113,11 @@ class ModelTestIn(BaseModel):
 
 
 class ModelTested(Answer):
-    """Result of a test: `detail` says what was found, `fix` how to repair it; `offered` lists the server's models."""
+    """Result of the test of a model backend.
+
+    `detail` says what was found. `fix` says how to repair it. `offered` lists the models that the backend's server
+    offers.
+    """
 
     works: bool
     model: str
@@ -120,7 +130,7 @@ class ModelTested(Answer):
 
 
 class NoticeTestIn(BaseModel):
-    """Notification channels to test; fields that are left out come from the settings."""
+    """Notification channels to test. Fields that are left out come from the settings."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -130,13 +140,13 @@ class NoticeTestIn(BaseModel):
 
 
 class NoticeTold(Answer):
-    """Result for one notification channel; `fault` is empty if the notice arrived."""
+    """Result of the test of one notification channel. `fault` is empty if the notice was sent."""
 
     way: str
     fault: str
 
 
 class NoticesTested(Answer):
-    """Results for all tested channels."""
+    """Results of the test of all notification channels."""
 
     ways: list[NoticeTold]

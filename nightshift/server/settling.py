@@ -1,8 +1,9 @@
 """Settles a cause of failures: the owner gives the remedy once, and all tasks that failed for this cause are retried.
 
-A note and a package are added to the tasks themselves, which are then retried. A model can only be chosen for a fork,
-since a task keeps the models of its start: each task continues as a new task from its last finished step. Tasks that
-failed because another task failed are not amended; only the other task is, and they are retried after it.
+A remedy is a note, a package or a model. A note and a package are added to the tasks, which are then retried. A model
+can only be chosen for a fork, since a task keeps the models that it started with: each task then continues as a new
+task from its last finished step. A task that failed only because another task failed gets no remedy; it is retried
+after that other task.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from nightshift.storage.db.brief_queries import FailedTask
 
 
 class CausesQuery(Query):
-    """Selection of failed tasks whose causes are listed; without bounds, all that were not retried."""
+    """Selection of failed tasks whose causes are listed. Without bounds, all failed tasks that were not retried."""
 
     since: Bound | None = Field(
         None, description="only tasks that failed at this time or later; `today` means midnight"
@@ -37,11 +38,11 @@ NoteIn = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_
 
 
 class SettleIn(BaseModel):
-    """Settlement of a cause; without any field its tasks are only retried.
+    """Remedy for a cause of failures. Without a note, a package or a model, the tasks are retried unchanged.
 
-    `note` is added to the description of each task, and `package` to the packages that it may use. With `model` (a
-    backend, a model or `backend=model` of the settings) each task continues as a fork that asks this model first.
-    `since` and `until` select tasks by the time of their failure.
+    `note` is added to the description of each task. `package` is added to the packages that each task may use. With
+    `model`, each task continues as a fork that asks this model first; it is a backend, a model or `backend=model` of
+    the settings. `since` and `until` select tasks by the time of their failure.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,7 +61,10 @@ class SettleIn(BaseModel):
 
 
 class SettledTask(Answer):
-    """Result for one task: retried as `as_task` (a different task if it was forked), or the error."""
+    """Result for one task.
+
+    `as_task` is the retried task, or the new task if it was forked; null if there is an `error`.
+    """
 
     task_id: int
     ok: bool
@@ -69,7 +73,7 @@ class SettledTask(Answer):
 
 
 class CauseSettled(Answer):
-    """Results for all tasks of the cause."""
+    """Results for all tasks that failed for the cause."""
 
     tasks: list[SettledTask]
 
@@ -80,7 +84,7 @@ def causes(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
 
 
 def settle(context: AppContext, cause_id: str, asked: SettleIn) -> CauseSettled:
-    """Retry all tasks of a cause with its remedy.
+    """Apply the remedy to all tasks that failed for a cause, and retry them.
 
     Raises:
         IllegalMove: no failed task has this cause any more.

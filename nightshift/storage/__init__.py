@@ -1,1 +1,1 @@
-"""The database, the long-term memory, and files that are written completely or not at all."""
+"""The database, the long-term memory, and functions that write a file either completely or not at all."""

@@ -1,7 +1,8 @@
-"""Reads a sandbox's output: the answer that the trusted parent signed, with the child's events in it.
+"""Reads the output of a sandbox: the signed answer of the trusted parent, with the events of its child.
 
-The signature proves that the answer is the parent's own. The child's events are claims of a process in which untrusted
-code ran: this module parses them leniently, and `verdict.native` weighs them.
+The trusted parent is Nightshift's own process inside the sandbox. It starts a child process, in which the untrusted
+code runs. The signature proves that the answer comes from the parent. The child's events are only claims: this module
+parses them leniently, and `verdict.native` weighs them.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from nightshift.core.tasks.verdicts import Result
 from nightshift.core.text.masking import printable
 
 SAID = 1500
-"""Characters shown of the end of a failed service's output."""
+"""Maximum number of characters from the end of a failed service's output that the error message shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """The fault of a test or a file.
+    """The reason why a test did not pass, or why a test file could not be collected or was skipped.
 
-    Frames are (path, line, function), outermost first; paths in the tree are relative.
+    `frames` is the traceback, outermost frame first; each frame is (path, line, function). Paths in the tree are
+    relative.
     """
 
     kind: str
@@ -37,9 +39,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport:
-    """A test that ended, with its first fault.
+    """The report of one test that ended.
 
-    `is_marked` is true if a constant mark skips the test. `output` is the end of the test's output if it did not pass.
+    Attributes:
+        fault: the first fault of the test; None if the test has no fault.
+        is_marked: true if the test was skipped and its source marks it as skipped or expected to fail.
+        output: the end of the output that the test printed; empty for a test that passed.
+        lines: the lines of test files that the test ran.
     """
 
     id: str
@@ -55,18 +61,31 @@ class CaseReport:
 class Session:
     """The events of one test run.
 
-    `how` is exited, timeout, flood or memory; `exit_code` is None unless the run exited. `items` are the collected
-    tests, `collection` the files that could not be collected, `skipped` the files that were skipped as a whole, and
-    `left` the paths of the files that the run left for another run. `running` is the test that started and did not end.
-    `at` is the test that began last, if the recorder reports beginnings separately. `finishes` are the exit statuses
-    that the runner reported. `garbled` is true if some event was not written by the recorder. `cpu_s` is the processor
-    time of the run's processes. `limit` is the limit that was reached: processor, idle or clock for a timeout, output
-    or report for a flood. `read` maps the files of the tree that tests opened to the test file that opened them.
-    `modules` are the imported modules, and `changed` the functions outside of the tree that had been replaced by the
-    end.
-
-    `printed` is the beginning and the end of a command's output, and the number of bytes between them. `reports` are
-    the path and text of the report files that the command wrote; the text is None if the file was not read.
+    Attributes:
+        how: the way in which the run ended: exited, timeout, flood or memory.
+        exit_code: the exit status; None unless the run exited.
+        tests: the reports of the tests that ended.
+        items: the collected tests.
+        collection: the files that could not be collected, each with its fault.
+        skipped: the files that were skipped as a whole, each with its fault.
+        left: the paths of the files that the run left for another run.
+        internal: the message of an internal error of the test runner.
+        running: the test that started and did not end.
+        at: the test that began last, if the recorder reports beginnings separately.
+        finishes: the exit statuses that the test runner reported.
+        garbled: true if some event was not written by the recorder.
+        read: the files of the tree that tests opened, each mapped to the test file that opened it.
+        modules: the imported modules.
+        changed: the functions outside of the tree that had been replaced by the end of the run.
+        notes: remarks on the run.
+        output: test id to the output of the test.
+        duration_s: clock time of the run, in seconds.
+        cpu_s: processor time of the run's processes, in seconds.
+        limit: the limit that was reached. For a timeout it is processor, idle or clock; for a flood it is output or
+            report.
+        printed: the beginning of a command's output, its end, and the number of bytes between them.
+        reports: the path and text of each report file that the command wrote. The text is None if the file was not
+            read.
     """
 
     how: str
@@ -95,10 +114,13 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The parent's whole answer.
+    """The trusted parent's whole answer to a test run.
 
-    `altered` are the test files that were written to. `gone` maps the services that ended during the tests to the end
-    of their output.
+    Attributes:
+        python: the version of the interpreter.
+        session: the events of the run.
+        altered: the test files that were written to during the run.
+        gone: the services that ended during the tests, each mapped to the end of its output.
     """
 
     python: str
@@ -109,7 +131,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The result of one call: `how` is value, raised or missing; `data` is the value or the error, unparsed."""
+    """The result of one call of a function.
+
+    Attributes:
+        how: value, raised or missing.
+        data: the returned value or the error, not yet unpacked.
+    """
 
     how: str
     data: Any
@@ -117,9 +144,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The results of a run's calls, by call number; `how` is as in `Session`.
+    """The results of a run that calls functions instead of running tests.
 
-    `garbled` is true if a child that exited normally reported a line that does not answer a call.
+    Attributes:
+        how: the way in which the run ended, as in `Session`.
+        exit_code: the exit status; None unless the run exited.
+        replies: call number to the result of the call.
+        garbled: true if the child exited normally, but reported a line that is not the reply to a call.
     """
 
     how: str
@@ -129,12 +160,12 @@ class Calls:
 
 
 def read(result: SandboxResult, key: bytes, secret: str = "") -> Answer | None:
-    """Return the answer, or None if the output has no valid signature.
+    """Return the answer to a test run, or None if the output has no valid signature.
 
     Args:
         result: the sandbox's result.
-        key: the key that signs the answer.
-        secret: the prefix of each line that the recorder writes; empty if a trusted process has already checked the
+        key: the key that the answer must be signed with.
+        secret: the prefix of each line that the recorder writes. Empty if a trusted process has already checked the
             lines.
     """
     if (data := _read_signed(result, key)) is None:
@@ -149,7 +180,14 @@ def read(result: SandboxResult, key: bytes, secret: str = "") -> Answer | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramAnswer:
-    """The lines that a program wrote, unparsed, and its output; `how` is as in `Session`."""
+    """The result of a run of a program that writes lines instead of test events.
+
+    Attributes:
+        how: the way in which the run ended, as in `Session`.
+        exit_code: the exit status; None unless the run exited.
+        lines: the lines that the program reported, unparsed.
+        output: the program's printed output.
+    """
 
     how: str
     exit_code: int | None
@@ -179,10 +217,17 @@ def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandAnswer:
-    """The result of a command; `how` is as in `Session`.
+    """The result of a command that a model asked for.
 
-    `output` is the beginning and the end of the command's output, and `left_out` the number of bytes between them.
-    `files` are the files that the command changed. `dropped` maps the files whose changes are ignored to the reason.
+    Attributes:
+        how: the way in which the run ended, as in `Session`.
+        exit_code: the exit status; None unless the run exited.
+        output: the beginning and the end of the command's output.
+        left_out: the number of bytes between that beginning and end.
+        files: the files that the command changed, each mapped to its new text, or to None if the command removed the
+            file.
+        dropped: the files whose changes are ignored, each mapped to the reason.
+        duration_s: clock time of the command, in seconds.
     """
 
     how: str
@@ -213,7 +258,7 @@ def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
 def was_killed(result: SandboxResult, key: bytes) -> bool:
     """Check whether a child of the trusted parent was ended by a SIGKILL that the parent did not send.
 
-    The parent sends SIGKILL only at a limit, and then reports the limit instead of an exit.
+    The parent itself sends SIGKILL only when a limit is reached, and then reports that limit instead of an exit.
     """
     reports = (_read_signed(result, key) or {}).values()
     ends = ((each.get("ended"), each.get("exit")) for each in reports if isinstance(each, dict))
@@ -221,10 +266,10 @@ def was_killed(result: SandboxResult, key: bytes) -> bool:
 
 
 def _read_signed(result: SandboxResult, key: bytes) -> Any:
-    """Return the trusted parent's answer as data, or None without a valid signature.
+    """Return the trusted parent's answer as parsed JSON, or None if the output has no valid signature.
 
     Raises:
-        ServiceFailed: a service did not come up, so nothing was run.
+        ServiceFailed: a service did not start, so nothing was run.
     """
     signature, _, text = result.stdout.partition(b"\n")
     genuine = hmac.compare_digest(signature, hashlib.blake2b(text, key=key).hexdigest().encode())
@@ -238,7 +283,10 @@ def _read_signed(result: SandboxResult, key: bytes) -> Any:
 
 
 def _replies(lines: str) -> Iterator[tuple[int, Reply]]:
-    """Read the child's reply to each call. The first reply to a call counts; lines of another form are ignored."""
+    """Yield each call's number and the child's reply.
+
+    Only the first reply to a call counts. Malformed lines are ignored.
+    """
     seen = set[int]()
     for line in lines.splitlines():
         try:
@@ -284,7 +332,7 @@ def _session(data: Mapping[str, Any], secret: str) -> Session:
 
 
 class _Events:
-    """Collects events one by one. A line that is not in the recorder's form marks the stream as garbled."""
+    """Collects a run's events line by line. A line that the recorder cannot have written marks the run as garbled."""
 
     def __init__(self) -> None:
         self.tests: list[CaseReport] = []

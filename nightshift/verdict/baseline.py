@@ -1,4 +1,7 @@
-"""The base run: the suite without the change, run once per commit, command and environment, and cached."""
+"""A cache of base runs: runs of a suite without the change.
+
+The suite runs once for each combination of commit, command and environment.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +15,26 @@ from nightshift.verdict import kept
 from nightshift.verdict.run import NativeRun
 
 MOST, MOST_STORED, MOST_TESTS = 64, 32, 2000
-"""Runs cached in memory, runs stored in the file, and tests per stored run. A larger run is repeated after a restart.
+"""Maximum number of runs cached in memory, of runs stored in the file, and of tests in a stored run.
+
+A run with more tests is repeated after a restart.
 """
 _VERSION, _WHAT = 3, "how suites ended before"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """The content of the file: base runs by key."""
+    """The content of the cache file: the base runs by key."""
 
     version: int
     runs: Mapping[str, NativeRun]
 
 
 class Baselines:
-    """A cache of base runs. The key covers tree, command and environment.
+    """A cache of base runs. A run's key identifies its tree, command and environment.
 
     Args:
-        path: the file that stores the runs; without one, the cache ends with the process.
+        path: the file that stores the runs; without a file, the cache is lost when the process ends.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -37,13 +42,13 @@ class Baselines:
         self._runs = OrderedDict[str, NativeRun](_read(path) if path else ())
 
     def get(self, key: str) -> NativeRun | None:
-        """Return the cached run, or None."""
+        """Return the cached run of a key, or None if there is none."""
         if key in self._runs:
             self._runs.move_to_end(key)
         return self._runs.get(key)
 
     async def learn(self, key: str, run: NativeRun) -> None:
-        """Add a run to the cache, and write the file."""
+        """Add a run to the cache, and write the cache file if there is one."""
         self._runs[key] = run
         while len(self._runs) > MOST:
             self._runs.popitem(last=False)

@@ -9,7 +9,7 @@ from nightshift.core.code.parsing import parse_quietly
 
 
 def find_functions(text: str) -> frozenset[str]:
-    """Return the functions at the top level of a module; empty if the text is not valid Python."""
+    """Return the names of the functions at the top level of a module; empty if the text is not valid Python."""
     tree = parse_quietly(text)
     return frozenset(_find_functions(tree.body)) if tree else frozenset()
 
@@ -23,7 +23,11 @@ def _find_functions(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 def find_bound(text: str) -> frozenset[str]:
-    """Return all names that a module may bind, generously: by definition, assignment, import or string literal."""
+    """Return all names that a module may bind; empty if the text is not valid Python.
+
+    A name counts if it is defined, assigned or imported anywhere, or if it is the content of a string literal. The
+    result may contain names that the module does not bind.
+    """
     tree = parse_quietly(text)
     return frozenset(_find_bound(tree)) if tree else frozenset()
 
@@ -37,5 +41,5 @@ def _find_bound(tree: ast.Module) -> Iterator[str]:
                 yield name
             case ast.alias(name=name, asname=other):
                 yield other or name.rpartition(".")[2]
-            case ast.Constant(value=str(name)):  # `setattr(module, "name", …)`, `command(name="name")`
+            case ast.Constant(value=str(name)):  # A call can bind it: `setattr(module, "name", …)`.
                 yield name

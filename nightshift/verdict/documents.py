@@ -1,7 +1,8 @@
-"""Judges a change of documentation alone: checks pages against the tree and runs examples; it needs no tests.
+"""Judges a change that contains only documentation: checks its pages against the tree and runs their examples.
 
-Only content that the change brought counts: a page may keep a link that was dead before. Anything that cannot be
-checked (another site, an example that needs a network) becomes a note in the evidence, never a reason to refuse.
+Such a change needs no tests. Only content that the change added counts: a link that was already dead before the change
+may stay. Anything that cannot be checked (a link to another site, an example that needs a network) becomes a note in
+the evidence, never a reason to refuse the change.
 """
 
 from __future__ import annotations
@@ -36,10 +37,17 @@ _MAX_CHARS = 400_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A Python block, or the doctest of a docstring, at a line of a file.
+    """A Python block of a page, or the doctest of a docstring.
 
-    `kind` is code or doctest. `modules` are the names that may import the file of a docstring. `roots` are extra
-    folders to import from. An example that is not `new` only prepares the examples below it.
+    Attributes:
+        page: the file that contains the example.
+        line: the line of the example in that file.
+        kind: code or doctest.
+        text: the source of the example.
+        new: true if the change added the example. Any other example only runs to prepare the examples below it.
+        modules: for a docstring, the names under which its file may be importable.
+        roots: further folders to import from.
+        done: true if the example has already run.
     """
 
     page: str
@@ -53,13 +61,20 @@ class Example:
 
 
 def pass_unrun(job: SuiteJob) -> Verdict:
-    """Return the passing verdict for a change of documentation that has no tests to run."""
+    """Return the passing verdict for a change that contains only documentation and has no tests to run."""
     evidence = Evidence(tree=digest(job.change), sandbox="none", label=Label.DOCUMENTED, complete=job.whole_tree)
     return Verdict(passed=True, reason="", evidence=evidence)
 
 
 async def judge(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
-    """Return a passing verdict with the faults of the documentation added, and with notes on what could not be checked.
+    """Check the documentation of a change whose tests passed, and return the resulting verdict.
+
+    The verdict fails if the documentation has faults. Its evidence notes what could not be checked.
+
+    Args:
+        job: the job.
+        verdict: the passing verdict of the tests.
+        runs: runs the examples.
 
     Raises:
         SandboxError: nothing could be run.
@@ -99,7 +114,7 @@ def _others(job: SuiteJob) -> list[str]:
 
 
 def _read_pages(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
-    """List the faults that are visible in the pages, and the examples that must run to be judged."""
+    """List the faults that reading the changed files shows, and the examples that must be run."""
     files, faults, examples = _files(job), list[Finding](), list[Example]()
     for path, text in sorted(job.change.items()):
         if not text or len(text) > _MAX_CHARS:
@@ -133,7 +148,7 @@ def _before(job: SuiteJob, path: str) -> str | None:
 
 
 def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
-    """List a page's Python blocks. A new block that does not parse is a fault."""
+    """List a page's Python blocks as examples. A new block that is not valid Python is a fault instead."""
     old_texts = {block.text for block in pages.read(before).blocks}
     folder, roots = path.rpartition("/")[0], list[str]()
     while folder:
@@ -153,13 +168,13 @@ def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
 
 
 def _as_stubs(text: str) -> str:
-    """Return a block of signatures as Python: each `def` line gets an empty body."""
+    """Return a block of function signatures as valid Python, with an empty body for each `def` line."""
     lines = (line.rstrip() for line in text.split("\n"))
     return "\n".join(f"{line}: ..." if line.lstrip().startswith(("def ", "async def ")) else line for line in lines)
 
 
 def _of_module(path: str, text: str, before: str) -> Iterator[Example]:
-    """List the doctests of the changed docstrings."""
+    """List the doctests in docstrings that the change added or altered."""
     old_docs = {doc for _, doc in _docstrings(before)}
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
     names = tuple(".".join(parts[at:]) for at in range(len(parts)))
@@ -177,13 +192,17 @@ def _docstrings(text: str) -> Iterator[tuple[int, str]]:
             yield from [(node.body[0].lineno, doc)] if doc else []
 
 
-# --- in the sandbox
+# The functions below run the examples in the sandbox.
 
 
 async def _try_examples(
     job: SuiteJob, examples: list[Example], runs: SuiteRuns
 ) -> tuple[NativeRun, list[Finding], list[str]]:
-    """Run the examples; return the run, the faults that it shows, and the reasons why examples could not run."""
+    """Run the examples.
+
+    Returns:
+        The run, the faults of the examples that failed, and a sentence for each example that could not run.
+    """
     examples = [example for example in examples if _is_readable(example)]
     name = next(path for n in range(1000) if (path := f"test_documentation_{n}.py") not in job.base.entries())
     tests = {f"{name}::test_{at}": example for at, example in enumerate(examples) if example.new}
@@ -209,7 +228,7 @@ async def _try_examples(
 def _is_readable(example: Example) -> bool:
     """Check whether an example can be encoded as UTF-8 and parsed as a doctest.
 
-    The example becomes part of a module, so it must be encodable.
+    It must be encodable because its text becomes part of the source of a test module.
     """
     try:
         encode(example.text).decode()
@@ -220,7 +239,7 @@ def _is_readable(example: Example) -> bool:
 
 
 def _source(examples: list[Example]) -> str:
-    """Return the source of the test module: the runner, the examples as data, and a test for each new example."""
+    """Return the source of a test module: the page runner, all examples as data, and a test for each new example."""
     blocks = json.dumps([asdict(example) for example in examples])
     tests = [f"def test_{at}():\n    run(BLOCKS, {at})\n" for at, example in enumerate(examples) if example.new]
     head = _RUNNER.read_text(encoding="utf-8")

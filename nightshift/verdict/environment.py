@@ -1,7 +1,8 @@
-"""Separates tests that fail because of this machine (no library or network) from tests that the task may be about.
+"""Recognises tests that fail because this machine lacks something, such as a library or the network.
 
-A task with a test command is judged by that command's tests, and their failure before the change may be the reason for
-the task. So a failing test is excused only if no change to the code could fix it and the task's text does not name it.
+If a task has a test command, the tests of that command judge the task. A test that already fails before the change is
+not excused in general, because its failure may be the reason for the task. It is excused only if no change to the code
+could fix the failure and the task's text names neither the test nor what is missing.
 """
 
 from __future__ import annotations
@@ -27,18 +28,24 @@ _MENDING = frozenset({"pass", "passes", "fail", "fails", "failing", "green", "re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """The task that a failure is compared with: its text, and the top-level modules of its tree."""
+    """The task that a failure is compared with.
+
+    Attributes:
+        words: the text of the task.
+        modules: the top-level modules of the task's tree.
+    """
 
     words: str
     modules: frozenset[str]
 
 
 def is_to_blame(failure: Failure, task: Task) -> bool:
-    """Check whether a test failed because this machine lacks something that the task does not name.
+    """Check whether a test failed because this machine lacks something that the task does not ask for.
 
     Args:
-        failure: the test's failure.
-        task: the task that the failure is compared with.
+        failure: the failure of the test.
+        task: the task. A failure does not count if its missing module is part of the task's tree, or if the task's text
+            names the test or asks to repair the suite.
     """
     words = {word.casefold() for word in re.findall(r"\w+", task.words)}
     missing = _missing(failure)
@@ -51,18 +58,21 @@ def is_to_blame(failure: Failure, task: Task) -> bool:
 
 
 def describe_lack(failure: Failure) -> str:
-    """Return the line of a failure that names what the machine lacks."""
+    """Return the first line of a failure, which names what the machine lacks."""
     return f"{failure.kind}: {failure.message}".partition("\n")[0]
 
 
 def _missing(failure: Failure) -> str:
-    """Return the missing library; empty if the test failed for another reason."""
+    """Return the name of the library that a test could not import; empty if the test failed for another reason."""
     match = _MISSING.search(failure.message) if failure.kind in _LIBRARY else None
     return match[1].partition(".")[0].casefold() if match else ""
 
 
 def _list_named(failure: Failure) -> set[str]:
-    """Return the names of the test, of its file and of the function that failed."""
+    """Return the names that a task's text may use for a failed test.
+
+    These are the names of the test, of its file and of the function that failed.
+    """
     path, _, test = failure.id.partition("[")[0].partition("::")
     file = path.rpartition("/")[2].partition(".")[0]
     function = failure.frame.rpartition(" in ")[2]

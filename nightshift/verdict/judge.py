@@ -1,7 +1,8 @@
-"""Decides whether a change passed and which label it gets: one pure function of two runs and the findings.
+"""Decides whether a change passed and which label it gets.
 
-The native run decides. Findings set the label, and only a finding whose control stayed silent may refuse the change.
-The first applicable row of the table decides; all findings are reported.
+The decision is a pure function of two runs and the findings. The run with the change decides whether it passes.
+Findings set the label, and a finding can refuse the change only if its control (the base, or a value compared outside
+of the sandbox) did not show the same observation. The first rule that applies decides, but all findings are reported.
 """
 
 from __future__ import annotations
@@ -22,21 +23,27 @@ _REFUSES = {
     FindingKind.HELD: {Control.VALUE},
     FindingKind.HOLLOW: {Control.BASE},
 }
-"""Findings that refuse a change, with the controls that must be silent about the finding."""
+"""Kinds of findings that refuse a change, each with the controls that are sufficient for a refusal."""
 _ASKS = frozenset({FindingKind.ASSET, FindingKind.TOOK_MORE, FindingKind.GONE})
-"""Findings that become questions to the owner if they have a subject."""
+"""Kinds of findings that become questions to the owner if the finding has a subject."""
 DOUBTS = frozenset({
     FindingKind.GIVEN_IDLE, FindingKind.IDLE, FindingKind.COPY, FindingKind.SEAL, FindingKind.FORGED,
     FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.VALUE,
 })  # fmt: skip
-"""Findings that make a passing change doubtful if they do not refuse it."""
+"""Kinds of findings that make a passing change doubtful, unless they refuse the change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The judgement that follows from two runs and the findings.
+    """The decision on a change.
 
-    `asks` are the findings that become questions to the owner; `notes` are lines for the evidence.
+    Attributes:
+        passed: true if the change passed.
+        label: the label of the change.
+        reason: one line that explains the decision.
+        findings: all findings.
+        asks: the findings that become questions to the owner.
+        notes: lines for the evidence.
     """
 
     passed: bool
@@ -55,14 +62,14 @@ def judge(
     brought: Collection[str] = (),
     best: Label = Label.TESTS_PASSED,
 ) -> Judgement:
-    """Judge a change.
+    """Decide on a change.
 
     Args:
         native: the run with the change.
-        base: the run without the change; None if it is unknown.
-        findings: further observations.
-        brought: the test files of the task and of the agent, and single tests. Their failures are never excused.
-        best: the label if nothing speaks against the change.
+        base: the run without the change; None if there is no such run.
+        findings: the observations of the other checks.
+        brought: test files of the task and of the agent, and ids of single tests, whose failures are never excused.
+        best: the label of a change that nothing speaks against.
     """
     decided = _decide(native, base, brought, best)
     all_findings = tuple(findings)
@@ -85,7 +92,7 @@ def _refuses(finding: Finding) -> bool:
 
 
 def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str], best: Label) -> Judgement:
-    """Judge by the two runs alone."""
+    """Decide by the two runs alone, without the findings."""
     refused = Judgement(passed=False, label=best, reason="")
     passed = Judgement(passed=True, label=best, reason=_praise(native))
     doubtful = replace(passed, label=Label.DOUBTFUL)
@@ -110,11 +117,11 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
 
 
 def _find_fault(native: NativeRun, *, expected: bool) -> str:
-    """Return why a run without a failure that counts does not pass; empty if it passes.
+    """Return why a run does not pass although no failure counts against the change; empty if the run passes.
 
     Args:
         native: a run that ended normally and names its tests.
-        expected: whether there are tests that should have passed.
+        expected: true if at least one test must pass.
     """
     words = exit_words(native.exit_code or 0)
     if native.missing:
@@ -132,7 +139,7 @@ def _list_failed(native: NativeRun) -> Iterator[str]:
 
 
 def _is_excused(test: str, base: NativeRun | None, brought: Collection[str]) -> bool:
-    """Check whether a test also fails without the change and was not brought by the task."""
+    """Check whether a test failed without the change too, and is not in `brought`."""
     is_theirs = test in brought or file_of(test) in brought
     return base is not None and not is_theirs and base.has_failed(test)
 
@@ -151,5 +158,5 @@ def _praise(native: NativeRun) -> str:
 
 
 def exit_words(code: int) -> str:
-    """Describe an exit status; a negative one is a signal."""
+    """Describe an exit status in words. A negative number stands for the signal that ended the process."""
     return f"signal {-code}" if code < 0 else f"exit status {code}"

@@ -1,6 +1,6 @@
-"""Stores facts about suites in JSON files.
+"""Stores what earlier runs showed about suites, in JSON files.
 
-The files are caches: losing one is harmless, and unreadable ones are ignored.
+The files are caches: losing a file is harmless, and an unreadable file is ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read(path: Path, kind: type[T], what: str) -> T | None:
 
 
 def write(path: Path, content: Mapping[str, object], what: str) -> None:
-    """Write a file. If that fails, the content is logged as lost. The arguments are as in `read`."""
+    """Write the content to a file. If writing fails, only a log line says so. `path` and `what` are as in `read`."""
     try:
         write_whole(path, json.dumps(content, separators=(",", ":")), mode=0o600)
     except OSError as error:

@@ -1,15 +1,16 @@
-"""Makes mutants of a change: puts small faults into the functions that it added or altered, for its tests to find.
+"""Makes mutants of a change, to measure whether the tests notice faults in the change.
 
-Each mutant has one fault, in a line that the change wrote. The choice is deterministic, so the same change always gets
-the same mutants. They are spread over functions and kinds of faults. Faults that nearly always show come first (another
-return value, an arithmetic sign); faults that often cannot be told from the original come last (a text, a boundary that
-is never reached). The operators are those of the literature (DeMillo, Lipton & Sayward, "Hints on test data selection",
-1978; Offutt et al., "An experimental determination of sufficient mutant operators", 1996), plus one: a wrong value of
-the right type, which a test that only checks types lets pass.
+A mutant is the change with one small fault, in a line that the change wrote. The choice of mutants is deterministic, so
+the same change always gets the same mutants. They are spread over functions and kinds of faults. Faults that nearly
+always have a visible effect come first (another return value, another arithmetic operator). Faults that often have no
+visible effect come last (another text, a boundary that is never reached). The mutation operators are those of the
+literature (DeMillo, Lipton & Sayward, "Hints on test data selection", 1978; Offutt et al., "An experimental
+determination of sufficient mutant operators", 1996), plus one: a wrong value of the right type, which a test that only
+checks types does not notice.
 
-Mutants set no label and refuse nothing. A fault that no test notices is only a note, because some mutants are
-equivalent to the original. A change that keeps behaviour is measured by the tests of the base; if these notice less
-than half, own tests are requested.
+Mutants set no label and refuse nothing. A mutant that no test notices is only a note, because some mutants are
+equivalent to the original. If a change should keep the behaviour, the tests of the base are measured instead; if they
+notice less than half of the mutants, the agent is asked for tests of its own.
 """
 
 from __future__ import annotations
@@ -35,26 +36,34 @@ from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import TimeLimit
 
 MOST = 4
-"""Mutants tried per change."""
+"""Maximum number of mutants that are tried for a change."""
 LONGEST_SUITE_S = 30.0
-"""Seconds by the clock. Base tests that take longer are not run on mutants."""
+"""Clock seconds. If the tests of the base take longer, they are not run on mutants."""
 MAX_BYTES = 200_000
-"""Larger files get no mutants: they are generated, or analysing them takes too long."""
+"""Maximum characters of a file that gets mutants. Larger files are usually generated, or take too long to analyse."""
 
 _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
 AT_ONCE = 2
 MOST_STORY = 300
-"""Characters of a mutant's description that are kept as evidence."""
+"""Maximum number of characters of a mutant's description in the evidence."""
 SHORTEST_S, LONGEST = 2.0, 5.0
-"""Limit of a run on a mutant: at least these seconds of processor time, or this multiple of the unmutated run's time.
+"""Time limit of a run on a mutant: `SHORTEST_S` seconds, or `LONGEST` times the time of the run without a mutant.
+
+The larger of the two applies.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """A file of the change with one fault.
+    """A file of the change with one fault in it.
 
-    `text` is the whole file; `was` and `now` are short excerpts of the faulty code.
+    Attributes:
+        path: the path of the file.
+        line: the line of the fault.
+        function: the function that contains the fault.
+        was: a short excerpt of the code before the fault was inserted.
+        now: the same excerpt with the fault.
+        text: the text of the whole file with the fault.
     """
 
     path: str
@@ -66,16 +75,16 @@ class Mutant:
 
     @property
     def story(self) -> str:
-        """The fault described for the author of the tests."""
+        """A description of the fault, for the author of the tests."""
         return f"`{self.was}` in {self.function} ({self.path}:{self.line}) becomes {self.now}"
 
 
 def mutants(change: Change, before: Callable[[str], str | None], most: int = MOST) -> tuple[Mutant, ...]:
-    """Return mutants of a change's Python, JavaScript and Go files, the most telling first.
+    """Return mutants of a change's Python, JavaScript and Go files, those with the most visible faults first.
 
     Args:
-        change: path to new text; removed files have no mutants.
-        before: returns a file's text without the change, None if there is none.
+        change: path to new text; a removed file has no mutants.
+        before: returns the text of a file without the change, None if the file does not exist.
         most: the maximum number of mutants.
     """
     candidates = [c for path, text in sorted(change.items()) if text for c in _of_file(path, text, before(path))]
@@ -92,12 +101,12 @@ class _Candidate:
 
     @property
     def rank(self) -> int:
-        """A higher number for faults that are likelier to stay invisible."""
+        """Sort key: higher for a fault that is more likely to have no visible effect."""
         return self.fault.rank + 2 * (self.function.rpartition(".")[2] in _RARELY_TESTED)
 
     @property
     def tie_breaker(self) -> str:
-        """A hash that orders equally ranked candidates."""
+        """A hash that determines the order of candidates with the same rank."""
         key = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
         return hashlib.sha256(encode(key)).hexdigest()
 
@@ -113,9 +122,10 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
 
 
 def _spread(candidates: list[_Candidate], most: int) -> Iterator[Mutant]:
-    """Pick the most telling candidates. A function or kind of fault loses rank each time it was picked.
+    """Pick the candidates with the lowest rank, and generate only these mutants.
 
-    Only picked mutants are generated: generating every fault of a long file would take longer than the tests.
+    Each pick raises the rank of the other candidates in the same function or with the same kind of fault, which spreads
+    the mutants. Generating the mutants of all candidates of a long file would take longer than the tests.
     """
     functions, kinds = Counter[tuple[str, str]](), Counter[str]()
     left = sorted(candidates, key=lambda candidate: candidate.tie_breaker)
@@ -145,7 +155,10 @@ def _mutant(candidate: _Candidate, text: str) -> Mutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationScore:
-    """The tried mutants, each with the test that noticed it (as in `TriedMutant.by`; None if no test did)."""
+    """The mutants that were tried, each with the test that noticed it.
+
+    The test is an empty string if the run did not finish, and None if no test noticed the mutant.
+    """
 
     tried: tuple[tuple[Mutant, str | None], ...]
 
@@ -156,7 +169,7 @@ class MutationScore:
 
     @property
     def note(self) -> str:
-        """The result as a line of the evidence."""
+        """The result as one line of the evidence."""
         if not self.tried:
             return "no mutants: the change holds no function that could be broken"
         stories = "; when ".join(mutant.story for mutant in self.survivors)
@@ -164,7 +177,7 @@ class MutationScore:
         return f"{len(self.tried) - len(self.survivors)} of {len(self.tried)} mutants killed{but}"
 
     def describe(self) -> Iterator[TriedMutant]:
-        """Describe each mutant for the evidence."""
+        """Yield a description of each mutant for the evidence."""
         for mutant, by in self.tried:
             what = mutant.story[:MOST_STORY]
             yield TriedMutant(path=mutant.path, line=mutant.line, noticed=by is not None, what=what, by=by or "")
@@ -172,7 +185,7 @@ class MutationScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTests:
-    """The assessment of the agent's own tests: findings, notes and the tried mutants."""
+    """The result of assessing the tests: findings, notes, and the mutants that were tried."""
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -180,10 +193,10 @@ class OwnTests:
 
 
 async def prove_own(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> OwnTests:
-    """Assess passing self-written tests, or the tests of the base for a change that keeps behaviour.
+    """Assess the agent's own tests, which passed with the change.
 
-    Own tests must fail without the change, and must check something that the task asked for. If nothing was changed,
-    the first condition does not apply.
+    Own tests must fail without the change, unless nothing was changed, and must check something that the task asks for.
+    If there are no own tests and the task wants the behaviour kept, the tests of the base are assessed instead.
 
     Raises:
         SandboxError: nothing could be run.
@@ -208,7 +221,7 @@ async def prove_own(job: SuiteJob, planned: Plan, native: NativeRun, runs: Suite
 
 
 async def _measure_base(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> OwnTests:
-    """Measure how many faults in a behaviour-keeping change the tests of the base notice."""
+    """Measure how many mutants of a behaviour-keeping change are noticed by the tests of the base."""
     if native.wall_s > LONGEST_SUITE_S or not any(file.role is Role.REGRESSION for file in planned.files):
         return OwnTests()
     score = await _measure(job, planned, native, runs)
@@ -221,7 +234,7 @@ async def _measure_base(job: SuiteJob, planned: Plan, native: NativeRun, runs: S
 
 
 async def _measure(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> MutationScore:
-    """Try the mutants, two at a time."""
+    """Try the mutants of the change, two at a time."""
     change = {path: text for path, text in job.change.items() if path not in planned.dropped}
     broken = await asyncio.to_thread(mutants, change, _without(job))
     cpu_s, idle_s = (max(SHORTEST_S, LONGEST * each) for each in (native.cpu_s, native.wall_s))
@@ -234,7 +247,11 @@ async def _measure(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteR
 
 
 async def _notice(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> str | None:
-    """Return the first test that fails on a mutant; "" if the run does not end normally, None if all tests pass."""
+    """Return the first test that fails on a mutant.
+
+    Returns:
+        The test's id; "" if the run does not end normally or names no failed test; None if all tests pass.
+    """
     broken = replace(job, change={**job.change, mutant.path: mutant.text}, given={}, command=())
     run = await runs.run(broken, plan.first_failure(await runs.plan(broken)), time)
     is_well = run.passed and not run.stopped and len(run.passed) == len(run.tests or ())
@@ -242,13 +259,13 @@ async def _notice(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRun
 
 
 def changes_anything(job: SuiteJob) -> bool:
-    """Check whether a job's change makes any file differ from its state without the change."""
+    """Check whether a job's change alters any file."""
     before = _without(job)
     return any(text != before(path) for path, text in job.change.items())
 
 
 def _without(job: SuiteJob) -> Callable[[str], str | None]:
-    """Return a function that reads files as they are without the change."""
+    """Return a function that reads the text of a file without the change."""
 
     def before(path: str) -> str | None:
         if path in job.start:

@@ -1,4 +1,7 @@
-"""Turns a run's report into a `NativeRun`: how each test ended, and why the run did not end normally."""
+"""Turns the report of a run into a `NativeRun`.
+
+A `NativeRun` contains the result of each test and, if the run did not end normally, the reason.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,23 @@ from nightshift.verdict.shaping import Texts, show_id
 from nightshift.verdict.time_limits import TimeLimit
 
 LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
-"""Names of the options that set the owner's limit, for messages."""
+"""Names of the settings with which the owner changes the time limit. Messages about a timeout show them."""
 _WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """A run with its inputs: the plan, the sandbox's result, the answer, and the limits that the job was given."""
+    """A run that has ended, with everything that is needed to read its report.
+
+    Attributes:
+        plan: the plan of the run.
+        result: the sandbox's result.
+        answer: the trusted parent's answer; None if it has no valid signature.
+        texts: cleans the texts of the run.
+        limits: the sandbox limits of the job.
+        time: the time limit of this run.
+        digest: hash of all files that the run saw.
+    """
 
     plan: Plan
     result: SandboxResult
@@ -35,7 +48,7 @@ class Reported:
 
     @property
     def session(self) -> Session | None:
-        """The session of the run; None without an answer."""
+        """The events of the run; None if there is no answer."""
         return self.answer.session if self.answer else None
 
     @property
@@ -45,13 +58,13 @@ class Reported:
 
     @property
     def left(self) -> tuple[str, ...]:
-        """The files of the base's tests that the run left for another run."""
+        """The test files of the base that the run left for another run."""
         left = self.session.left if self.session else ()
         return tuple(file.path for file in self.plan.files if file.path in left)
 
 
 def read_run(run: Reported) -> NativeRun:
-    """Return what a run reported as a `NativeRun`."""
+    """Return the report of a run as a `NativeRun`."""
     session, texts = run.session, run.texts
     stopped = _find_stop(run)
     if session is None:
@@ -89,11 +102,14 @@ def read_run(run: Reported) -> NativeRun:
     )
 
 
-# --- tests
+# The functions below read the results of the tests.
 
 
 def _read_tests(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Failure, ...]]:
-    """Return how the recorded tests ended, and the failures; None as results if no recorder saw a command's tests."""
+    """Return the results and the failures of the recorded tests.
+
+    The results are None if no recorder observed the tests of a command.
+    """
     session, results, failures = run.session, dict[str, CaseResult](), list[Failure]()
     assert session is not None
     if run.plan.command and not (session.items or session.tests or session.collection or session.finishes):
@@ -186,7 +202,7 @@ def _failure(test: Told, texts: Texts) -> Failure:
     )  # fmt: skip
 
 
-# --- the end
+# The functions below find the reason if a run did not end normally.
 
 
 def _find_stop(run: Reported) -> Failure | None:
@@ -212,7 +228,7 @@ def _find_stop(run: Reported) -> Failure | None:
 
 
 def _stop(run: Reported, kind: str, message: str, output: str = "") -> Failure:
-    """Return a failure of the whole run that names the test that was running."""
+    """Return a failure of the whole run. Its message names the test that was running."""
     session = run.session
     running = (session.running or session.at) if session else None
     where = show_id(running) if running else (run.plan.files[0].path if run.plan.files else "")
@@ -228,7 +244,7 @@ def _read_printed(session: Session | None) -> str:
 
 
 def _describe_limit(run: Reported) -> str:
-    """Describe the limit that cut off a run."""
+    """Describe the time limit that ended a run."""
     of = {
         "processor": f"after {run.time.cpu_s:.3g} s of processor time",
         "idle": f"after {run.time.idle_s:.3g} s in which they used no processor time",

@@ -1,7 +1,8 @@
-"""Checks a page against the tree without running anything: links, scripts, names of modules and files.
+"""Checks the links, commands and names on a page against the tree, without running anything.
 
-Each finding needs a witness in the tree: the folder or module that should contain the target, or a file with nearly the
-same name. Without a witness (a name of another library, a file that the reader will create) there is no finding.
+Each finding needs evidence in the tree: the folder or module that should contain the target, or a file with nearly the
+same name. Without such evidence there is no finding, because the page may mean a name of another library, or a file
+that the reader will create.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ _PYTHON = re.compile(r"(?:.*/)?python[\d.]*|py")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A fault at a line of a page, and how to fix it."""
+    """A fault on one line of a page.
+
+    `message` describes the fault and, where possible, the correction.
+    """
 
     path: str
     line: int
@@ -55,7 +59,7 @@ class Files:
 
     Args:
         paths: the paths of all files.
-        text: returns the text of a file, None if it has none.
+        text: returns the text of a file, None if the file has no text.
     """
 
     def __init__(self, paths: Collection[str], text: Callable[[str], str | None]) -> None:
@@ -92,7 +96,7 @@ _Wrong = Iterator[tuple[int, str]]
 
 
 def _find_active(path: str, page: Page, text: str, files: Files) -> _Wrong:
-    """List code that runs where the page is shown or built, and included files from outside of the repository."""
+    """List lines that run code when the page is shown or built, or that include a file outside of the repository."""
     for piece in page.html:
         if _SCRIPT.search(piece.text):
             yield piece.line, "this runs code where the page is shown"
@@ -105,7 +109,10 @@ def _find_active(path: str, page: Page, text: str, files: Files) -> _Wrong:
 
 
 def _leads_out(path: str, target: str, files: Files) -> bool:
-    """Check whether an included file is outside of the repository; a leading slash may mean the site's root."""
+    """Check whether an included file is outside of the repository.
+
+    A target with a leading slash may be relative to the root of the site, so it only has to match the end of some path.
+    """
     if target.startswith("/"):
         return not any(f"/{each}".endswith(target) for each in files.paths)
     return target.startswith("~") or posixpath.normpath(posixpath.join(posixpath.dirname(path), target)).startswith(
@@ -122,7 +129,7 @@ def _links(path: str, page: Page, files: Files) -> _Wrong:
         target = target.partition("?")[0]
         location = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
         if target.startswith("/") or location.startswith("../"):
-            continue  # Another page of the site that shows the repository.
+            continue  # The link may lead to another page of the site that shows the repository.
         location = "" if location == "." else location
         if location not in files:
             if _names_a_file(target) and f"{location}.md" not in files:
@@ -140,7 +147,11 @@ def _names_a_file(target: str) -> bool:
 
 
 def _has(anchors: frozenset[str], anchor: str) -> bool:
-    """Check whether an anchor exists. Sites number headings of the same name, and give lines anchors of their own."""
+    """Check whether a page has an anchor.
+
+    Sites add numbers to the anchors of headings with equal text, and generate anchors for lines (`L10`). Both count as
+    existing.
+    """
     return not anchor or anchor in anchors or anchor.rstrip("0123456789") in {*anchors, "l", "user-content"}
 
 
@@ -155,7 +166,13 @@ def _commands(path: str, page: Page, text: str, files: Files) -> _Wrong:
 
 
 def _lines_of(path: str, block: Piece, files: Files) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
-    """List a block's commands: line, possible folders, and arguments; stop after a `cd` to an unknown folder."""
+    """List the commands of a shell block, up to a line that cannot be parsed or a `cd` to an unknown folder.
+
+    After a `git clone`, a `cd` to an unknown folder is ignored.
+
+    Returns:
+        For each command its line number, the folders in which it may run, and the command with its arguments.
+    """
     folders, cloned = tuple(dict.fromkeys(("", posixpath.dirname(path)))), False
     for at, line in enumerate(block.text.split("\n"), block.line + 1):
         for part in re.split(r"&&|;|\|", line.strip().removeprefix("$ ")):
@@ -177,7 +194,14 @@ def _lines_of(path: str, block: Piece, files: Files) -> Iterator[tuple[int, tupl
 
 
 def _python(words: list[str], folders: tuple[str, ...], around: str, files: Files) -> str:
-    """Return the fault of a Python command; empty if there is none."""
+    """Describe the missing script or module of a Python command; empty if there is no fault.
+
+    Args:
+        words: the arguments of Python.
+        folders: the folders in which the command may run.
+        around: the text of the page without the command's block. A script that it names may be created by the reader.
+        files: the files of the tree.
+    """
     if words[0] == "-m" and len(words) > 1:
         return _module(words[1], folders, files)
     script = words[0]
@@ -218,7 +242,10 @@ def _spans(path: str, page: Page, files: Files) -> _Wrong:
 
 
 def _name(path: str, dotted: str, files: Files) -> str:
-    """Return the fault of a dotted name in a module of the tree; empty if the name may belong to another library."""
+    """Describe the fault of a dotted name whose module is in the tree and does not have the name.
+
+    Empty if the module has the name, or if the name may belong to another library.
+    """
     parts = dotted.split(".")
     if _ENDINGS.fullmatch(parts[-1]):
         return ""
@@ -234,14 +261,17 @@ def _name(path: str, dotted: str, files: Files) -> str:
                 return ""
             close = get_close_matches(parts[depth], sorted(names), n=1, cutoff=_ALIKE)
             if depth == 1 and not close:
-                return ""  # A variable may have the name of the module.
+                return ""  # The first part may be a variable that is named like the module.
             more = f"; `{close[0]}` is" if close else ""
             return f"`{parts[depth]}` is not in {module}{more}"
     return ""
 
 
 def _list_defined(text: str) -> frozenset[str] | None:
-    """Return every name that a module binds or uses anywhere; None if the set cannot be determined."""
+    """Return every name that a module binds or uses anywhere.
+
+    None if the module is not valid Python, or may bind further names at run time.
+    """
     tree = parse_quietly(text)
     if tree is None:
         return None

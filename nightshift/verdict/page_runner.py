@@ -1,8 +1,9 @@
-"""Runs the examples of documentation. Its source is copied into a test module that runs inside the sandbox.
+"""Runs the examples of documentation.
 
-The blocks of a page share their names, from top to bottom. An example fails only if the documentation is surely wrong:
-the tree has no such import, call or output. An example that fails for another reason (no network, a file of the reader,
-a missing library, names from elsewhere) is skipped with the reason.
+The source of this module is copied into a test module that runs in the sandbox. All blocks of a page run in one
+namespace, from top to bottom. An example fails only if the documentation is certainly wrong: the tree does not have
+what the example imports or calls, or gives another output. An example that fails for another reason (no network, a file
+of the reader's, a missing library, names that are defined elsewhere) is skipped with that reason.
 """
 
 from __future__ import annotations
@@ -27,11 +28,22 @@ _SPACES: dict[str, types.ModuleType] = {}
 
 
 class Late(BaseException):
-    """An example took too long."""
+    """Raised in an example that exceeds its time limit."""
 
 
 def run(blocks: list[dict[str, Any]], at: int) -> None:
-    """Run one example of a page. Earlier examples that have not run yet run first, and their errors are ignored."""
+    """Run one example, after the earlier examples of its page that have not run yet.
+
+    Errors of the earlier examples are ignored. The test is skipped if the example fails for a reason that the
+    documentation is not to blame for.
+
+    Args:
+        blocks: all examples.
+        at: the index of the example.
+
+    Raises:
+        AssertionError: the documentation is wrong.
+    """
     here = blocks[at]
     for folder in ("", "src", "lib", *here["roots"]):
         if (location := str(Path(folder).resolve())) not in sys.path:
@@ -51,7 +63,7 @@ def run(blocks: list[dict[str, Any]], at: int) -> None:
 
 
 def _work(block: dict[str, Any]) -> str:
-    """Run an example. Return a doctest's mismatch of expected and actual output; empty if there is none."""
+    """Run an example. Return the difference between a doctest's expected and actual output; empty if there is none."""
     signal.signal(signal.SIGALRM, _late)
     signal.setitimer(signal.ITIMER_REAL, BLOCK_S)
     try:
@@ -91,7 +103,12 @@ def _doctest(block: dict[str, Any], output: io.StringIO) -> str:
 
 
 def _module(names: list[str], path: str) -> types.ModuleType:
-    """Import the module at a path under the first of these names that leads to it; skip the test if none does."""
+    """Import the module at a path, or skip the test if it cannot be imported.
+
+    Args:
+        names: the names to try. The first name that imports the file at `path`, and no other file, is used.
+        path: the path of the module.
+    """
     why: BaseException = ImportError(f"no module at {path}")
     for name in names:
         try:
@@ -105,7 +122,10 @@ def _module(names: list[str], path: str) -> types.ModuleType:
 
 
 def _describe_error(error: BaseException, block: dict[str, Any]) -> str:
-    """Describe an exception that proves the documentation wrong; skip the test if it may have another cause."""
+    """Describe an exception that proves the documentation wrong.
+
+    The test is skipped if the exception may have another cause.
+    """
     if isinstance(error, pytest.skip.Exception):
         raise error
     description = f"{type(error).__name__}: {error}"

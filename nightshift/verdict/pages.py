@@ -1,4 +1,4 @@
-"""Reads a Markdown page: its links, fenced blocks, inline code and headings, each with its line."""
+"""Parses Markdown pages into links, fenced blocks, inline code, HTML and anchors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ _PLAIN = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The target of a link, a fenced block, or inline code; `info` is the language of a block."""
+    """A part of a page: the target of a link, a fenced block, inline code or HTML.
+
+    Attributes:
+        line: the line on which the part begins.
+        text: the text of the part.
+        info: the language of a fenced block; empty for any other part.
+    """
 
     line: int
     text: str
@@ -27,7 +33,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """The parts of a page that are checked; `anchors` are in simplified form."""
+    """The parts of a page that are checked.
+
+    Attributes:
+        links: the targets of links and images.
+        blocks: the fenced blocks.
+        spans: the inline code.
+        html: the HTML blocks and inline HTML.
+        anchors: the anchors of the headings and of the HTML, in the form of `simplify_anchor`.
+    """
 
     links: tuple[Piece, ...] = ()
     blocks: tuple[Piece, ...] = ()
@@ -37,12 +51,12 @@ class Page:
 
 
 def simplify_anchor(anchor: str) -> str:
-    """Return an anchor without the parts that sites spell differently: case, hyphens and other signs."""
+    """Return an anchor in lower case and without hyphens and other signs, because sites generate these differently."""
     return _PLAIN.sub("", anchor).casefold()
 
 
 def read(text: str) -> Page:
-    """Parse a page; every text is a valid page."""
+    """Parse a page. Every text is valid Markdown, so parsing never fails."""
     links, blocks, spans, html, anchors = list[Piece](), list[Piece](), list[Piece](), list[Piece](), set[str]()
     line, heads = 1, False
     for token in _reader().parse(text):

@@ -1,4 +1,7 @@
-"""The result of a suite that ran as in a checkout: one value for the base and one for the change."""
+"""The result of one run of a suite, which runs as in a checkout of the repository.
+
+A verdict compares two such results: one without the change, and one with the change.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +13,36 @@ from functools import cached_property
 from nightshift.core.tasks.verdicts import CaseResult, Failure, Result
 
 EXPECTED = "it failed, as its mark says"
-"""Message of a test that is marked as expected to fail, which counts as skipped."""
+"""Message of a test that failed and is marked as expected to fail. Such a test counts as skipped."""
 FAILED = frozenset({Result.FAILED, Result.ERROR})
 
 
 @dataclass(frozen=True, kw_only=True)  # No slots: cached properties need `__dict__`.
 class NativeRun:
-    """One run of the owner's command.
+    """The result of one run.
 
     Attributes:
-        command: its arguments.
-        exit_code: None if it did not exit.
-        stopped: why the run did not end normally; None if it did.
-        is_late: whether a time limit ended the run.
-        tests: how each test ended; None if the runner does not name tests.
-        failures: the failures, shaped for a model.
-        missing: collected tests without a result, and files that announced tests without a result.
-        lines: test id to the lines of test files that ran, as `path:line`; empty if unknown.
-        read: files of the tree that a frame of a test opened, each with the test file.
-        modules: paths of the tree's modules that were imported.
-        changed: functions outside of the tree that had been replaced by the end.
-        marked: the tests that a constant mark skips.
-        altered: test files that were written to while the tests ran.
-        is_forged: whether the channel contained lines that no recorder writes.
-        is_recorded: whether the results come from a recorder, not from a report that the tested code could write.
+        command: the program that was run, with its arguments.
+        exit_code: the exit status; None if the run did not exit.
+        stopped: the reason why the run did not end normally; None if it ended normally.
+        is_late: true if a time limit ended the run.
+        tests: the result of each test; None if the runner does not name tests.
+        failures: the failures, in the form for a model.
+        missing: the collected tests that have no result, and the test files that announced tests but gave no result.
+        lines: test id to the lines of test files that the test ran, as `path:line`; empty if unknown.
+        read: the files of the tree that tests opened, each mapped to the test file that opened it.
+        modules: the paths of the tree's modules that were imported.
+        changed: the functions outside of the tree that had been replaced by the end of the run.
+        marked: the tests that were skipped and that their source marks as skipped or expected to fail.
+        altered: the test files that were written to while the tests ran.
+        is_forged: true if the run's reports contain lines that no recorder writes.
+        is_recorded: true if the results come from a recorder. Otherwise they come from a report that the tested code
+            could write.
         digest: hash of all files that the run saw.
         python: the version of the interpreter.
         output: the end of the command's output.
-        cpu_s: processor time of its processes, in seconds.
-        wall_s: clock time, in seconds.
+        cpu_s: processor time of the run's processes, in seconds.
+        wall_s: clock time of the run, in seconds.
         notes: remarks for the owner on the run itself.
     """
 
@@ -80,9 +84,14 @@ class NativeRun:
         return frozenset(case.id for case in self.tests or () if case.result is Result.PASSED)
 
     def with_second_look(self, second: NativeRun, tests: Collection[str]) -> NativeRun:
-        """Return this run with failures turned into passes for tests that pass when they run alone.
+        """Return this run, with tests counted as passed if they passed in a second run.
 
-        Such tests failed by chance, or under the load of the machine.
+        Such tests failed by chance, or because the machine was busy. If the exit status of the second run is not 0,
+        nothing changes.
+
+        Args:
+            second: a run of these tests alone.
+            tests: the ids of the tests that may be counted as passed.
         """
         passed = tests & second.passed if second.exit_code == 0 else frozenset[str]()
         if not passed:
@@ -102,12 +111,12 @@ class NativeRun:
         )
 
     def has_failed(self, test: str) -> bool:
-        """Check whether a test failed in this run, alone or with its whole file."""
+        """Check whether a test, or its file as a whole, failed in this run."""
         return test in self.failed or test.partition("::")[0] in self.failed
 
 
 def file_of(test: str) -> str:
-    """Return the file of a test."""
+    """Return the path of the file in a test's id."""
     return test.partition("::")[0]
 
 

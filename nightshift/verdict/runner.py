@@ -1,8 +1,10 @@
-"""Judges a tree: runs its tests as in a checkout, with and without the change, and looks for evidence against it.
+"""Judges a change: runs the tests of the tree with and without the change, and looks for evidence against it.
 
-The native run decides whether a change passes (`verdict.judge`). All other observations are findings, each made in a
-sandbox that is thrown away: tests that are gone, must-fail copies that pass, values that differ outside of the tests,
-own tests of the agent that prove nothing. Findings set the label; only a finding whose control stayed silent refuses.
+The run with the change decides whether the change passes (`verdict.judge`). All other observations are findings, each
+made in a sandbox that is thrown away. They concern tests that are gone, must-fail copies of tests that pass although
+their expected values were altered, calls that return different values outside of the tests, and tests of the agent that
+prove nothing. Findings set the label. A finding refuses the change only if its control did not show the same
+observation.
 """
 
 from __future__ import annotations
@@ -44,7 +46,15 @@ from nightshift.verdict.time_limits import SuiteTimes, Taken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
-    """The runs with and without the change; `brought` are the files and single tests that the task is judged by."""
+    """The runs with and without the change.
+
+    Attributes:
+        job: the job.
+        planned: the plan of the run with the change.
+        native: the run with the change.
+        base: the run without the change; None if the base has no tests.
+        brought: the test files and single tests that judge the task, whose failures are never excused.
+    """
 
     job: SuiteJob
     planned: Plan
@@ -59,7 +69,7 @@ class _Both:
 
     @property
     def excused(self) -> tuple[str, ...]:
-        """The tests that fail with and without the change, and that the task did not bring."""
+        """The excused tests: those that fail with and without the change and are not in `brought`."""
         if self.base is None:
             return ()
         ours = (test for test in self.native.failed if not {test, file_of(test)} & self.brought)
@@ -73,36 +83,36 @@ class _Both:
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
-        """The results that count. Skipped and excused tests are reported elsewhere."""
+        """The results of all tests that are neither skipped nor excused."""
         aside, cases = set(self.excused), self.native.tests or ()
         return tuple(case for case in cases if case.id not in aside and case.result is not Result.SKIPPED)
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """The failures that count."""
+        """The failures that are not excused; for a command that does not name its tests, the failing exit status."""
         aside, native = set(self.excused), self.native
         counted = tuple(failure for failure in native.failures if failure.id not in aside)
         return counted or ((native.describe_exit(),) if native.tests is None and native.exit_code else ())
 
 
 class SuiteRunner(Suite):
-    """Runs suites in one sandbox; any number of jobs can run at the same time.
+    """Runs and judges suites in one sandbox. Any number of jobs can run at the same time.
 
     Args:
         sandbox: runs untrusted code.
         runtime: the interpreter and libraries inside the sandbox.
         emit: receives the events.
-        staging_dir: caches whole trees between runs; created if it is missing.
+        staging_dir: a folder that caches whole trees between runs; created if it is missing.
         limits: the default limits of a run.
-        imports: caches the imports of files; may be shared.
+        imports: caches the imports of files; may be shared with other users of the cache.
         mask: removes secrets from reports.
-        oracle_inputs: the number of inputs that an owner's oracle is asked for, in addition to the given ones.
-        layers: the packages that jobs may ask for; without it, such jobs are refused.
-        environments: the environments of repositories; without it, jobs that need one are refused.
+        oracle_inputs: the number of inputs that an owner's oracle is asked about, in addition to the given inputs.
+        layers: the packages that jobs may ask for. Without them, a job that asks for packages is refused.
+        environments: the environments of repositories. Without them, a job that needs an environment is refused.
         hooks: decides which test commands never run.
-        times: the file that stores how long passing suites took; without it, the times are lost with the runner.
-        baselines: the file that stores how tests ended before any change; without it, the results are lost with the
-            runner.
+        times: the file that stores how long passing suites took. Without a file, these times are lost with the runner.
+        baselines: the file that stores the results of runs without a change. Without a file, these results are lost
+            with the runner.
     """
 
     def __init__(  # noqa: PLR0913 (two parts and eleven keywords, of which nine have a default)
@@ -131,7 +141,7 @@ class SuiteRunner(Suite):
         self._asker = Asker(self._runs, oracle_inputs)
 
     async def judge(self, job: SuiteJob) -> Verdict:
-        """Run the job's tests and return what they prove.
+        """Run the job's tests and all further checks, and return the verdict.
 
         Raises:
             SandboxError: nothing could be run.
@@ -150,7 +160,9 @@ class SuiteRunner(Suite):
         return verdict
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Run the job's tests, or some of them, once and plainly: no must-fail copies, mutants or held-out cases.
+        """Run the job's tests once, or only the test files in `job.only`.
+
+        There are no must-fail copies, no mutants and no held-out cases.
 
         Raises:
             SandboxError: nothing could be run.
@@ -170,7 +182,9 @@ class SuiteRunner(Suite):
         return clean(replace(trial, duration_s=time.monotonic() - started), self._mask)
 
     async def observe(self, job: SuiteJob) -> Trial:
-        """Run the job's tests once and return how each ended. No failure is excused, no test is held out or run again.
+        """Run the job's tests once and return all results.
+
+        No failure is excused, no test is held out, and no test runs a second time.
 
         Raises:
             SandboxError: nothing could be run.
@@ -179,7 +193,9 @@ class SuiteRunner(Suite):
         return self._tell_run(await self._runs.run(job, planned))
 
     async def run_base(self, job: SuiteJob) -> Trial:
-        """Run the job's tests without its change, once per commit, command and environment.
+        """Return the results of the job's tests without the change.
+
+        The tests run only once for each combination of commit, command and environment; the results are cached.
 
         Raises:
             SandboxError: nothing could be run.
@@ -218,14 +234,14 @@ class SuiteRunner(Suite):
             raise CommandBlocked(f"The test command never runs: {refusal}")
 
     async def _of_tests(self, job: SuiteJob) -> Verdict:
-        """Judge by the job's tests."""
+        """Return the verdict of the job's tests. Held-out cases and the task's text are checked elsewhere."""
         if removal.leaves_nothing(job):
             return removal.passed(job)
         planned = await self._runs.plan(job)
         if job.documents:
             verdict = await self._ran(job, planned) if planned.files or planned.command else documents.pass_unrun(job)
             if not (verdict.passed or verdict.results or verdict.failures):
-                verdict = documents.pass_unrun(job)  # All tests that reach the files failed before and prove nothing.
+                verdict = documents.pass_unrun(job)  # The tests that reach the files failed before: they prove nothing.
             return await documents.judge(job, verdict, self._runs) if verdict.passed else verdict
         if not (planned.files or planned.command or job.command):
             refused = Judgement(passed=False, label=Label.TESTS_PASSED, reason="there are no tests to judge by")
@@ -233,7 +249,11 @@ class SuiteRunner(Suite):
         return await self._ran(job, planned)
 
     async def _plainly(self, job: SuiteJob) -> Verdict:
-        """Run the job's tests once, when the results of all other checks are already known."""
+        """Return the verdict of one run of the job's tests, without the search for evidence against the change.
+
+        It is used for the whole tests of a job whose shown tests have already passed the full search. A job with
+        documentation or a command is judged in full again.
+        """
         if job.documents or job.command:
             return await self._of_tests(job)
         both = await self._run_both(job, await self._runs.plan(job))
@@ -241,7 +261,7 @@ class SuiteRunner(Suite):
         return self._verdict(both, both.judge(outcome.findings), outcome)
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
-        """Judge by a plan that is not empty."""
+        """Return the verdict of a plan that has tests or a command."""
         both = await self._run_both(job, planned)
         outcome, decided, native = Found(), both.judge(), both.native
         best = decided.label
@@ -254,7 +274,7 @@ class SuiteRunner(Suite):
         weak = _list_weak(outcome.findings, planned, native) if decided.passed else ()
         keeps_behaviour = _keeps_behaviour(outcome.findings, planned, native)
         if weak and not (job.told_weak or (job.keeps_behaviour and keeps_behaviour)):
-            # The agent may rewrite weak tests once before they count as weak.
+            # Weak tests are refused once, so that the agent can rewrite them.
             decided = replace(decided, passed=False, label=best, reason=_first_reason(outcome.findings, planned))
         elif decided.label is Label.DOUBTFUL and keeps_behaviour:
             decided = replace(decided, label=Label.BEHAVIOUR_KEPT, reason=both.judge().reason)
@@ -263,7 +283,10 @@ class SuiteRunner(Suite):
         return self._verdict(both, decided, outcome, () if decided.passed else weak)
 
     async def _run_both(self, job: SuiteJob, planned: Plan) -> _Both:
-        """Run with and without the change. A test that fails now and passed then runs once more alone."""
+        """Run the tests with and without the change.
+
+        A test that fails only with the change runs once more, alone, unless it belongs to the task or the agent.
+        """
         alone = plan.tests_alone(planned)
         native, base = await asyncio.gather(self._runs.settle(job, alone), self._runs.base(job))
         failed = native.failed & base.passed if base and not native.stopped else frozenset[str]()
@@ -324,10 +347,10 @@ def _list_brought(planned: Plan) -> frozenset[str]:
 
 
 def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[str]:
-    """List the files, and tests of a command, that judge the task: failing before does not excuse them.
+    """List the test files, and the single tests of a command, whose failures are never excused.
 
-    A command's tests may have failed before because of the very problem that the task is about. Only failures for what
-    the machine lacks are excused.
+    A command's tests may have failed before because of the very problem that the task is about. Such a test is excused
+    only if it fails because of something that the machine lacks.
     """
     brought = _list_brought(planned)
     if job.given or not job.command:
@@ -348,7 +371,7 @@ _WEAK = frozenset({FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.COP
 
 
 def _list_weak(findings: Sequence[Finding], planned: Plan, native: NativeRun) -> tuple[str, ...]:
-    """List the agent's tests that prove nothing; all tests of a file if the finding is about the file."""
+    """List the agent's tests that prove nothing. If a finding is about a file, all tests of the file are listed."""
     own = {file.path for file in planned.files if file.role is Role.OWN}
     weak = {finding.where for finding in findings if finding.kind in _WEAK and file_of(finding.where) in own}
     tests = (case.id for case in native.tests or ())
@@ -361,7 +384,11 @@ def _first_reason(findings: Sequence[Finding], planned: Plan) -> str:
 
 
 def _keeps_behaviour(findings: Sequence[Finding], planned: Plan, native: NativeRun) -> bool:
-    """Check whether the only doubt about a change that base tests reach is own tests that pass without the change."""
+    """Check whether a change counts as one that keeps the behaviour.
+
+    A test of the base that reaches the change must have passed, and the only doubt must be that the agent's own tests
+    pass without the change too.
+    """
     kinds = {finding.kind for finding in findings if finding.kind in DOUBTS}
     return kinds == {FindingKind.GREEN_BEFORE} and _reaches_base(planned, native)
 
@@ -373,7 +400,7 @@ def _reaches_base(planned: Plan, native: NativeRun) -> bool:
 
 
 def _label(job: SuiteJob, planned: Plan, native: NativeRun) -> Label:
-    """Choose the label of a run if nothing speaks against it."""
+    """Choose the label for a change that nothing speaks against."""
     roles = {file.role for file in planned.files}
     if planned.command and not native.is_recorded:
         return Label.EXIT_CODE

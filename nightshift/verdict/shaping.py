@@ -29,12 +29,12 @@ _SHAPES_ALONE: Mask = Masker()
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Cleans the texts of a run, and reads its files for excerpts.
+    """Cleans the texts of a run, and reads the run's files for excerpts.
 
     Args:
         tests: the paths of the run's test files.
         text_of: reads a file by its path.
-        mask: removes secrets from texts before they are cut.
+        mask: removes secrets from texts before the texts are shortened.
     """
 
     tests: frozenset[str]
@@ -42,7 +42,11 @@ class Texts:
     mask: Mask = _SHAPES_ALONE
 
     def text(self, raw: str) -> str:
-        """Return a message without secrets, addresses, times, folders of the run and unprintable characters."""
+        """Return a message without secrets and without details that change from run to run.
+
+        Memory addresses, durations, folders of the run and unprintable characters are removed or replaced, and the
+        message is shortened to `MAX_MESSAGE` characters.
+        """
         raw = self.mask(raw[:MAX_RAW])
         raw = _TEMPORARY.sub("/tmp/", _WORK.sub("", raw))  # noqa: S108 (a text, not a file)
         raw = _SECONDS.sub(r"\1 … s", _ADDRESS.sub("0x…", raw))
@@ -55,14 +59,14 @@ def show_id(nodeid: str) -> str:
 
 
 def failure(nodeid: str, fault: Fault, output: str, texts: Texts, *, collecting: bool = False) -> Failure:
-    """Shape one failure, with its last frame in the tree and some lines around it.
+    """Return a failure in the form for a model, with its innermost frame in the tree and the lines around it.
 
     Args:
         nodeid: the id of the test or file in the run.
         fault: the cause of the failure.
-        output: the printed output.
-        texts: the texts of the run.
-        collecting: true if the file could not even be collected.
+        output: the output that the test printed.
+        texts: cleans the texts of the run.
+        collecting: true if the file could not be collected.
     """
     own = [frame for frame in fault.frames if not frame[0].startswith(("/", "<"))]
     path, line, function = own[-1] if own else ("", 0, "")
@@ -82,7 +86,10 @@ def failure(nodeid: str, fault: Fault, output: str, texts: Texts, *, collecting:
 
 
 def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """Return at most ten distinct failures. Failures that hide other failures come first."""
+    """Return at most `MAX_FAILURES` distinct failures.
+
+    Failures that hide others come first: import errors, collection errors and reached limits.
+    """
     seen: dict[tuple[str, str, str], Failure] = {}
     for failure in failures:
         seen.setdefault((failure.kind, failure.frame, "" if failure.frame else failure.message), failure)
@@ -91,12 +98,12 @@ def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
 
 
 def tail(text: str) -> str:
-    """Return the last lines of an output."""
+    """Return the last `MAX_OUTPUT_LINES` lines of a text."""
     return "\n".join(text.strip("\n").split("\n")[-MAX_OUTPUT_LINES:])
 
 
 def delta(before: Verdict | None, after: Verdict) -> str:
-    """Describe the difference between two runs, as in `fixed 2, new 1, same 3`; empty for the first run."""
+    """Count the tests that are fixed, newly fail or still fail: `fixed 2, new 1, same 3`. Empty for the first run."""
     if before is None:
         return ""
     old, new = before.failing - after.not_reached, after.failing - before.not_reached

@@ -1,7 +1,7 @@
-"""Runs a command that a model asked for: stages the tree for it, and reads its changes to the files.
+"""Runs a shell command that a model asked for, in the sandbox, and returns the files that the command changed.
 
-Each command is one throw-away sandbox job. Only the returned texts remain, and they are a change like any other: the
-caller must pass them through the same guards as a model's own files.
+Each command is one sandbox job that is thrown away afterwards. Only the returned texts remain. They are a change like
+any other: the caller must pass them through the same guards as a model's own files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nightshift.verdict.stage import SPARE_S, message
 from nightshift.verdict.time_limits import TimeLimit, clock
 
 FLOOD_BYTES = 64 << 20
-"""Bytes of output after which a command is ended. The beginning and the end of its output are kept."""
+"""Bytes of output after which a command is ended. The beginning and the end of the output are still returned."""
 ANSWER_BYTES = 32 << 20
 _ENDED = {"exited": Ended.EXITED, "timeout": Ended.TIMEOUT, "flood": Ended.OUTPUT_LIMIT, "memory": Ended.OUT_OF_MEMORY}
 _SIGKILL = -9
@@ -48,15 +48,16 @@ class _Staged:
 
 
 class ShellRunner(Shell):
-    """Runs commands in one sandbox; any number of commands can run at the same time.
+    """Runs commands in one sandbox. Any number of commands can run at the same time.
 
     Args:
         sandbox: runs untrusted code.
         runtime: the interpreter and libraries inside the sandbox.
-        staging_dir: caches whole trees between runs; created if it is missing, and may be shared with a suite runner.
+        staging_dir: a folder that caches whole trees between runs; created if it is missing. It may be shared with a
+            suite runner.
         mask: removes secrets from the output of commands.
-        layers: the packages that jobs may ask for; without it, such jobs are refused.
-        environments: the environments of repositories; without it, jobs that need one are refused.
+        layers: the packages that jobs may ask for. Without them, a job that asks for packages is refused.
+        environments: the environments of repositories. Without them, a job that needs an environment is refused.
     """
 
     def __init__(
@@ -74,7 +75,9 @@ class ShellRunner(Shell):
         self._trees = TreeStore(staging_dir)
 
     async def execute(self, job: ShellJob) -> ShellResult:
-        """Run a command in one sandbox job, and return the new texts of the text files that it changed.
+        """Run a command in one sandbox job, and return its result.
+
+        The result contains the new text of each text file that the command changed.
 
         Raises:
             SandboxError: nothing could be run.
@@ -86,7 +89,7 @@ class ShellRunner(Shell):
 
     def _read(self, job: ShellJob, result: SandboxResult, key: bytes) -> ShellResult:
         answer = read_command(result, key)
-        if answer is None:  # Killed together with the sandbox, or by the sandbox's own limit.
+        if answer is None:  # The trusted parent was killed with the sandbox, or the sandbox reached a limit.
             ended = Ended.KILLED if result.ended is Ended.EXITED else result.ended
             output = print_output(result.stderr.decode("utf-8", "replace"), self._mask)
             return ShellResult(exit_code=_SIGKILL, ended=ended, output=output, duration_s=result.duration_s)
@@ -115,7 +118,7 @@ def _output(answer: CommandAnswer, mask: Mask) -> str:
 
 
 def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
-    """List the returned files whose path no change may have, with the reason."""
+    """List the returned files whose paths are not allowed in a change, each with the reason."""
     closed, entries = job.base.unwritable(), job.base.entries()
     ignored = _read_ignore_rules(answer, job)
     for path in answer.files:
@@ -139,7 +142,7 @@ def _read_ignore_rules(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
 
 
 def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged:
-    """Stage a command.
+    """Build the sandbox job of a command.
 
     Raises:
         SandboxError: a file cannot be staged.
@@ -174,14 +177,15 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
 
 
 def _times(time: TimeLimit) -> dict[str, float]:
-    """Return the command's own limits in the form of the trusted parent's instructions."""
+    """Return the command's time limits as instructions for the trusted parent."""
     return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
 
 
 def _limits(job: ShellJob, runtime: Runtime, sizes: list[int]) -> SandboxLimits:
-    """Return the sandbox's limits: room for the files, and a time that is the same for all short commands.
+    """Return the sandbox's limits: room for the files, and a time limit that is the same for all short commands.
 
-    The trusted parent inside enforces the command's own time. Identical sandboxes can be started ahead.
+    The trusted parent inside the sandbox enforces the command's own time limit. With equal limits for many commands, a
+    pool can start sandboxes before the commands are known.
     """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     longest_s = max(job.limits.cpu_s, RUN_LIMITS.cpu_s)

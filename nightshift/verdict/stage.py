@@ -1,4 +1,8 @@
-"""Turns a plan into a sandbox job: the files that the trusted parent inside unpacks, and its instructions."""
+"""Turns a plan into a sandbox job.
+
+The job contains the files of the run and the instructions for the trusted parent, which unpacks the files inside the
+sandbox.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +27,18 @@ from nightshift.verdict.time_limits import TimeLimit, clock
 
 SPARE_S = 15.0
 ANSWER_BYTES = 40 << 20
-"""Maximum size of a signed answer: the events of a run (`sandbox.inside.child.EVENTS`) as JSON text."""
+"""Maximum bytes of a signed answer. It must fit the events of a run (`sandbox.inside.child.EVENTS`) as JSON text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
     """A run that is ready to start.
 
-    `key` signs its answer. `digest` covers all files that it sees, under their original names. `secret` is the prefix
-    of each line that a recorder writes.
+    Attributes:
+        job: the sandbox job.
+        key: the key that signs the answer.
+        digest: hash of all files that the run sees, under their original names.
+        secret: the prefix of each line that a recorder writes.
     """
 
     job: SandboxJob
@@ -49,17 +56,17 @@ def stage(
     time: TimeLimit,
     share: float = 0.5,
 ) -> Staged:
-    """Stage a plan.
+    """Build the sandbox job of a plan.
 
     Args:
-        plan: the files and instructions of the run.
-        base: the tree below the plan's files.
+        plan: the files and settings of the run.
+        base: the tree without the change. The files of the plan are put over it.
         runtime: the interpreter and libraries inside the sandbox.
         trees: caches whole trees.
-        limits: the limits of the run; `cpu_s` is for the tests alone.
-        time: the tests' time limit in this run, at most that of `limits`.
-        share: the share of that time after which no further file of the base's tests begins; the rest is left for
-            another run.
+        limits: the limits of the job. `cpu_s` is the time for the tests, without the overhead of the sandbox.
+        time: the time limit of this run, at most that of `limits`.
+        share: the share of `time` after which the run begins no further test file of the base. Files that have not
+            begun by then are left for another run.
 
     Raises:
         SandboxError: a file cannot be staged.
@@ -95,7 +102,7 @@ def stage(
 
 
 def _modes(plan: Plan, base: Tree, digests: Collection[str]) -> dict[str, object]:
-    """Return the tree's links, with targets relative to their folders, and its executable files."""
+    """Return the tree's symbolic links, with targets relative to the folder of the link, and its executable files."""
     if plan.closure is not None or not isinstance(base, Linked):
         return {"links": [], "programs": []}
     links = base.links().items()
@@ -107,14 +114,18 @@ def _modes(plan: Plan, base: Tree, digests: Collection[str]) -> dict[str, object
 
 
 def _entry(plan: Plan) -> str:
-    """Return the trusted parent's entry point for a plan."""
+    """Return the module that starts the trusted parent for a plan."""
     if plan.program is not None:
         return plan.program.entry
     return CALLS if plan.calls else SUITES
 
 
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
-    """Return the files over the base, plus the visible files of the base if the run sees only a part of it."""
+    """Return the files that are put over the base.
+
+    If the run sees only a part of the base, that part is included, because the base is then not laid out below the
+    files.
+    """
     texts = dict(plan.texts)
     if plan.closure is None:
         texts = {**read_submodules(base), **texts}
@@ -124,7 +135,11 @@ def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
 
 
 def message(instructions: dict[str, object], below: Packed, over: Packed, more: bytes = b"") -> bytes:
-    """Return the sandbox's input: length of the instructions, instructions as JSON, and all files, `more` last."""
+    """Return the sandbox's standard input.
+
+    The parts are the length of the instructions on a line of its own, the instructions as JSON, and the contents of all
+    files, with those in `more` last.
+    """
     header = json.dumps(instructions).encode()
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob, more))
 
@@ -132,7 +147,7 @@ def message(instructions: dict[str, object], below: Packed, over: Packed, more: 
 def _instructions(
     plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit, share: float, secret: str
 ) -> dict[str, object]:
-    """Write the trusted parent's instructions; only `session` reaches a child that runs tested code."""
+    """Return the trusted parent's instructions. Only their `session` part reaches a child that runs tested code."""
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
         "words": plan.words,
@@ -174,7 +189,7 @@ def _instructions(
 
 
 def _tell_limit(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
-    """Return a time limit in the trusted parent's form; programs have budgets of their own, by the clock."""
+    """Return a time limit as instructions for the trusted parent. For a program, only the clock counts."""
     if plan.program is not None:
         return {"wall_s": time.cpu_s, "cpu_s": None, "idle_s": None}
     return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
@@ -183,7 +198,8 @@ def _tell_limit(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
     """Return the sandbox's limits: time for the tests, and room for the files.
 
-    They depend only on `limits`, not on the run's shorter time limit, so that a pool can start sandboxes ahead.
+    The time depends on `limits`, not on the shorter time limit of a single run. So many jobs have equal limits, and a
+    pool can start sandboxes before the jobs are known.
     """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     return replace(

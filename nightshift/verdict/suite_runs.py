@@ -1,4 +1,4 @@
-"""Runs plans, with and without the change, for a verdict."""
+"""Runs the plans of a verdict in the sandbox, with and without the change."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ from nightshift.verdict.time_limits import SuiteTimes, TimeLimit
 
 REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
-"""Bytes that one test may print. For failing tests, the last three thousand are stored."""
+"""Bytes that one test may print. Of a failing test's output, only the last 3000 bytes are stored."""
 RECENT = 8
 MOST_AGAIN = 50
-"""If more tests than this fail on the base, they do not run again alone."""
+"""Maximum number of failed base tests that run a second time alone. If more tests fail, none of them does."""
 SHARE, ALONE = 0.5, 0.1
-"""Share of its time after which a run begins no further file of the base's tests. `ALONE` is for repeated runs: it is
-smaller, because some file used up the time in the first run.
+"""Share of its time limit after which a run begins no further test file of the base.
+
+`ALONE` is for a repeated run. It is smaller, because some file used up all the time in the first run.
 """
 
 
@@ -57,14 +58,14 @@ class SuiteRuns:
     Args:
         sandbox: runs untrusted code.
         runtime: the interpreter and libraries inside the sandbox.
-        staging_dir: caches whole trees between runs; created if it is missing.
+        staging_dir: a folder that caches whole trees between runs; created if it is missing.
         mask: removes secrets from reports.
         limits: the default limits of a run.
-        imports: caches the imports of files; may be shared.
-        layers: the packages that jobs may ask for; without it, such jobs are refused.
-        environments: the environments of repositories; without it, jobs that need one are refused.
-        times: how long passing suites took.
-        baselines: how the tests of trees ended before any change.
+        imports: caches the imports of files; may be shared with other users of the cache.
+        layers: the packages that jobs may ask for. Without them, a job that asks for packages is refused.
+        environments: the environments of repositories. Without them, a job that needs an environment is refused.
+        times: stores how long passing suites took.
+        baselines: stores the results of runs without a change.
     """
 
     def __init__(  # noqa: PLR0913 (three parts and seven keywords, of which six have a default)
@@ -100,7 +101,7 @@ class SuiteRuns:
         return planned
 
     async def planned(self, job: SuiteJob) -> Plan:
-        """Return the last plan of this very job object, or make one."""
+        """Return the last plan that was made for this same job object, or make a plan."""
         return next(
             (job_plan for planned_job, job_plan in reversed(self._planned) if planned_job is job), None
         ) or await self.plan(job)
@@ -110,9 +111,10 @@ class SuiteRuns:
         return TimeLimit.of(job.sandbox_limits(self._limits))
 
     async def settle(self, job: SuiteJob, planned: Plan) -> NativeRun:
-        """Run a plan to its end. A run that a short limit cut off is repeated alone, with the owner's limit.
+        """Run a plan to its end, in as many runs as are needed.
 
-        A suite that exceeds its share of time leaves files of the base's tests; these run in further runs.
+        If a time limit cuts off the first run, the plan runs again alone, with the owner's limit. A suite that exceeds
+        its share of the time leaves test files of the base; these run in further runs, and the results are joined.
 
         Raises:
             SandboxError: nothing could be run.
@@ -133,12 +135,12 @@ class SuiteRuns:
     async def run(
         self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
     ) -> NativeRun:
-        """Stage a plan and run it once.
+        """Run a plan once.
 
         Args:
             job: the job of the plan.
             planned: the plan.
-            time: a time limit that is shorter than the job's.
+            time: the time limit of the run, at most the job's; None for the job's.
             alone: true to run while nothing else runs in the sandbox.
 
         Raises:
@@ -168,10 +170,10 @@ class SuiteRuns:
     async def executed(
         self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
     ) -> tuple[Staged, SandboxResult]:
-        """Return a plan as it was staged, and the sandbox's result. The arguments are as in `run`.
+        """Run a plan once, and return the staged run with the sandbox's result. The arguments are as in `run`.
 
-        A run in which a process was killed from outside is repeated once: only a process that kills itself is killed
-        again.
+        If a process was killed from outside, the run is repeated once. A process that kills itself is killed again in
+        the second run, so its result does not change.
 
         Raises:
             SandboxError: nothing could be run.
@@ -189,7 +191,9 @@ class SuiteRuns:
         return ready, result
 
     async def base(self, job: SuiteJob) -> NativeRun | None:
-        """Run without the change and without the task's tests; return None if no test is left.
+        """Return the run without the change and without the task's tests; None if no tests remain.
+
+        The run comes from the cache if possible.
 
         Raises:
             SandboxError: nothing could be run.
@@ -211,22 +215,23 @@ class SuiteRuns:
                 ran = await self.settle(unchanged, planned)
                 is_small = not ran.stopped and len(ran.failed) <= MOST_AGAIN
                 failed = ran.failed if is_small else frozenset[str]()
-                # Tracing makes some tests fail. A test that passes without tracing counts as passing on the base.
+                # Tracing makes some tests fail. If a test passes in a run without tracing, it counts as passing on the
+                # base.
                 if failed and (again := plan.only_tests(planned, sorted(set(map(bare, failed))))):
                     ran = ran.with_second_look(await self.run(unchanged, again, alone=True), failed)
-                if not ran.stopped:  # A run that was cut off is repeated, not stored.
+                if not ran.stopped:  # An interrupted run is not cached, so it is repeated.
                     await self._baselines.learn(key, ran)
         self._making.pop(key, None)
         return ran
 
     def _around(self, job: SuiteJob) -> str:
-        """Return a digest of the tree without the change, and of everything else that a run of its tests sees."""
+        """Return a digest of the tree without the change, and of everything else that the base run sees."""
         of_runtime = (self.runtime.version, *(str(mount.host) for mount in self.runtime.mounts), *_packages(job))
         of_job = (job.environment, repr(job.sandbox_limits(self._limits)), job.language, _digest(job.start))
         return packing.sha256(encode("\0".join((*of_runtime, *of_job, _identify(job.base)))))
 
     async def fails_before(self, job: SuiteJob) -> bool:
-        """Check whether one of the self-written tests fails without the change.
+        """Check whether at least one of the agent's own tests fails without the change.
 
         Raises:
             SandboxError: nothing could be run.
@@ -246,7 +251,7 @@ class SuiteRuns:
 
 
 def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
-    """Join two runs, of which the second ran the files that the first left."""
+    """Return two runs as one. The second run consists of the test files that the first run left."""
     return replace(
         first,
         exit_code=first.exit_code or rest.exit_code,
@@ -268,7 +273,7 @@ def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
 
 
 def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
-    """Return a function that reads files for excerpts in their original form."""
+    """Return a function that reads the original text of a file of the run, for excerpts."""
     tests = {file.path: file.text for file in planned.files}
 
     def text_of(path: str) -> str | None:
@@ -282,7 +287,7 @@ def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
 
 @lru_cache(maxsize=2)
 def _identify(tree: Tree) -> str:
-    """Return a digest of all files of a tree. Cached, because runs on one tree ask repeatedly."""
+    """Return a digest of all files of a tree. It is cached, because many runs use the same tree."""
     return packing.digest_of(tree.entries())
 
 
@@ -295,11 +300,11 @@ def _digest(files: Files) -> str:
 
 
 def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -> bool:
-    """Check whether a test file cannot even be imported without the change, so that no run is needed.
+    """Check whether some test file cannot be imported without the change. The tests then need no run to fail.
 
     Args:
-        tests: the self-written test files.
-        change: the change that would be missing.
+        tests: the agent's own test files.
+        change: the change.
         present: the paths that exist without the change.
     """
     tops = set(map(top_module, present))
@@ -309,7 +314,7 @@ def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -
 
 
 def _list_imported(text: str) -> Iterator[str]:
-    """List the top-level names that a module imports unconditionally."""
+    """List the top-level packages or modules that the unconditional imports of a module name."""
     try:
         body = parse(text).body
     except (SyntaxError, ValueError, RecursionError):

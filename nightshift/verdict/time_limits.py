@@ -1,12 +1,13 @@
-"""Time limits of test runs: the owner's limit, and a shorter one that earlier passing runs justify.
+"""Time limits of test runs: the owner's limit, and a shorter limit that is derived from earlier passing runs.
 
-A limit is in seconds of processor time, so a busy machine takes nothing from a run. A waiting run uses none: it is cut
-off after the same number of seconds without any processor time, and in any case after a multiple of the limit by the
-clock.
+A limit is in seconds of processor time, so a busy machine does not shorten it. A run that waits uses no processor time.
+So a run is also cut off after the same number of seconds in which it used no processor time, and in any case after a
+multiple of the limit by the clock.
 
-If a suite's tests passed in half a second, it does not take a minute to find them endless. So the first run of a suite
-gets ten times the time of its longest passing run; without such a run it gets `FIRST_S`, and more for long tests. This
-changes no verdict: a run that was cut off is repeated alone, with the owner's whole limit (`SuiteRuns.settle`).
+If a suite's tests passed in half a second, there is no need to wait a minute before an endless run is cut off. So a
+suite gets ten times the time of its longest passing run. A suite that has not passed yet gets `FIRST_S` seconds, and
+more if its tests are long. This changes no verdict: a run that was cut off is repeated alone, with the owner's whole
+limit (`SuiteRuns.settle`).
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from nightshift.verdict import kept
 from nightshift.verdict.languages.plan import Plan
 
 CLOCK = 5.0
-"""Factor from a run's limit of processor time to its limit by the clock."""
+"""Factor by which a run's limit on the clock exceeds its limit of processor time."""
 FIRST_S, SHORTEST_S, FACTOR = 10.0, 5.0, 10.0
 LENGTH = 2000
-"""Characters of tests that add one second to the first run's limit, because a repository's suite takes longer than a
-task's.
+"""Characters of test source that add one second to the limit of a suite that has not passed yet.
+
+A repository's suite is longer than a task's tests, and takes longer.
 """
 EVERY_S = 30.0
 _MOST = 2000
@@ -37,13 +39,16 @@ _VERSION, _WHAT = 1, "what suites took"
 
 
 def clock(limits: RunLimits) -> float:
-    """Return the clock seconds that one second of processor time may take; more with less than one core."""
+    """Return the clock seconds that a run may take for each second of its limit of processor time.
+
+    With less than one core, a run may take more.
+    """
     return CLOCK / min(1.0, limits.cpus)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The time that a run took: processor time and clock time, in seconds."""
+    """The processor time and the clock time that a run took, in seconds."""
 
     cpu_s: float
     wall_s: float
@@ -51,9 +56,14 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimit:
-    """The time limit of a run. `learned` is the suite's longest passing run if that run shortened the limit.
+    """The time limit of a run.
 
-    `is_owner_limit` is true for the owner's own limit.
+    Attributes:
+        cpu_s: the limit of processor time, in seconds.
+        idle_s: the limit of consecutive seconds without processor time.
+        wall_s: the limit of clock time, in seconds.
+        is_owner_limit: true if this is the owner's own limit, not a shorter one.
+        learned: the times of the suite's longest passing runs if the limit is derived from them; otherwise None.
     """
 
     cpu_s: float
@@ -64,11 +74,20 @@ class TimeLimit:
 
     @classmethod
     def of(cls, limits: RunLimits) -> TimeLimit:
-        """Return the owner's limit."""
+        """Return the limit that the owner set."""
         return cls(cpu_s=limits.cpu_s, idle_s=limits.cpu_s, wall_s=clock(limits) * limits.cpu_s)
 
     def at_most(self, cpu_s: float, learned: Taken | None = None, idle_s: float | None = None) -> TimeLimit:
-        """Return a limit with less processor and idle time. The clock limit stays, because the machine may be busy."""
+        """Return this limit with less processor time and idle time.
+
+        The clock limit stays, because the machine may be busy. If `cpu_s` is not below the limit, the limit is returned
+        unchanged.
+
+        Args:
+            cpu_s: the new limit of processor time.
+            learned: the times that `cpu_s` is derived from.
+            idle_s: the new limit of idle time, if it is below the present one; None keeps the present one.
+        """
         if cpu_s >= self.cpu_s:
             return self
         idle_s = self.idle_s if idle_s is None else min(self.idle_s, idle_s)
@@ -76,9 +95,14 @@ class TimeLimit:
 
 
 class SuiteTimes:
-    """The time of the longest passing run of each suite, optionally stored in a file that may be lost.
+    """The longest processor and clock times that passing runs of each suite took.
 
-    A suite is its test files with their texts, or a command. Other tests in files of the same names have no history.
+    A suite is identified by the paths and texts of its test files, or by its command. If a test file changes, the suite
+    has no recorded time.
+
+    Args:
+        path: a file that stores the times; losing it is harmless. Without a file, the times are lost with this object.
+        now: returns the time in seconds.
     """
 
     def __init__(self, path: Path | None = None, now: Callable[[], float] = time.monotonic) -> None:
@@ -87,7 +111,7 @@ class SuiteTimes:
         self._longest = OrderedDict[str, Taken](_read(path) if path else ())
 
     def limit(self, planned: Plan, owner_limit: TimeLimit) -> TimeLimit:
-        """Return the limit for the first run of a suite."""
+        """Return the time limit for the first run of a plan."""
         earlier = self._longest.get(_key(planned))
         if earlier is None:
             return owner_limit.at_most(FIRST_S + sum(len(file.text) for file in planned.files) // LENGTH)
@@ -95,10 +119,11 @@ class SuiteTimes:
         return owner_limit.at_most(cpu_s, earlier, idle_s)
 
     def learn(self, planned: Plan, taken: Taken) -> None:
-        """Record the time of a passing run. Call it in a thread: it writes the file if a limit changes by much.
+        """Record the time of a passing run. Call this method in a thread, because it may write the file.
 
-        A suite that ends at once changes no limit, so most tasks write nothing. All suites are written together, at
-        most every `EVERY_S` seconds: on a busy machine the suite of every task takes its time.
+        The file is written only if a limit has changed by more than `SHORTEST_S` seconds. A suite that finishes quickly
+        changes no limit, so most tasks write nothing. All suites are written together, at most every `EVERY_S` seconds,
+        because on a busy machine every suite may take longer than before.
         """
         key = _key(planned)
         earlier = self._longest.get(key)
@@ -117,7 +142,7 @@ class SuiteTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """The content of the file: the time of each suite, by the suite's digest."""
+    """The content of the file: the digest of each suite with the suite's times."""
 
     version: int
     suites: Mapping[str, Taken]

@@ -1,12 +1,12 @@
-"""Reads examples from a task's text: calls with literal arguments, each with its required result.
+"""Reads examples from a task's text: calls with literal arguments, each with the result that the call must give.
 
     >>> total([1, 2])          total([1, 2]) == 3          `total([1, 2])` returns `3`
     3                          total([1, 2]) -> 3          total([1, 2]) => 3
 
-The text is data and never run here. A call counts only if it names a function by plain names, and if its arguments and
-its result are literals (`core.code.literals`). A right change must not be refused, so anything that may not be a
-requirement is skipped: a condition ("if f(1) == 2"), a denial, a part of an expression, a signature, a result that
-continues ("3 items"), and code that depends on the effect of earlier code.
+The text is only parsed, never run here. A call counts only if it names a function by plain names, and if its arguments
+and its result are literals (`core.code.literals`). A right change must not be refused, so everything that is possibly
+no requirement is skipped: a condition ("if f(1) == 2"), a denial, a part of a larger expression, a signature, a result
+that continues ("3 items"), and code whose result depends on the effect of earlier code.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from nightshift.core.code import literals
 from nightshift.core.code.parsing import parse_quietly
 
 MOST = 40
-"""Maximum number of examples per task."""
+"""Maximum number of examples that are read from a task's text."""
 MOST_CHARS = 30_000
 _CANDIDATES, _LONGEST = 600, 2000
-"""Maximum number of candidate calls, and of characters of a call or a result. Both bound the time for a hostile text.
+"""Maximum number of candidate calls, and maximum characters of a call or result.
+
+Both limit the time that a hostile text can take.
 """
 _SHOWN = 200
 
@@ -51,25 +53,26 @@ _DENIAL = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|elif|unless|until|when\w*|while|whether|suppose|assum\w+|after|once|either)\b", re.IGNORECASE
 )
-"""Words before a call that make it a condition, not a claim. Other calls are removed from the text before the search.
+"""Words in the sentence before a call that turn the example into a condition.
+
+Calls within the sentence are removed before the search, because a function may have such a name.
 """
 _CODE = frozenset(
     ["or", "in", "is", "return", "yield", "await", "lambda", "def", "class", "raise", "else", "del", "print"]
 )
-"""Words directly before a call that make it a part of another statement."""
+"""Words that, directly before a call, show that the call is part of another statement."""
 _NEAR, _SENTENCE_CHARS = 4, 300
-"""Number of words before a colon that may deny the example, and number of characters of a sentence that are searched.
-"""
+"""Number of words before a colon that are searched for a denial, and maximum characters of a searched sentence."""
 _DENIED = re.compile(
     r"\b(?:not(?!\s+`?[-+\d'\"\[({])|never|cannot|\w+n['’]t|wrong\w*|incorrect\w*|mistak\w+|bugs?|broken"
     r"|(?:should|must)(?! hold)|expected|only|unless|if|when|fail\w*)\b",
     re.IGNORECASE,
 )
-"""Words after a result that is not the wanted one, or not always."""
+"""Words after a result which show that the result is wrong, or does not always apply."""
 _PROSE = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}[ ,]{1,3}[A-Za-z]{2,}|^[A-Za-z ]+:$|^(?:#+ ?|\*\*)\w")
 _SENTENCE = re.compile(r"[.!?;][`)\"']*\s|\n[ \t]*\n|\n[ \t]*(?:[-*•]|\d+[.)])[ \t]")
 _ON = r"(?!\s*`?[-+\d'\"\[({])"
-"""Lookahead: no second value follows a comma or an `and`."""
+"""Lookahead after a comma or a conjunction: the text does not continue with a second value."""
 _END = re.compile(
     rf"(?P<closed>[`)\"*_]{{0,4}})(?:[ \t]*(?:\Z|\n(?![ \t]*[a-z]+(?:[ \t\n,.]|\Z)))|[,.;:!?](?=\s|\Z){_ON}"
     rf"|[ \t]*(?:#|//|—|–)|[ \t]+\((?!\s*[-+\d'\"\[{{])|\s+(?:and|but|because|since)\b{_ON}"
@@ -80,18 +83,24 @@ _DISTURBS = re.compile(
     r"(?:for\b.+ in |with |while |async |await |del |global ).*:?$|@|[\w.\[\]'\" ,]+=(?!=).*\("
     r"|\w+[.\[][\w.\[\]'\"]* ?=(?!=)"
 )
-"""Code that may change the result of later calls: blocks, assignments of a call's result, and assignments to parts of
-an object.
+"""Code that may change the result of later calls.
+
+These are blocks, decorators, assignments of a call's result, and assignments to parts of an object.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A call and its required result.
+    """A call and the result that it must give.
 
-    `text` is the example for people, on one line. `name` is the name of the function, with dots if the text has some.
-    `args`, `kwargs` and `expect` are literals as in `core.tasks.held_out.ValueCase`. `rounded` is the tolerance for a
-    number that is written with two or more decimals, like 3.14; None for any other result.
+    Attributes:
+        text: the example on one line, for people.
+        name: the name of the function, with its dotted prefix if the text has one.
+        args: the positional arguments, as a literal in the form of `core.tasks.held_out.ValueCase`.
+        kwargs: the keyword arguments, as a literal in the same form.
+        expect: the result, as a literal in the same form.
+        rounded: the tolerance for a number that is written with two or more decimals, like 3.14; None for any other
+            result.
     """
 
     text: str
@@ -103,12 +112,12 @@ class Example:
 
 
 def read_examples(words: str) -> tuple[Example, ...]:
-    """Return the distinct examples of a task's text in order, at most `MOST`."""
+    """Return the distinct examples of a task's text in order, at most `MOST` of them."""
     return tuple(dict.fromkeys(_Words(words[:MOST_CHARS]).read_examples()))[:MOST]
 
 
 class _Words:
-    """The text of a task, with its code blocks and the lines of code that other code may depend on."""
+    """The text of a task, with the positions of its code blocks and of the lines that may change later results."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -143,7 +152,11 @@ class _Words:
                 )
 
     def _read_result(self, end: int) -> tuple[str, int, str] | None:
-        """Return the result after a call, the position where it ends, and the sign between them."""
+        """Read the result that is written on the line of a call.
+
+        Returns:
+            The result, the position after it, and the sign between call and result; None if there is no such result.
+        """
         says = _SAYS.match(self._text, end)
         stop = _find_literal_end(self._text, says.end()) if says else None
         if says is None or stop is None or not _END.match(self._text, stop):
@@ -152,7 +165,11 @@ class _Words:
         return None if expect is None else (expect, stop, says["sign"])
 
     def _read_output(self, end: int) -> tuple[str, int, str] | None:
-        """Return the result in the lines below a call at a prompt."""
+        """Read the result on the lines below a call that follows a `>>>` prompt.
+
+        Returns:
+            The result, the position after it, and an empty string; None if there is no such result.
+        """
         line = self._text.find("\n", end)
         rest = self._text[end : line if line >= 0 else len(self._text)].strip()
         if line < 0 or (rest and not (rest.startswith("#") and "doctest:" not in rest)):
@@ -168,7 +185,17 @@ class _Words:
         return None if expect is None else (expect, stop, "")
 
     def _is_claim(self, call: int, start: int, lead: str, stop: int, *, prompted: bool) -> bool:
-        """Check whether a call's result is plainly claimed, and does not depend on earlier code."""
+        """Check whether the text claims the result of a call without reservation.
+
+        A result that earlier code in the text may change does not count.
+
+        Args:
+            call: the position of the call.
+            start: the position of the line with the call.
+            lead: the part of that line before the call.
+            stop: the position after the result.
+            prompted: true if the call follows a `>>>` prompt.
+        """
         fence = next(((a, b, info) for a, b, info in self._fences if a <= call < b), None)
         if fence and fence[2] not in _PYTHON:
             return False
@@ -178,7 +205,7 @@ class _Words:
             return False
         if prompted:
             return True
-        if lead[:1] in {" ", "\t", "-", "+"} and lead.rstrip().endswith("assert"):  # Inside a function or a patch.
+        if lead[:1] in {" ", "\t", "-", "+"} and lead.rstrip().endswith("assert"):  # Part of a function or a patch.
             return False
         if not _BULLET.fullmatch(lead):
             if not _may_begin_after(lead):
@@ -203,7 +230,7 @@ class _Words:
         return ""
 
     def _disturbs(self, at: int, line: str) -> bool:
-        """Check whether a line is code that may change the result of a later call."""
+        """Check whether a line is code that may change the result of later calls."""
         prompt = _PROMPT.match(line)
         if not prompt and not any(a <= at < b for a, b, _ in self._fences):
             return False
@@ -222,14 +249,14 @@ def _split_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _find_fences(text: str) -> Iterator[tuple[int, int, str]]:
-    """List the start, end and language of each fenced block."""
+    """List each fenced block: the positions where its content begins and ends, and its language."""
     marks = list(_FENCE.finditer(text))
     for opening, closing in zip(marks[::2], [*marks[1::2], None], strict=False):
         yield opening.end(), closing.start() if closing else len(text), opening[1].lower()
 
 
 def _find_closing(text: str, at: int) -> int | None:
-    """Return the position after the bracket that closes the one at a position."""
+    """Return the position after the bracket that closes the bracket at `at`; None if none does."""
     left, stop = list[str](), min(len(text), at + _LONGEST)
     while at < stop:
         char = text[at]
@@ -250,7 +277,7 @@ def _find_closing(text: str, at: int) -> int | None:
 
 
 def _find_literal_end(text: str, at: int) -> int | None:
-    """Return the position after the literal that begins at a position."""
+    """Return the position after the literal that begins at `at`; None if no literal begins there."""
     if match := _STRING.match(text, at) or _ATOM.match(text, at):
         return match.end()
     constructor = _MADE.match(text, at)
@@ -259,11 +286,11 @@ def _find_literal_end(text: str, at: int) -> int | None:
 
 
 def _read_literal(text: str) -> str | None:
-    """Return a text as a literal in the form of `core.code.literals`; None if it is not a literal."""
+    """Return a literal in the normal form of `core.code.literals`; None if the text is not a literal."""
     node = _read_expression(text)
     try:
         value = literals.value_of(node) if node is not None else ...
-        if text.lstrip().startswith("(") and not isinstance(value, tuple):  # `("a")` may be meant as a tuple
+        if text.lstrip().startswith("(") and not isinstance(value, tuple):  # `("a")` may be meant as a tuple.
             return None
         return literals.write(value)
     except ValueError:
@@ -271,7 +298,10 @@ def _read_literal(text: str) -> str | None:
 
 
 def _read_call(text: str) -> tuple[str, str, str] | None:
-    """Return name, positional and keyword arguments of a call with literal arguments; None for any other text."""
+    """Return the name, positional arguments and keyword arguments of a call.
+
+    None if the text is not a call, or if an argument is not a literal.
+    """
     node = _read_expression(text)
     if not isinstance(node, ast.Call):
         return None
@@ -295,18 +325,24 @@ def _read_expression(text: str) -> ast.expr | None:
 
 
 def _is_signature(call: tuple[str, str, str], expect: str, sign: str) -> bool:
-    """Check whether an example may be the head of a function: `main() -> None`, `run(tries=3) -> "Result"`."""
+    """Check whether an example may be a function's signature: `main() -> None`, `run() -> "Result"`."""
     return sign in {"->", "→", "=>", "==>", "➞"} and call[1] == "()" and (expect == "None" or expect[:1] in "'\"")
 
 
 def _rounding(expect: str) -> float | None:
-    """Return half a unit of the last decimal of the numbers in a result; None without at least two decimals."""
+    """Return half a unit of the last decimal place of a result, for comparing rounded numbers.
+
+    The number with the fewest decimals decides. None if no number has two or more decimals, or if the result is a text.
+    """
     places = [len(digits) for digits in re.findall(r"\d\.(\d{2,})(?![\de])", expect)]
     return 0.5 * 10.0 ** -min(places) if places and expect[0] not in "'\"b" else None
 
 
 def _may_begin_after(lead: str) -> bool:
-    """Check whether a call may begin a claim after this part of its line, as it is no part of an expression."""
+    """Check whether a call after this part of its line may begin a claim.
+
+    It may not if the call is part of a larger expression or statement.
+    """
     last, before = lead[-1:], lead[-2:-1]
     if last in '`"':
         lead = lead[:-1]
@@ -325,7 +361,7 @@ def _keep_last_words(text: str) -> str:
 
 
 def _drop_calls(text: str) -> str:
-    """Return a text without the parts in backticks and without calls."""
+    """Return a text with its calls, and its parts in backticks, replaced by spaces."""
     return re.sub(r"`[^`\n]*`|[\w.]+\([^()\n]*\)", " ", text)
 
 

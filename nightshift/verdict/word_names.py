@@ -1,9 +1,9 @@
-"""Finds in a task's text the functions, classes and files that must exist when the task is done.
+"""Finds the functions, classes and files that must exist when a task is done, according to the task's text.
 
     Write `add(a, b)`.   Implement a class `Stack`.   Create the file `shop/cart.py` with `total(prices)`.
 
-Only direct requests count: the sentence begins with the verb add, write, create or implement. If these verbs are in the
-middle of a sentence, they describe what a program does when it runs, and are ignored.
+Only direct requests count, which are sentences that begin with the verb add, write, create or implement. In the middle
+of a sentence, these verbs describe what a program does when it runs, so they are ignored there.
 """
 
 from __future__ import annotations
@@ -69,9 +69,12 @@ _NO_NAMES = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"null", "und
 class AskedNames:
     """The names that a task's text asks for.
 
-    `defined` are functions and classes, and `files` are paths; each must exist when the task is done. `mentioned` are
-    names of an unknown kind, which must occur somewhere. Tests are excluded, because the agent's own tests may have
-    other names.
+    Tests are excluded, because the agent's own tests may have other names.
+
+    Attributes:
+        defined: functions and classes that must be defined when the task is done.
+        mentioned: names of an unknown kind, which must occur somewhere when the task is done.
+        files: paths of files that must exist when the task is done.
     """
 
     defined: tuple[str, ...] = ()
@@ -80,11 +83,11 @@ class AskedNames:
 
 
 def read_names(words: str, called: Collection[str] = ()) -> AskedNames:
-    """Read the names that a task's text asks for.
+    """Find the names that a task's text asks for.
 
     Args:
         words: the task's text.
-        called: functions that examples in the text call. Such a function counts even without backticks.
+        called: the functions that examples in the text call. The name of such a function counts even without backticks.
     """
     reader = _Reader(words[:MOST_CHARS], called)
     reader.read()
@@ -127,10 +130,18 @@ class _Reader:
             self._read_name(more["quoted"], "file", more.end())
 
     def _read_name(self, quoted: str, kind: str, end: int, *, verb: str = "add", first: bool = False) -> str:
-        """Record a quoted name or path, and return its kind; empty if the kind is unknown."""
+        """Record a quoted name or path, and return "code" or "file"; empty if the text may be something else.
+
+        Args:
+            quoted: the text in backticks.
+            kind: code or file if the words before the text name its kind; otherwise empty.
+            end: the position after the text.
+            verb: the verb of the sentence.
+            first: true if the sentence is the beginning of the task's text.
+        """
         text = quoted.strip()
         if kind != "code" and self._is_file(text.lower(), kind, first=first):
-            listed = verb == "add" and re.match(r"\s{1,9}to\b", self._text[end : end + 20])  # E.g. to `.gitignore`
+            listed = verb == "add" and re.match(r"\s{1,9}to\b", self._text[end : end + 20])  # As in: to `.gitignore`.
             self.files += [] if listed or is_test_path(text) else [text]
             return "file"
         if kind == "file":
@@ -150,12 +161,15 @@ class _Reader:
 
     @staticmethod
     def _is_file(text: str, kind: str, *, first: bool) -> bool:
-        """Check whether a text is the path of a file to be written, not of a file that a program may write."""
+        """Check whether a text is the path of a file that the task asks for.
+
+        Other paths may belong to files that the program writes when it runs.
+        """
         ending = _ANY if kind == "file" and first else _SOURCE
         return bool(ending.search(text) and _PATH.fullmatch(text)) and ".." not in text
 
     def _is_listed_behaviour(self, start: int) -> bool:
-        """Check whether a sentence is a list item below a colon, and so may describe what a program does."""
+        """Check whether a sentence is an item of a list below a colon. Such items may describe what a program does."""
         if not re.match(rf"\s{{1,20}}{_ITEM}", self._text[start : start + 80]):
             return False
         above = (line.strip() for line in reversed(self._text[max(0, start - 2000) : start + 1].splitlines()))
@@ -163,7 +177,11 @@ class _Reader:
 
 
 def _read_kind(between: str) -> str | None:
-    """Return a name's kind from the words before it: code, file or empty (not stated); None for other kinds."""
+    """Return the kind of a name that the words before the name state.
+
+    Returns:
+        "code" or "file"; empty if the words state no kind; None if the words show that something else is requested.
+    """
     words = between.lower().split()
     while words and words[-1] in {"called", "named"}:
         words.pop()
@@ -177,5 +195,5 @@ def _read_kind(between: str) -> str | None:
 
 
 def find_paths(words: str) -> Iterator[str]:
-    """List the paths of Python files in a task's text."""
+    """List the distinct paths of Python files in a task's text."""
     yield from dict.fromkeys(re.findall(r"(?<![\w./-])(?:[\w-]+/)*[\w-]+\.py\b", words[:MOST_CHARS]))

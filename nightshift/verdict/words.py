@@ -1,14 +1,15 @@
-"""Compares a passing change with its task's text: calls the examples, and looks for the names and files.
+"""Compares a passing change with the text of its task.
 
-Self-written tests cannot detect that a change solves another task, because they test that other task. The task's text
-often can (`verdict.word_examples`, `verdict.word_names`). The calls run in the sandbox like those of held-out cases,
-and are compared outside. An unmet requirement is not a failure of the tests: it goes into `Verdict.unmet`, and the
-engine that runs the phases decides.
+The module calls the examples in the text (`verdict.word_examples`), and looks for the names and files that the text
+asks for (`verdict.word_names`). The agent's own tests cannot show that the change solves another task, because they
+test that other task; the text often can. The calls run in the sandbox like those of held-out cases, and the results are
+compared outside. An unmet requirement is not a failure of the tests: it is listed in `Verdict.unmet`, and the engine
+that runs the phases decides what follows.
 
-A right change must not be refused, so an example is ignored if it is unclear what it calls, if the call fails for what
-the sandbox lacks, if the result is no plain value, or if the tree without the change already returns it (then the text
-describes a bug). It is also ignored if the tests or cases of the task make a call with the same arguments, because
-these define the right result.
+A right change must not be refused. So an example is ignored if it is unclear which function it calls, if the call fails
+because of something that the sandbox lacks, or if the result is not a plain value. It is ignored if the tree without
+the change already returns the result, because the text then describes a bug. It is also ignored if the tests or cases
+of the task make a call with the same arguments, because these define the right result.
 """
 
 from __future__ import annotations
@@ -36,21 +37,24 @@ from nightshift.verdict.word_examples import Example, read_examples
 from nightshift.verdict.word_names import find_paths, read_names
 
 _MOST, _SHOWN = 5, 80
-"""Maximum number of sentences in a verdict, and of characters of a value in a sentence."""
+"""Maximum number of unmet requirements in a verdict, and maximum characters of a value in a requirement."""
 _MOST_FILES = 5000
-"""Maximum number of base files that are searched for a name that the change does not define."""
+"""Maximum number of base files that are searched for a name that is not in the change."""
 _OF_THE_SANDBOX = frozenset({"OSError", "ImportError", "EOFError", "MemoryError", "SystemExit", "KeyboardInterrupt"})
-"""Exceptions that may be caused by missing files, network, packages or terminal."""
+"""Exceptions whose cause may be a file, network, package or terminal that the sandbox does not have."""
 _REL = 1e-6
-"""Relative tolerance between numbers that count as equal."""
+"""Relative tolerance within which two numbers count as equal."""
 _PRINTS = re.compile(r"\bprint\(|\bstdout\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """An example as a call.
+    """An example that can be called in the sandbox.
 
-    `prints` is true if its file prints, so that the result may be printed instead of returned.
+    Attributes:
+        example: the example.
+        case: the call, in the form of a held-out case.
+        prints: true if the function's file prints anything. The expected result may then be printed, not returned.
     """
 
     example: Example
@@ -59,7 +63,7 @@ class _Call:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """A key that is equal for calls that differ only in their result."""
+        """A key that is equal for calls with the same function and arguments, whatever their results."""
         return self.case.call, self.case.args, self.case.kwargs
 
 
@@ -67,7 +71,7 @@ async def check_words(job: SuiteJob, verdict: Verdict, asker: Asker) -> Verdict:
     """Return the verdict with the requirements of the task's text that the change does not meet.
 
     Args:
-        job: the job of the verdict; `job.asked` is the text.
+        job: the job of the verdict; `job.asked` is the task's text.
         verdict: a passing verdict.
         asker: makes calls in the sandbox.
 
@@ -87,11 +91,11 @@ async def check_words(job: SuiteJob, verdict: Verdict, asker: Asker) -> Verdict:
     return replace(verdict, unmet=unmet, evidence=replace(verdict.evidence, notes=notes))
 
 
-# --- names
+# The functions below look for the names and files that the text asks for.
 
 
 def _find_missing(job: SuiteJob, words: str, examples: Sequence[Example]) -> Iterator[str]:
-    """Describe the names and files that the text asks for and the changed tree does not have."""
+    """Describe each name or file that the text asks for and that the changed tree does not have."""
     asked = read_names(words, [example.name for example in examples])
     after = _Changed(job)
     for name in asked.defined:
@@ -108,7 +112,10 @@ def _find_missing(job: SuiteJob, words: str, examples: Sequence[Example]) -> Ite
 
 
 class _Changed:
-    """The tree of a job with its change. New files are searched first, the base only if they do not have the name."""
+    """The tree of a job with the change.
+
+    The changed files are searched first. The files of the base are read only if the changed files do not have the name.
+    """
 
     def __init__(self, job: SuiteJob) -> None:
         self._job = job
@@ -116,16 +123,16 @@ class _Changed:
         self._new = {path: text for path, text in self._over.items() if text is not None}
 
     def defines(self, name: str) -> bool:
-        """Check whether a function or class of this name may be defined."""
+        """Check whether the tree may define a function or class of this name."""
         return any(_defines(path, text, name) for path, text in self._read_texts())
 
     def mentions(self, name: str) -> bool:
-        """Check whether a name occurs anywhere."""
+        """Check whether a name occurs as a word in any file."""
         word = re.compile(rf"\b{re.escape(name)}\b")
         return any(word.search(text) for _, text in self._read_texts())
 
     def has(self, path: str) -> bool:
-        """Check whether a file of this name exists in any folder."""
+        """Check whether any folder has a file with the file name of this path. Upper and lower case count as equal."""
         gone = {each for each, text in self._over.items() if text is None}
         last = path.rpartition("/")[2].casefold()
         present = (self._job.base.entries().keys() - gone) | self._new.keys()
@@ -143,15 +150,19 @@ def _defines(path: str, text: str, name: str) -> bool:
         return False
     if path.endswith(".py"):
         return name in text and name in find_bound(text)
-    folded_name = name.replace("_", "").casefold()  # `slugify_text` is `SlugifyText` in Go
+    folded_name = name.replace("_", "").casefold()  # `slugify_text` is `SlugifyText` in Go.
     return any(word.replace("_", "").casefold() == folded_name for word in re.findall(r"\w+", text))
 
 
-# --- examples
+# The functions below call the examples.
 
 
 async def _find_calls(job: SuiteJob, words: str, examples: Sequence[Example], asker: Asker) -> Sequence[_Call]:
-    """List the examples that call a function of exactly one file that the change contains or the text names."""
+    """List the examples whose function is defined in exactly one file.
+
+    Files that the change contains are searched first, then modules that the text names. Examples of other languages
+    than Python are not called.
+    """
     if job.language is not Language.PYTHON or not examples:
         return ()
     roots = await asker.roots(job)
@@ -179,7 +190,7 @@ def _resolve(job: SuiteJob, words: str, examples: Sequence[Example], roots: Sequ
 
 
 def _read_arguments(tests: Files) -> Iterator[tuple[str, str]]:
-    """List the literal arguments of each call in the tests."""
+    """List the positional and keyword arguments of each call in the tests whose arguments are literals."""
     for text in tests.values():
         tree = parse_quietly(text)
         for node in ast.walk(tree) if tree else ():
@@ -196,14 +207,14 @@ def _is_module(path: str) -> bool:
 
 
 def _find_named(job: SuiteJob, words: str) -> list[str]:
-    """List the base's modules that the text names."""
+    """List the modules of the base whose paths the text names."""
     wanted = tuple(find_paths(words))
     paths = (path for path in job.base.entries() if _is_module(path)) if wanted else ()
     return [path for path in paths if any(f"/{path}".endswith(f"/{each}") for each in wanted)]
 
 
 def _find_places(name: str, defined: Mapping[str, Collection[str]]) -> list[str]:
-    """List the files that define a function; its name may include the module."""
+    """List the files that define a function. If the name has dots, the path of the file must end with its modules."""
     *module, function = name.split(".")
     holders = [path for path, names in defined.items() if function in names]
     return [path for path in holders if not module or _split_path(path)[-len(module) :] == module]
@@ -214,14 +225,18 @@ def _split_path(path: str) -> list[str]:
 
 
 def _name_module(path: str, roots: Sequence[str]) -> str:
-    """Return the name under which a file is imported; empty if it has none."""
+    """Return the dotted name under which a file is imported; empty if the file cannot be imported."""
     inside = [path.removeprefix(f"{root}/") for root in roots if path.startswith(f"{root}/")]
     parts = _split_path(min([path, *inside], key=len))
     return ".".join(parts) if all(map(str.isidentifier, parts)) else ""
 
 
 async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> tuple[tuple[str, ...], int]:
-    """Describe the examples that the change does not satisfy, and count those that it does."""
+    """Call the examples.
+
+    Returns:
+        A sentence for each example that the change does not satisfy, and the number of examples that it satisfies.
+    """
     replies = await asker.call(job, [call.case for call in calls])
     right = {call for call, reply in zip(calls, replies, strict=True) if weigh(call.case, reply) is Finding.RIGHT}
     given = {call: _describe(call, reply) for call, reply in zip(calls, replies, strict=True) if call not in right}
@@ -236,7 +251,7 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
     }
     answered = {
         call.key for call in right - answered_before
-    }  # The text gives two results for the call, and the change returns one of them.
+    }  # The text gives two results for some calls; the change returns one of the two.
     unmet = [
         f"the words of the task say {call.example.text}; the change gives {text}"
         for call, text in wrong.items()
@@ -246,7 +261,7 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
 
 
 def _describe(call: _Call, reply: Reply | None) -> str:
-    """Describe a wrong answer of a call for people; empty if it proves nothing about the change."""
+    """Describe a call's wrong result for people; empty if the result proves nothing about the change."""
     if reply is None or reply.how not in {"value", "raised"}:
         return ""
     if reply.how == "raised":

@@ -18,7 +18,7 @@ WORDS, NAMES = frozenset({"rate", "limit", "stock"}), ["RateLimiter", "stock", "
 
 
 class Reading:
-    """An index over trees given as path to text, where a text is its own content id; `read` records the reads."""
+    """An index of trees (dicts from path to text; the text is its own content id). `read` lists the paths read."""
 
     def __init__(self, most: int = 100) -> None:
         self.index, self.read = NameIndex(words_of_name, most), list[str]()

@@ -21,7 +21,7 @@ LEFT_OUT = "positive_data_acceptance"
 CONFIGURED = """[checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]
 """
-"""The statuses that schemathesis expects of a refusal, plus 413: too long a list is refused because of its bytes."""
+"""The statuses that schemathesis expects of a refusal, plus 413: a long list can exceed the limit in bytes."""
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_a_candidate_that_was_collected_does_not_become_the_target(bench: Bench,
     assert commit
     tip = bench.git.tip(where)
     candidate = bench.git.rebase(where, commit, tip)
-    collect(repo)  # While its merged tree was judged
+    collect(repo)  # Garbage collection ran while the candidate's merged tree was being judged
     before = references(repo)
     with pytest.raises(BaseGone, match=candidate.id):
         bench.git.advance(where, candidate, tip)

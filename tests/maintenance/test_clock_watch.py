@@ -1,6 +1,6 @@
-"""A wrong clock: it is reported, and nothing waits for years because of it.
+"""A wrong clock is reported, and nothing waits for years because of it.
 
-The tests move all clocks of the machine.
+The tests use simulated clocks and move all of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A coding agent that speaks the Agent Client Protocol and follows a script; it runs inside the sandbox.
+"""A coding agent that speaks the Agent Client Protocol and follows a script. The tests run it inside the sandbox.
 
-Run it as `python3 acp_agent.py SCRIPT`. SCRIPT is a JSON object that maps a phase's name (or `*`) to a list of actions.
-Each action is a list whose first item is its name. The agent knows nothing of Nightshift and imports only the standard
-library.
+Run the agent as `python3 acp_agent.py SCRIPT`. SCRIPT is a JSON object that maps a phase's name (or `*` for any phase)
+to a list of actions. Each action is a list whose first item is the action's name. The agent knows nothing of Nightshift
+and imports only the standard library.
 """
 
 from __future__ import annotations

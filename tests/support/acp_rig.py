@@ -31,7 +31,7 @@ PROGRAM = Path(__file__).with_name("acp_agent.py")
 
 @contextmanager
 def agent_folder(script: Mapping[str, Any]) -> Iterator[Path]:
-    """Create a folder with the agent and its script that the sandbox's user can read."""
+    """Create a folder that holds the agent and its script and that the sandbox's user can read."""
     folder = Path(tempfile.mkdtemp(prefix="nightshift-acp-", dir="/var/tmp"))
     try:
         folder.chmod(0o755)
@@ -70,7 +70,7 @@ class AcpRig:
     async def ask(
         self, phase: Phase = Phase.CODING, files: Mapping[str, str] | None = None, *, text: str = "Do it.", **state: Any
     ) -> Completion:
-        """Ask the agent to work on the files of a commit in a phase."""
+        """Send the agent a request in this phase, about a commit that contains these files."""
         return await self.backend.generate(request(phase, files, text, self.events.append, **state), on_text=self.take)
 
     def take(self, text: str) -> None:
@@ -103,7 +103,10 @@ def request(
 
 @contextmanager
 def make_script(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
-    """Create a backend whose agent follows this script, and check that it leaves no copy behind."""
+    """Create a backend whose agent follows this script.
+
+    At the end, check that no copy of the agent is still running.
+    """
     with agent_folder(script) as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         Path(scratch).chmod(0o755)
         agent_settings = AgentSettings(command=("scripted-agent",), folders=(folder,), hosts=hosts, turn_s=60.0)

@@ -1,4 +1,4 @@
-"""Parts of the agent's tests: a model with given replies, a suite that really runs the tests, and a memory."""
+"""Test doubles for the agent's tests: a scripted model, a suite that really runs the tests, and a memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ REFLECTION = json.dumps({"error_pattern": "off by one", "root_cause": "the bound
 
 
 class ScriptedModel:
-    """Answers each phase from its own list; the last reply of a list repeats when `forever` is set."""
+    """Answers each phase from that phase's list of replies.
+
+    With `forever`, the last reply of a list is repeated; otherwise a request beyond the end of a list fails.
+    """
 
     def __init__(self, replies: Mapping[Phase, Sequence[str | Completion]], *, forever: bool = False) -> None:
         self.replies = {phase: list(texts) for phase, texts in replies.items()}
@@ -58,7 +61,7 @@ class ScriptedModel:
 
 
 def cut(text: str) -> Completion:
-    """Return a reply that ended at the length limit."""
+    """Return a reply that the length limit cut off."""
     return Completion(text=text, backend="scripted", model="scripted-1", finish=Finish.LENGTH)
 
 
@@ -150,7 +153,7 @@ def _stage(view: View, folder: Path) -> None:
 
 @dataclass
 class ListMemory:
-    """A memory that keeps its lessons and the remembered states in lists."""
+    """A memory that keeps its lessons, the remembered attempt states and the received queries in lists."""
 
     lessons: list[Lesson] = field(default_factory=list)
     remembered: list[AttemptState] = field(default_factory=list)
@@ -168,7 +171,7 @@ class ListMemory:
 
 
 def case_for(description: str = "Write `add` in add.py", **fields: Any) -> AttemptContext:
-    """Return an attempt's context as the worker makes it. `fields` may be fields of the task or of the context."""
+    """Return an attempt's context as the worker creates it. `fields` are fields of the context or of the task."""
     own = {name: fields.pop(name) for name in list(fields) if name in AttemptContext.__dataclass_fields__}
     spec = parse_spec({"description": description, **fields})
     at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -177,7 +180,7 @@ def case_for(description: str = "Write `add` in add.py", **fields: Any) -> Attem
 
 @dataclass
 class Walk:
-    """A walk through the phase table that hands each step to `keep`."""
+    """Runs an attempt through the phase table and passes each finished step to `keep`."""
 
     services: AgentServices
     keep: Callable[[Step], Awaitable[None]]
@@ -192,7 +195,7 @@ class Walk:
 
 @dataclass
 class Bench:
-    """One attempt with its services and everything that it leaves behind."""
+    """One attempt with its services, and records of its steps and events."""
 
     model: ScriptedModel
     suite: Any = field(default_factory=PlainSuite)
@@ -238,12 +241,15 @@ class Bench:
 
 
 def block(path: str, text: str) -> str:
-    """Return a file in the form that prompts ask for."""
+    """Return a file as a fenced code block with its path, which is the form that prompts ask the model for."""
     return f"```python path={path}\n{text}```\n"
 
 
 def model_for(*codings: str | Completion, forever: bool = False, **others: Sequence[str]) -> ScriptedModel:
-    """Return a model with these CODING replies and plain replies for the other phases."""
+    """Return a model with these CODING replies and simple default replies for planning and reflecting.
+
+    `others` maps the names of other phases to their replies.
+    """
     replies: dict[Phase, Sequence[str | Completion]] = {
         Phase.PLANNING: ["1. Write add.py."] * 9,
         Phase.CODING: list(codings),

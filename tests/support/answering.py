@@ -6,6 +6,6 @@ from nightshift.queue.manager import QueueManager
 
 
 def answer(queue: QueueManager, task_id: int, text: str = "") -> None:
-    """Approve everything that the task asks, with this answer."""
+    """Approve every open question of the task, with this text as the answer."""
     for asked in queue.approvals(task_id=task_id):
         queue.decide(asked.id, True, text).result()

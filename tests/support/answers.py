@@ -1,4 +1,4 @@
-"""A scripted model for end-to-end tests: it knows small tasks and can answer each wrongly at first."""
+"""A scripted model for end-to-end tests. It knows small tasks, and can answer each task wrongly at first."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ class Answers:
 
 
 def job(n: int) -> dict[str, object]:
-    """Return the task that the script knows by this number, as the API accepts it."""
+    """Return the task with number `n`, which the scripted model knows, in the form that the API accepts."""
     return {"description": f"Write total() in job_{n}.py", "tests": {f"test_job_{n}.py": TESTS.format(n=n)}}

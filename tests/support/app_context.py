@@ -1,4 +1,4 @@
-"""A context of real parts in a folder, and a real server in front of it."""
+"""The services behind the API on a database in a test's folder, and a real HTTP server in front of them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ A = TypeVar("A")
 
 
 class Reloads:
-    """Answers each reload with a change, or with a `ConfigError` if `faults` has entries."""
+    """Answers each request to reload the settings with a changed setting, or with a `ConfigError` if `faults` is not
+    empty.
+    """
 
     def __init__(self) -> None:
         self.faults: list[str] = []
@@ -67,9 +69,9 @@ class Reloads:
 
 
 class Slot:
-    """Answers like a daemon whose verification runs until it is cancelled.
+    """Answers like a daemon in which the verification of a commit runs until it is cancelled.
 
-    `last` is the result of the cancelled one.
+    `now` is the running verification, and `last` is the result of the cancelled verification.
     """
 
     def __init__(self) -> None:
@@ -96,7 +98,7 @@ class Slot:
 
 
 class Reporting:
-    """Writes reports as the daemon does, about a given week or the last seven days."""
+    """Writes a report on a given week or on the last seven days, as the daemon does."""
 
     def __init__(self, database: Database, folder: Path) -> None:
         self._database, self._folder = database, folder
@@ -106,7 +108,7 @@ class Reporting:
 
 
 def make_desk(folder: Path) -> AppContext:
-    """Create the daemon's services on a new database; `mask.learn` makes a secret known to all of them."""
+    """Create the daemon's services on a new database. `mask.learn` makes all of these services mask a secret."""
     database, mask = Database(ready(folder / "db.sqlite")), Masker()
     events = EventLog(database, mask=mask)
     queue = QueueManager(database, events, mask=mask)
@@ -150,7 +152,7 @@ def make_desk(folder: Path) -> AppContext:
 
 
 def install(name: str) -> None:
-    """Act as a daemon that can install the embedder and nothing else."""
+    """Act as a daemon whose only installable extra is the embedder."""
     if name not in {"embedder", "docker"}:
         raise UnknownExtra(name, ["embedder", "docker"])
     if name == "docker":
@@ -165,14 +167,14 @@ def check() -> Future[Sequence[ModelStatus]]:
 
 
 def hook(headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
-    """Act as a daemon that follows one repository at a GitLab whose webhooks send the token `right`."""
+    """Act as a daemon that follows one GitLab repository, whose webhooks carry the token `right`."""
     if headers.get("x-gitlab-token") != "right":
         raise HookRefused("the webhook's signature is missing or wrong")
     return ("https://gitlab.com/octo/hello",)
 
 
 def restart(name: str) -> Future[Restart]:
-    """Act as a daemon whose only worker runs task 1."""
+    """Act as a daemon that restarts its only worker, `worker-1`, which is running task 1."""
     if name != "worker-1":
         raise UnknownWorker(name, ["worker-1"])
     done: Future[Restart] = Future()
@@ -228,7 +230,7 @@ def _settle(answer: A) -> Future[A]:
 def fill(
     context: AppContext, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None
 ) -> None:
-    """Store this many events in one commit."""
+    """Store `count` events in one database transaction."""
 
     def job(conn: object) -> None:
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""A task that waits for its owner's decisions, written through the real queue."""
+"""Creates a task that waits for its owner's decisions, using the real queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shop whose history has one commit for each of its functions, and a model that gets all but one of them right."""
+"""A shop's repository with one commit for each function, and a model that writes all functions but one correctly."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ WRONG = "gross"
 
 
 def shop(folder: Path, only: str = "", **more: str) -> Path:
-    """Create a repository with a commit for each function (or for `only` one), each with a test.
+    """Create a repository with a commit for each function, or only for the function `only`. Each commit has a test.
 
-    `more` are further files.
+    `more` maps further files to their texts.
     """
     repo = make_repo(folder, {"price.py": '"""Prices."""\n', "README.md": "# Shop\n", **more})
     text = '"""Prices."""\n'

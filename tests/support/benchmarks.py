@@ -1,4 +1,4 @@
-"""Scripted benchmarks: items of an invented history, and arms that solve the items that a test names."""
+"""Benchmark items from an invented history, and arms (model set-ups to compare) that solve the items a test chooses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 
 
 def items(count: int, *, lines: Sequence[int] = (10,), repo: str = REPO) -> list[Item]:
-    """Return `count` items, a day apart, oldest first; their sizes cycle through `lines`."""
+    """Return `count` items, committed a day apart, oldest first. Their sizes in lines cycle through `lines`."""
     return [
         Item(
             key=f"{repo}@{number:040x}",
@@ -36,13 +36,13 @@ def items(count: int, *, lines: Sequence[int] = (10,), repo: str = REPO) -> list
 
 
 def arm(name: str, backend: str = "cloud", model: str = "coder", **settings: Any) -> Arm:
-    """Return an arm with default settings, which `settings` override."""
+    """Return an arm (a model set-up to compare) with default settings, which `settings` override."""
     usual = {"protocol": "auto", "tools": False, "readers": False, "memory": False}
     return Arm(name=name, backend=backend, model=model, **{**usual, **settings})
 
 
 def results(arm: Arm, items: Iterable[Item], solved: Collection[int], **used: Any) -> list[Result]:
-    """Return the results of these items; the arm solved the items with the numbers in `solved`."""
+    """Return the arm's results for these items. `solved` has the positions of the items that the arm solved."""
     usual = {"cost_usd": 0.1, "tokens_in": 9000, "tokens_out": 1000, "seconds": 60.0, "iterations": 2,
              "format_errors": 0, "finished_at": NEWEST}  # fmt: skip
     return [

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright, and a watch for errors on a page.
+"""Debian's Chromium, driven by Playwright, and a class that records the errors on a page.
 
 Playwright's synchronous interface keeps an event loop running in the thread that started it, so no asyncio test could
 run in that thread. A browser therefore lives only for the tests of one file.
@@ -75,7 +75,7 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 def context_of(
     browser: Browser, url: str, *, size: tuple[int, int] = WIDE, dark: bool = False
 ) -> Iterator[BrowserContext]:
-    """Open a fresh profile in which addresses without a host are relative to `url`."""
+    """Open a fresh browser profile in which relative addresses are resolved against `url`."""
     context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light",
         locale="en-GB", timezone_id="UTC", reduced_motion="reduce",
@@ -89,10 +89,10 @@ def context_of(
 
 
 def addresses(home: Path, *tasks: int) -> list[str]:
-    """List one address of each page that needs no hub.
+    """List one address for each page that needs no hub.
 
-    A task's page has one address for each of these tasks, and a report's page that of the newest report if there is
-    any.
+    A task's page gets one address for each of these tasks. A report's page gets the address of the newest report, if
+    there is a report.
     """
     reports = sorted(path.stem for path in (home / "reports").glob("*.md"))[-1:]
     paths = ["/login"]
@@ -112,7 +112,7 @@ def draw(page: Page) -> None:
 
 
 def unfold(page: Page) -> None:
-    """Open all folded parts and show each tab once, so that everything is drawn."""
+    """Open all folded parts and show each tab once, so that the page draws everything."""
     unfold = "() => document.querySelectorAll('details:not([open])').forEach((each) => { each.open = true; })"
     page.evaluate(unfold)
     for tab in page.get_by_role("tab").all():
@@ -121,7 +121,7 @@ def unfold(page: Page) -> None:
 
 
 def hear(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait until events of the page have made the condition true; Playwright delivers events only while it waits."""
+    """Wait until events of the page make the condition true. Playwright delivers events only during such a wait."""
     end = time.monotonic() + PATIENCE_MS / 1000
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -149,16 +149,18 @@ class Watch:
         page.on("dialog", self._dialog)
 
     def allow(self, pattern: str) -> None:
-        """Allow matching complaints, like `404 GET http://…/api/task/9$` or `failed GET .*/api/logs/stream`."""
+        """Allow complaints that match a pattern, such as `404 GET http://…/api/task/9$` or `failed GET
+        .*/api/logs/stream`.
+        """
         self._allowed.append(re.compile(pattern))
 
     @property
     def complaints(self) -> list[str]:
-        """The errors that no test allowed."""
+        """The recorded errors that the test did not allow."""
         return [text for text in self._told if not any(each.search(text) for each in self._allowed)]
 
     def check(self) -> None:
-        """Raise AssertionError with all complaints, and forget them."""
+        """Raise AssertionError with all complaints if there are any, and clear them."""
         complaints, self._told = self.complaints, []
         assert not complaints, "on the page:\n" + "\n".join(complaints)
 

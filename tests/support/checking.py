@@ -1,4 +1,4 @@
-"""The command hooks in the form that the static checker expects of its scanners."""
+"""Adapts the command hooks to the interface that the static checker expects of its scanners."""
 
 from __future__ import annotations
 

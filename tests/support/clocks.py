@@ -1,4 +1,4 @@
-"""Clocks that a test moves: the wall clock, which may jump, and the clocks that only run forward."""
+"""Clocks that a test moves: the wall clock, which may jump, and the monotonic clocks, which only run forward."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class HandClocks:
         return Clocks(wall=self, monotonic=self.monotonic, passed=self.boottime)
 
     def monotonic(self) -> float:
-        """Return the seconds that the machine was awake."""
+        """Return the seconds for which the machine has been awake."""
         return self.awake_s
 
     def boottime(self) -> float:
-        """Return the seconds that have passed since boot, asleep or awake."""
+        """Return the seconds since boot, including the time for which the machine slept."""
         return self.since_boot_s
 
     def pass_s(self, seconds: float) -> None:
@@ -43,5 +43,5 @@ class HandClocks:
         self.set_by_s(seconds)
 
     def set_by_s(self, seconds: float) -> None:
-        """Change the wall clock alone, as if somebody set it."""
+        """Move the wall clock alone by this many seconds, as if somebody had set it."""
         self.wall += timedelta(seconds=seconds)

@@ -10,7 +10,7 @@ from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 
 @dataclass
 class Counting:
-    """The real suite, with a list of all jobs that it was given."""
+    """Wraps a suite and records every job that the suite is given."""
 
     suite: Suite
     jobs: list[SuiteJob] = field(default_factory=list)

@@ -1,9 +1,9 @@
 """Crash injection for the real daemon: SIGKILL just before, in the middle of, or just after a named durable point.
 
-The fork server starts the daemon. No code of the product changes. Instead, the three libraries through which data
-outlives the process are watched: `sqlite3` (or `pysqlite3`), `subprocess` for git, and `os` for files that replace
-other files. Each such operation is a *point*. Its name is made of the operation, so that another run finds the same
-point even if log lines fall into other transactions there:
+The fork server starts the daemon. The product's code is not changed. Instead, this module watches the three libraries
+through which data outlives the process: `sqlite3` (or `pysqlite3`), `subprocess` for git, and `os` for files that
+replace other files. Each such operation is a *point*. A point's name is derived from its operation, so that another run
+finds the same point even if its log lines are written in other transactions:
 
 | point | name | moments |
 |---|---|---|
@@ -12,8 +12,8 @@ point even if log lines fall into other transactions there:
 | a git session that moves references | `ref: ` and the references | before, sent, after |
 | a file that replaces another | `file: ` and its path | before, after |
 
-`CRASH_DIR` names a folder with `orders.json` (the point and moment of the next death) and `points.log` (the points that
-were passed). Counting of a point starts when the orders are given.
+`CRASH_DIR` names a folder with two files. `orders.json` has the point and moment of the next death, and `points.log`
+lists the points that were passed. New orders restart the count of passed points.
 """
 
 from __future__ import annotations
@@ -74,11 +74,14 @@ class CrashInjector:
         os.close(file)
 
 
-# --- the database
+# The database:
 
 
 def vocabulary() -> frozenset[str]:
-    """Return the values that distinguish writes to a table: statuses, endings, phases, outcomes, kinds of events."""
+    """Return the values that distinguish writes to the same table.
+
+    These are the statuses, endings, phases, outcomes, kinds of events and sources of pauses.
+    """
     from nightshift.core.events import Kind
     from nightshift.core.tasks.queueing import PauseSource
     from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
@@ -87,7 +90,10 @@ def vocabulary() -> frozenset[str]:
 
 
 def statement(sql: str, parameters: object, words: frozenset[str]) -> str:
-    """Return the name of a writing statement, or "" for other statements."""
+    """Return the name of a statement that writes, or "" for a statement that only reads.
+
+    The name is the verb and the table, with those parameters that are in `words`.
+    """
     match = _WRITES.match(sql)
     if not match:
         return ""
@@ -97,7 +103,7 @@ def statement(sql: str, parameters: object, words: frozenset[str]) -> str:
 
 
 class Journal:
-    """The jobs of the open transaction, each as the names of its statements."""
+    """The write jobs of the open transaction. Each job is a list of the names of its statements."""
 
     def __init__(self) -> None:
         self._words, self.jobs = vocabulary(), list[list[str]]()
@@ -114,13 +120,13 @@ class Journal:
             self.jobs[-1].append(name)
 
     def points(self) -> list[str]:
-        """Return the names of the jobs that wrote something, and forget them."""
+        """Return the point names of the jobs that wrote something, and clear the journal."""
         jobs, self.jobs = self.jobs, []
         return [f"db: {'; '.join(job)}" for job in jobs if job]
 
 
 def watch_connection(base: type, injector: CrashInjector) -> type:
-    """Return a connection class that announces each commit of the writer with the names of the jobs in it."""
+    """Return a connection class that reports each commit that wrote something to the injector, and dies if ordered."""
 
     class Watched(base):  # type: ignore[misc]  # the class comes from whichever SQLite is installed
         def __init__(self, *args: Any, **named: Any) -> None:
@@ -153,7 +159,7 @@ def watch_connection(base: type, injector: CrashInjector) -> type:
 
 
 def watch_rename(real: Callable[..., None], home: Path, injector: CrashInjector) -> Callable[..., None]:
-    """Wrap `os.replace` or `os.rename` so that it announces each file that it puts into the home."""
+    """Wrap `os.replace` or `os.rename` to report each file that it moves into the home, and to die if ordered."""
 
     @functools.wraps(real)
     def rename(old: Any, new: Any, **named: Any) -> None:
@@ -179,7 +185,7 @@ def _libraries() -> Iterator[Any]:
 
 
 def install(folder: Path, home: Path) -> None:
-    """Install the watches in all libraries."""
+    """Wrap the watched functions and classes of all libraries."""
     injector = CrashInjector(folder)
     for library in _libraries():
         factory = watch_connection(library.Connection, injector)

@@ -1,6 +1,6 @@
-"""Git under crash injection: the daemon can die at each command that may write and each move of references.
+"""Git under crash injection: the daemon can die at each git command that may write and at each move of references.
 
-It can also die in the middle of such a command, when git has its input but its parent process is dead.
+The daemon can also die in the middle of such a command: git then has its input, but its parent process is dead.
 """
 
 from __future__ import annotations
@@ -41,16 +41,17 @@ def git_words(args: Sequence[str]) -> list[str]:
 
 
 def generic(text: str) -> str:
-    """Return a name without the numbers, ids and folders of one run."""
+    """Return a point's name with the numbers, ids and folders that are specific to one run replaced."""
     text = re.sub(r"\b[0-9a-f]{40}\b|\b[0-9a-f]{2}/[0-9a-f]{38}\b", "ID", text)
     text = re.sub(r"agent/\d+-[\w.-]+", "agent/TASK", text)
     return re.sub(r"\d+", "N", re.sub(r"/\S*/", ".../", text) if not text.startswith("ref:") else text)
 
 
 class Pipes:
-    """The pipes of git processes that write; the daemon reads and writes them by their file descriptors.
+    """Watches the pipes of git processes that write, by the file descriptors that the daemon uses.
 
-    A point of a session is a request that moves references; a point of a command is its start.
+    A session is a long-running `git update-ref --stdin`. Each request to a session that moves references is a point.
+    Any other command that writes is a point when it starts.
     """
 
     def __init__(self, injector: CrashInjector) -> None:
@@ -78,7 +79,7 @@ class Pipes:
         return count
 
     def read(self, real: Callable[[int, int], bytes], descriptor: int, size: int) -> bytes:
-        """Read as `os.read` does; die, if ordered, when a session answers that the references moved."""
+        """Read as `os.read` does; die, if ordered, when a session confirms that the references moved."""
         data = real(descriptor, size)
         process = self._find("stdout", descriptor)
         if process and process.is_session and "after" in process.moments and b"commit: ok" in data:
@@ -94,7 +95,7 @@ class Pipes:
 
 
 class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is generic in stubs only
-    """A Popen that announces git commands that may write."""
+    """A Popen that reports git commands that may write to the injector, and dies if ordered."""
 
     injector: CrashInjector
     pipes: Pipes
@@ -113,7 +114,7 @@ class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is gener
             self.pipes.add(self)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait as Popen does; die, if ordered, when the command has done its work."""
+        """Wait as Popen does; die, if ordered, after the command has ended."""
         code = super().wait(timeout)
         if "after" in self.moments and not self.is_session:
             die()
@@ -121,7 +122,7 @@ class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is gener
 
 
 def watch_git(injector: CrashInjector) -> None:
-    """Watch every start of git, and every request to and answer from a session."""
+    """Watch every start of git, and every request to and response from a `git update-ref --stdin` session."""
     Watched.injector, Watched.pipes = injector, Pipes(injector)
     subprocess.Popen = Watched  # type: ignore[misc]  # that is the point
     for name, watched in (("write", Watched.pipes.write), ("read", Watched.pipes.read)):

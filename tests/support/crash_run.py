@@ -1,4 +1,4 @@
-"""Records scenarios, and runs them again with a death at each of the recorded points."""
+"""Records the durable points of a scenario, and runs the scenario again with a death at each recorded point."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class CrashRun:
         return [point for point in passed[-1] if point in common and not point.incidental]
 
     def die_at(self, point: Point, moment: str) -> list[str]:
-        """Run the scenario with a death, and return what was lost, doubled or left behind."""
+        """Run the scenario with a death at a point, and return the faults: facts that were lost, doubled or left
+        behind.
+        """
         n, deaths = next(self.numbers), self.supervised.deaths
         self.supervised.order(f"run-{n}", point, moment)
         outcome = self._result(n)
@@ -50,7 +52,7 @@ class CrashRun:
         return [f"{moment} {point}: {fault}" for fault in wrong]
 
     def record_return(self, first: Point) -> list[Point]:
-        """Die after a point, and return the points that the next daemon passes until it claims the task again."""
+        """Die after a point, and return the points that the restarted daemon passes until it claims the task again."""
         n = next(self.numbers)
         self.supervised.order(f"run-{n}", first, "after")
         self.supervised.order_next(f"return-{n}")
@@ -60,9 +62,9 @@ class CrashRun:
         return [point for point in points[: claimed + 1] if not point.tells_only]
 
     def die_again(self, first: Point, second: Point, moment: str) -> list[str]:
-        """Die after a point and again while the next daemon takes over.
+        """Run the scenario with a death after a point and a second death while the restarted daemon recovers.
 
-        Return what was lost, doubled or left behind.
+        Return the faults: facts that were lost, doubled or left behind.
         """
         n, deaths = next(self.numbers), self.supervised.deaths
         self.supervised.order(f"run-{n}", first, "after")
@@ -80,10 +82,10 @@ class CrashRun:
 
 
 def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, moment: str) -> list[str]:
-    """List the facts of a run with a death that differ from a run without one although they must be equal.
+    """List the facts that a death changed although they must be the same as in a run without a death.
 
-    Two exceptions: a reply that came but was not durable yet may be requested, and paid, once more; and a command whose
-    result was not durable yet may run once more.
+    There are two exceptions. A reply that had come but was not durable yet may be requested, and paid for, once more. A
+    command whose result was not durable yet may run once more.
     """
     ours, theirs = (trace.facts if scenario.exact else trace.ends for trace in (outcome, model))
     wrong = [f"{name}: {ours[name]} instead of {wanted}" for name, wanted in theirs.items() if ours[name] != wanted]
@@ -101,19 +103,25 @@ def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, 
 
 
 def _under_way(point: Point, moment: str) -> int:
-    """Return how many requests may lack a stored reply there; the owner's actions may happen during a request."""
+    """Return how many requests may be repeated because a death at this point lost their replies.
+
+    The owner's actions may happen during a request, so a death at such an action may lose a reply, too.
+    """
     replied = moment == "before" and ("replies[" in point.name or "model_called" in point.name)
     return int(replied or point.name.startswith("db: insert tasks["))
 
 
 def _tool_under_way(point: Point, moment: str) -> int:
-    """Return how many commands may lack a stored result there; a command writes files and log lines while it runs."""
+    """Return how many commands may be repeated because a death at this point lost their results.
+
+    A command that runs writes files and log lines, so a death at such a write may lose its result.
+    """
     while_it_runs = point.tells_only or not point.name.startswith("db: ")
     return int(while_it_runs or (moment == "before" and "insert tool_calls" in point.name))
 
 
 def crash_run(folder: Path, scenario: Scenario, work: Callable[[CrashRun], None]) -> None:
-    """Call `work` with a new supervised daemon, and check that nothing is left behind at the end."""
+    """Call `work` with a new supervised daemon, and afterwards check that no process and no fault is left behind."""
     folder.mkdir(parents=True, exist_ok=True)
     scenario.prepare(folder)
     with ForkServer() as fork_server, WireServer(scenario.reply) as server:

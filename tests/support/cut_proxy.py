@@ -1,4 +1,4 @@
-"""A proxy that can cut the connections to a server, or swallow the bytes that are sent, until it is restored."""
+"""A proxy in front of a server that can cut the connections, or swallow the bytes that are sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CutProxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """End all connections, and close each new one at once."""
+        """Close all connections, and close each new connection at once."""
         self._is_cut.set()
         for end in tuple(self._ends):
             _end(end)

@@ -1,4 +1,4 @@
-"""Starts the real daemon as its owner would, in its own home, and talks to it over HTTP."""
+"""Starts the real daemon in a home of its own, as the owner would, and talks to it over HTTP."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Daemon:
         raise AssertionError(f"the daemon does not answer:\n{self.output()}")
 
     def wait_until_started(self) -> None:
-        """Wait until recovery has ended, so that the state no longer changes by itself."""
+        """Wait until the recovery at the start has ended, because it still changes the state."""
         until(lambda: self.get("/api/status")["state"] != "starting")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -90,14 +90,14 @@ class Daemon:
             )  # fmt: skip
 
     def stop(self, wait_s: float = 90) -> int:
-        """Send SIGTERM, wait for the end, and return the exit code."""
+        """Send SIGTERM, wait until the daemon has ended, and return its exit code."""
         assert self.process
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(wait_s)
 
     def kill(self) -> None:
-        """Send SIGKILL, and wait for the end."""
+        """Send SIGKILL, and wait until the daemon has ended."""
         assert self.process
         self.process.kill()
         self.process.wait(10)
@@ -130,7 +130,7 @@ class Daemon:
         return int(body["task_id"])
 
     def wait(self, *task_ids: int, within_s: float = 120) -> list[dict[str, Any]]:
-        """Wait until these tasks have ended, and return their last states."""
+        """Wait until these tasks have ended, and return their final states."""
         end = time.monotonic() + within_s
         tasks: list[dict[str, Any]] = []
         for task_id in task_ids:
@@ -142,7 +142,7 @@ class Daemon:
         return tasks
 
     def cli(self, *args: str, stdin: str | None = None, within_s: float = 60) -> subprocess.CompletedProcess[str]:
-        """Run cli.py against this home, with a daemon or without one."""
+        """Run cli.py against this home, whether or not the daemon is running."""
         env = self.environment()
         if self.url:
             env["FLASK_PORT"] = self.url.rsplit(":", 1)[1]

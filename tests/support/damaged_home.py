@@ -1,4 +1,7 @@
-"""A home with lessons, optionally with the vector tables of the old sqlite-vec schema, and a task that fails once."""
+"""Homes whose files a test can damage, with lessons and optionally with the vector tables of the old sqlite-vec schema.
+
+The module can also run a task that fails once and then passes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 
 
 def make_home(home: Path, *, lessons: int = 3, vector_tables: bool = False) -> Files:
-    """Use a home until it has lessons and a backup, and return its files; the folder itself is removed."""
+    """Use a home until it has lessons and a backup. Return its files, and remove the folder itself."""
     with ExitStack() as stack:
         store = open_store(settings_of(home), stack, Ticking())
         for number in range(lessons):
@@ -42,7 +45,7 @@ def make_home(home: Path, *, lessons: int = 3, vector_tables: bool = False) -> F
 
 
 def put(home: Path, files: Files) -> None:
-    """Write the files of a home to its folder, in place of what is there."""
+    """Replace the contents of a home's folder with these files."""
     shutil.rmtree(home, ignore_errors=True)
     for name, raw in files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +81,8 @@ def fail_and_fix(store: StoreServices, description: str) -> tuple[Status, Sequen
 
 
 def _go_back(database: Path) -> None:
-    """Restore the vector table and the sketches that a database had before the migration `0026_flat_vectors`."""
+    """Bring back the vector table and the sketches, which the migration `0026_flat_vectors` removed from the database.
+    """
     with closing(connect(database)) as conn:
         conn.execute("ALTER TABLE memory_vectors ADD COLUMN signs BLOB")
         conn.execute("CREATE INDEX memory_signs ON memory_vectors (embedder, kind, id, signs)")
@@ -92,7 +96,7 @@ def _go_back(database: Path) -> None:
 
 
 def root_of(files: Files, folder: Path, table: str) -> int:
-    """Return the number of a table's first page in the files of a home."""
+    """Return the number of a table's root page in the database file of a home."""
     folder.mkdir(exist_ok=True)
     (folder / "look.sqlite").write_bytes(files[DATABASE])
     with closing(connect(folder / "look.sqlite", readonly=True)) as conn:

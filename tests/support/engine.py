@@ -1,8 +1,8 @@
-"""A real container engine for tests: the machine's own if one answers, else a private one that ends with the tests.
+"""A real container engine for tests: the machine's own engine if it answers, otherwise a private engine.
 
-The private one needs root and the program `dockerd`. Its socket, its data and everything that it starts are in its own
-folder, and it touches neither the network nor the firewall of the machine. If there is neither engine, the tests that
-need one are skipped and say how to enable them.
+The private engine ends with the tests. It needs root and the program `dockerd`. Its socket, its data and everything
+that it starts are in its own folder, and it touches neither the network nor the firewall of the machine. If neither
+engine is available, the tests that need an engine are skipped and say how to enable them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FLAGS = ("--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward
 
 @functools.cache
 def host() -> str:
-    """Return the address of an engine that answers.
+    """Return the address of a container engine that answers.
 
-    Call it from the main thread, because a private engine ends with the thread that started it.
+    Call this function from the main thread, because a private engine ends with the thread that started it.
     """
     own = os.environ.get("DOCKER_HOST", "")
     try:

@@ -35,7 +35,7 @@ FILE = "from sqlparse import keywords\n\n\ndef dollar():\n    return [one for on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One tool call; if `first`, it begins a new reply, which starts with the text `preface`."""
+    """One tool call. With `first`, the call begins a new reply of the model, which starts with the text `preface`."""
 
     name: str
     arguments: dict[str, object]
@@ -132,9 +132,9 @@ def _reply(context: AppContext, task: Task, step_no: int, call_no: int, act: Act
 
 
 def explore_it(context: AppContext, *, acts: Sequence[Act] = ACTS, finished: bool = True) -> int:
-    """Create a task with a plan and a CODING step of these calls, and return its id.
+    """Create a task with a plan and a CODING step that consists of these tool calls, and return the task's id.
 
-    Unless `finished`, the step still runs.
+    Unless `finished`, the CODING step is still running.
     """
     number = submit(context, ABOUT)
     task = claim(context)

@@ -1,4 +1,4 @@
-"""Several daemons on one hub: a server, a bare repository that their workspaces share, and small tasks."""
+"""Several daemons on one hub, a bare repository that their workspaces share, and small tasks for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEASE_S = 4
 
 
 def answer(phase: str, messages: list[dict[str, str]]) -> str:
-    """Return the model's reply to the request about number N: a module that returns N."""
+    """Return the model's reply to a request about `number_N`, such as a module that returns N."""
     text = "\n".join(message["content"] for message in messages)
     match = re.search(r"number_(\d+)", text)
     name = match[1] if match else "0"
@@ -38,7 +38,7 @@ def answer(phase: str, messages: list[dict[str, str]]) -> str:
 
 
 def task(number: int, **more: object) -> dict[str, object]:
-    """Return the request for a module about this number."""
+    """Return the API's request for a task that writes a module which returns this number."""
     tests = {f"test_number_{number}.py": (
         f"from number_{number} import value\n\n\ndef test_it_is_known():\n    assert value() == {number}\n"
     )}  # fmt: skip
@@ -60,7 +60,7 @@ class Federation:
     """The proxy through which each daemon reaches the hub, by the daemon's name."""
 
     def daemon(self, name: str, **more: str) -> Daemon:
-        """Start the daemon of that name; it has the same home each time."""
+        """Start the daemon with this name. A daemon that is started again gets the same home."""
         way = self.ways.setdefault(name, CutProxy(self.server.port))
         url = self.server.address("default", way.port)
         usual = {"HUB_URL": url, "NODE_NAME": name, "HUB_LEASE_S": str(LEASE_S), "PROMPT_TOKENS": "4000"}
@@ -71,7 +71,10 @@ class Federation:
 
     @contextmanager
     def away(self, *, hangs: bool) -> Iterator[None]:
-        """Take the server away: it has ended, or (`hangs`) stands still with all connections open."""
+        """Make the hub's server unavailable for the `with` block.
+
+        The server is killed, or with `hangs` suspended, so that its connections stay open but get no answer.
+        """
         if hangs:
             with self.server.stands_still():
                 yield
@@ -102,7 +105,7 @@ class Federation:
 
 @contextmanager
 def federation(folder: Path, *, latency_s: float = 0.0) -> Iterator[Federation]:
-    """Open a hub with an empty shared repository and no daemon yet."""
+    """Open a hub with an empty shared repository; no daemon is running yet."""
     remote = folder / "shared.git"
     git(folder, "init", "-q", "--bare", "--initial-branch=main", str(remote))
     file = folder / "temporal.db"

@@ -1,8 +1,8 @@
-"""Starts daemons quickly: a process imports the program once, and forks for each start.
+"""Starts daemons quickly: one process imports the program once, and forks for each start of a daemon.
 
-Importing takes a daemon a second, which is more than the rest of its start. For a daemon that is killed a hundred
-times, the fork server spends that second once. It imports everything, has no threads, and its child processes are the
-daemons.
+The import takes a daemon a second, which is more than the rest of its start. A daemon that tests kill a hundred times
+would spend that second each time; with the fork server it is spent once. The fork server imports everything and has no
+threads, and its child processes are the daemons.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ class ForkServer:
                     self._started[int(pid)].ended(int(status))
 
 
-# --- inside the fork server
+# The functions below run inside the fork server.
 
 
 def _serve() -> None:
-    """Fork for each line on standard input, and report starts and ends on standard output."""
+    """Fork a daemon for each line on standard input, and report each start and end of a daemon on standard output."""
     news, rung = os.pipe()
     os.set_blocking(rung, False)
     os.set_blocking(news, False)

@@ -88,7 +88,7 @@ class LightNode:
         nodes.beat(self.connection, self.node)
 
     def submit(self, text: str, *, origin_task: int | None = None, **more: Any) -> int:
-        """Submit a task and return the hub's number of it."""
+        """Submit a task and return the number that the hub gave it."""
         local = origin_task or next(self._numbers)
         request = Request(
             id=hub_number(local, self.number), spec=encode(TaskSpec(description=text)), title=text.splitlines()[0],

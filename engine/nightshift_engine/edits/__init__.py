@@ -1,7 +1,7 @@
 """The edit operators: `EXPRESSION_EDITS` change one expression or operator, `STATEMENT_EDITS` change statements.
 
-Each operator gets one scope of a file with what is known about it, and makes all edits of its kind. The order of the
-operators decides between edits that are equally likely.
+Each operator gets one scope of a file, with all that is known about the scope, and makes all edits of its kind. The
+order of the operators decides between edits that are equally likely.
 """
 
 from nightshift_engine.edit import EditOperator

@@ -1,4 +1,4 @@
-"""Edits of assignments: other targets and initial values, and assignments missing for values that a loop tests.
+"""Edits of assignments: other targets, other initial values, and missing assignments of values that a loop tests.
 
 A traversal that tests `place in seen` and never adds to `seen` does not end, or does its work twice.
 """
@@ -30,7 +30,7 @@ _MOST_ASSIGNMENTS = 300
 
 @statement_operator(_MOST_ASSIGNMENTS)
 def assignments(view: StatementView) -> Iterable[Edit]:
-    """Assign the same values in another way."""
+    """Change existing assignments: another target, another order, or `+=` for `=` and the reverse."""
     return (edit for site in view.sites for edit in _assignments_at(view, site))
 
 
@@ -58,7 +58,7 @@ def _assignments_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _assign_expression(view: StatementView, site: Site, value: ast.expr) -> Iterator[Edit]:
-    """Assign the value of a bare expression: to the variable that it was computed from, or to another one."""
+    """Assign the value of a bare expression to the variable that it was computed from, or to another variable."""
     if isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
         target = as_target(value.left)
         yield _change(site, [ast.AugAssign(target=target, op=value.op, value=value.right)], 0.9)  # type: ignore[arg-type] # one of the three, see above
@@ -85,7 +85,7 @@ def _make_assignment(target: ast.expr, value: ast.expr) -> ast.stmt:
 def _other_targets(
     view: StatementView, site: Site, target: ast.expr, node: ast.Assign | ast.AugAssign
 ) -> Iterator[Edit]:
-    """Assign to another variable or attribute; one of the same kind is likelier."""
+    """Assign the value to another variable or attribute; a target of the same kind is likelier."""
     old = ast.unparse(target)
     for text in (*view.names(site.block), *view.chains):
         if text in {old, "self", "cls"}:
@@ -100,7 +100,7 @@ def _other_targets(
 
 
 def _simultaneous(site: Site, target: ast.Tuple, value: ast.Tuple) -> Iterator[Edit]:
-    """Permute `a, b = x, y`, or assign one after the other."""
+    """Permute the values of `a, b = x, y`, or replace it by two consecutive assignments."""
     parts = (*target.elts, *value.elts)
     if len(target.elts) != len(value.elts) or any(isinstance(part, ast.Starred) for part in parts):
         return
@@ -168,7 +168,7 @@ def _initial_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def is_initial(node: ast.expr) -> bool:
-    """Check whether a value can initialise a variable: a constant, a small container or call, a name, an item."""
+    """Check whether a value can initialise a variable: a constant, name, attribute, item, small container or call."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
@@ -257,7 +257,7 @@ def _initial_targets(node: ast.Assign) -> set[str]:
 
 
 def _missing(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """Set a variable before a loop, at the head of a block, or before a use that failed because it was unbound."""
+    """Set a variable before a loop, at the start of a block, or before a use that failed with an unbound name."""
     block, index, _ = gap
     if index >= len(block.statements):
         return
@@ -292,7 +292,10 @@ def _bind_lost_names(view: StatementView, gap: tuple[Block, int, int]) -> Iterat
 
 
 def _first_of(view: StatementView, block: Block, text: str) -> Iterator[tuple[Piece, float]]:
-    """Yield initial values for a name of which only the uses are known; they may use parameters and outer variables."""
+    """Yield initial values for a name that is used but never bound.
+
+    The values may use parameters and variables of outer functions.
+    """
     kinds = view.kinds(text)
     for kind in ("list", "dict", "str", "set"):
         yield build.empty(kind), 0.9 if kind in kinds or (kind == "dict" and "list" in kinds) else 0.3
@@ -328,7 +331,7 @@ def _firsts(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
 
 
 _MOST_RUNNING = 150
-_LARGEST_RUNNING = 10  # maximum number of nodes of a running value
+_LARGEST_RUNNING = 10  # maximum number of nodes of a value that a loop compares with the best one
 _RunningGap = tuple[Block, int, int]
 _Pair = tuple[str, Piece, ast.Compare]
 
@@ -341,7 +344,7 @@ def running_best(view: StatementView) -> Iterable[Edit]:
 
 
 def _list_comparisons(node: ast.AST) -> Iterator[_Pair]:
-    """Yield each name compared with an expression: (name, the expression, the comparison)."""
+    """Yield each comparison of a name with an expression: (name, expression, comparison)."""
     for part in ast.walk(node):
         if isinstance(part, ast.Compare) and len(part.ops) == 1 and not isinstance(part.ops[0], ast.In | ast.NotIn):
             sides = part.left, part.comparators[0]
@@ -376,7 +379,7 @@ def _list_untouched(view: StatementView, block: Block, target: str) -> list[str]
 def _both(
     view: StatementView, gap: _RunningGap, target: str, value: Piece, beside: str, share: float
 ) -> Iterator[Edit]:
-    """Set another variable together with the value, such as the place where the value was found."""
+    """Set a second variable in the same assignment, such as the place where the best value was found."""
     taken = {value.text, target, beside, "self", "cls"}
     for text in view.names(gap[0]):
         if text not in taken and view.find_binding(gap[0], text) > view.find_binding(gap[0], beside):
@@ -389,7 +392,10 @@ def _both(
 
 
 def _share_of_running(block: Block, index: int, test: ast.Compare) -> float:
-    """Rate a gap: best at an edge of the branch that the comparison guards, then at the end of a loop's body."""
+    """Rate a gap between two statements.
+
+    The best gaps are at the edges of the branch that the comparison guards, then at the end of a loop's body.
+    """
     owner = block.owner
     edge = index in {block.first, len(block.statements)}
     if isinstance(owner, ast.If) and any(node is test for node in ast.walk(owner.test)):
@@ -402,13 +408,13 @@ def _share_of_running(block: Block, index: int, test: ast.Compare) -> float:
 _MOST_RECORDED = 150
 _LARGEST_RECORDED = 12  # maximum number of nodes of a tested element
 _GIVEN = 0.25
-"""Factor if the holder already gets this element elsewhere in the scope."""
+"""Factor for the weight if the scope already puts this element into the container elsewhere."""
 _RecordGap = tuple[Block, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A test whether an element is in a holder, and the names that it reads."""
+    """A test whether a container (`holder`) has an element, and the names that the test reads."""
 
     test: ast.Compare
     element: Piece
@@ -445,7 +451,7 @@ def _questions(view: StatementView) -> Iterator[Asked]:
 
 
 def _list_pairs(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the pairs that a node stores: (element or key, holder), both as text."""
+    """Yield what a node stores in containers: (element or key, container), both as text."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"add", "append"}:
         yield from ((ast.unparse(part), ast.unparse(node.func.value)) for part in node.args)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -468,7 +474,11 @@ def _end(block: Block) -> int:
 
 
 def _share_of_recorded(block: Block, index: int, asked: Asked) -> float:
-    """Rate a gap: best in the branch for a new element, or after a jump for known ones; then in the loop around."""
+    """Rate a gap between two statements.
+
+    The best gaps are in the branch for a new element, and after an `if` that leaves the block for a known element. Gaps
+    in the loop around the test come next.
+    """
     owner = block.owner
     edge = index in {block.first, len(block.statements)}
     if isinstance(owner, ast.If | ast.While) and _holds(owner.test, asked.test):
@@ -486,7 +496,7 @@ def _holds(test: ast.expr, part: ast.Compare) -> bool:
 
 
 def _ways(view: StatementView, block: Block, asked: Asked) -> Iterator[tuple[ast.stmt, float]]:
-    """Yield statements that put the element into the holder, depending on the holder's kind."""
+    """Yield statements that put the element into the container, depending on the container's kind."""
     kinds = view.kinds(asked.holder.text)
     if "set" in kinds or not kinds:
         yield statement(method(asked.holder, "add", asked.element)), 1.0 if kinds else 0.6

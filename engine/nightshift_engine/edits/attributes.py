@@ -102,7 +102,7 @@ def _with_default(node: Function, index: int, head: ast.stmt) -> ast.AST:
 
 @statement_operator(_MOST_OWN)
 def missing_keys(view: StatementView) -> Iterable[Edit]:
-    """Replace `d[k]` by an access with a default, or put the key in first."""
+    """Replace `d[k]` by an access with a default, or insert the key before the access."""
     return (edit for site in view.sites for edit in _keys_at(view, site))
 
 
@@ -152,13 +152,13 @@ _Gap = tuple[Block, int, int]
 
 @statement_operator(_MOST_FIELDS)
 def unset_fields(view: StatementView) -> Iterable[Edit]:
-    """Insert `thing.flag = True` and so on at the ends of blocks, for attributes set only to their initial value."""
+    """Insert assignments such as `thing.flag = True` at the ends of blocks, for attributes that never change."""
     unset = list(_unset(view.context.tree))
     return (edit for gap in view.gaps for edit in _at(view, gap, unset)) if unset else ()
 
 
 def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]:
-    """Yield attributes that only have one constant value and are read: (class, attribute, value)."""
+    """Yield attributes that are read but never change: (class, attribute, the only constant that is assigned)."""
     nodes = list(ast.walk(tree))
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
     stores: dict[str, int] = defaultdict(int)
@@ -173,7 +173,10 @@ def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]
 
 
 def _firsts(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Constant, int]]:
-    """Yield a class's attributes with a constant initial value: (attribute, value, attribute nodes that store it)."""
+    """Yield a class's attributes with a constant initial value: (attribute, value, number of attribute nodes set).
+
+    The number is 1 if the value is set as `self.x = …`, and 0 if it is set in the body of the class.
+    """
     starts = [node for node in owner.body if isinstance(node, Function) and node.name == "__init__"]
     for node in [*owner.body, *(part for start in starts for part in start.body)]:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
@@ -200,7 +203,7 @@ def _at(view: StatementView, gap: _Gap, unset: list[tuple[ast.ClassDef, str, ast
 
 
 def _holders(view: StatementView, block: Block, owner: ast.ClassDef) -> Iterator[tuple[str, float]]:
-    """Yield visible variables that are, or may be, objects of a class: (variable, share)."""
+    """Yield visible variables that are, or may be, objects of a class: (variable, weight factor)."""
     members = {node.attr for node in ast.walk(owner) if isinstance(node, ast.Attribute)}
     asked = {
         node.value.id

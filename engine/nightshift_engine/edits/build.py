@@ -185,7 +185,7 @@ def same(left: ast.AST | Sequence[ast.stmt], right: ast.AST | Sequence[ast.stmt]
 
 
 def rename(node: Tree, old: str, new: str) -> Tree:
-    """Return a tree with one variable renamed; parts that do not mention it are shared."""
+    """Return a tree with one variable renamed; subtrees that do not mention the variable are shared."""
     if isinstance(node, ast.Name):
         return type(node)(id=new, ctx=node.ctx) if node.id == old else node
     fields: dict[str, object] = {}

@@ -49,7 +49,10 @@ def arguments(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _callee(view: ExpressionView, spot: Spot, node: ast.Call) -> tuple[Function | None, int]:
-    """Return the called function of the file, and the number of its parameters that the object fills."""
+    """Return the function of the file that a call runs, and the number of its parameters that Python fills.
+
+    The number is 1 for a method, whose `self` Python fills. The function is None if it is not in the file.
+    """
     if isinstance(node.func, ast.Name):
         owner = view.outside.classes.get(node.func.id)
         if owner is not None:
@@ -206,7 +209,7 @@ def _keywords(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit
 
 
 def _missing(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """Add a keyword argument that other calls of the same function have, or that the function accepts."""
+    """Add a keyword argument that other calls of the same function pass, or that the function accepts."""
     text, present = view.text(node), {keyword.arg for keyword in node.keywords}
     for keyword in view.file.keywords.get(name_callee(node), ()):
         if keyword.arg and keyword.arg not in present:
@@ -291,7 +294,11 @@ def missing_calls(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _list_holders(view: ExpressionView) -> dict[str, float]:
-    """Return parameters that hold functions, or are compared with None and may; those already called weigh less."""
+    """Return the parameters that may hold functions, each with a weight.
+
+    A parameter counts if its kind is callable, or if the scope compares it with None and its kind is unknown.
+    Parameters that are already called weigh less.
+    """
     nodes = list(ast.walk(view.root))
     given = {arg.arg for node in nodes if isinstance(node, ast.arguments) for arg in (*node.args, *node.kwonlyargs)}
     asked = {_name_asked(node) for node in nodes}
@@ -305,7 +312,7 @@ def _list_holders(view: ExpressionView) -> dict[str, float]:
 
 
 def _name_asked(node: ast.AST) -> str:
-    """Return the variable that a condition compares with None, or tests for truth; empty for other nodes."""
+    """Return the variable that a condition compares with None or tests for truth; empty for other nodes."""
     test = getattr(node, "test", node)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
@@ -421,7 +428,7 @@ def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.At
     else:
         near = [(weight * (1.0 if kind else 0.6), family) for of, weight, family in _FAMILIES if not kind or kind & of]
         families = [(weight, family) for weight, family in near if func.attr in family]
-        if not families:  # the object has no such method, so a method of its own kind may have been meant
+        if not families:  # the object has no such method: it may need a method of its own kind
             families = [(weight, family) for _, weight, family in _FAMILIES if func.attr in family]
     for weight, family in families:
         for word in family:
@@ -444,7 +451,7 @@ def _takes(word: str, given: int) -> bool:
 
 
 def _another_way(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
-    """Change or read the same object by another method with other arguments."""
+    """Replace a method call by a call of another method of the same object, with other arguments."""
     text, holder, args = view.text(node), func.value, node.args
     if func.attr in ("append", "appendleft") and len(args) == 1:
         front = [ast.Constant(value=0), args[0]]

@@ -1,7 +1,7 @@
-"""Edits of comprehensions, and clauses added to conditions: comparisons of variables, of items, with an initial value.
+"""Edits of comprehensions, and common clauses that are added to conditions.
 
-`conditions` adds the clauses that are in the file and those that guard an evaluation. This module adds clauses of a
-common form that are nowhere in the file.
+The clauses compare two variables, two items, or a variable with its initial value. `conditions` adds the clauses that
+are in the file and those that guard an evaluation. This module adds clauses that are nowhere in the file.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _new_conditions(view: ExpressionView, spot: Spot, node: ast.comprehension) -
 
 
 def _by_part(view: ExpressionView, word: str, kind: Kind, other: str) -> Iterator[tuple[ast.expr, float]]:
-    """Yield comparisons of a variable's item or attribute with another variable, for parts that the file uses."""
+    """Yield comparisons of a variable's item or attribute with another variable.
+
+    The items and attributes are those that the file uses.
+    """
     wanted = view.kinds.of_name(other)
     if wanted & (CALLABLE | SIZED - STR) or kind & (NUMBER | STR):
         return
@@ -110,13 +113,13 @@ def _relations(kind: Kind, other: Kind, items: Kind) -> Iterator[tuple[type[ast.
 
 
 def _nesting(view: ExpressionView, spot: Spot, node: Comprehension | ast.DictComp) -> Iterator[Edit]:
-    """Swap adjacent clauses of a comprehension if the later one does not need the earlier one."""
+    """Swap adjacent clauses of a comprehension if the later clause does not use variables of the earlier clause."""
     clauses = node.generators
     for index in range(len(clauses) - 1):
         earlier, later = clauses[index], clauses[index + 1]
         bound = {part.id for part in ast.walk(earlier.target) if isinstance(part, ast.Name)}
         if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(later.iter)):
-            # The earlier `if` may need the order too, but only the run shows that.
+            # Whether an `if` of the earlier clause needs the order shows only when the candidate runs.
             continue
         turned = [*clauses[:index], later, earlier, *clauses[index + 2 :]]
         yield from swap(
@@ -160,7 +163,7 @@ def _iterables(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edi
 
 
 def _unwrap(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
-    """Yield the iterable without its indices, or with indices that count from one."""
+    """Yield variants of `enumerate`, `range` or `zip` over a collection: without indices, or with other indices."""
     if not isinstance(node, ast.Call):
         return
     if name_callee(node) == "enumerate" and len(node.args) == 1 and not node.keywords:
@@ -181,7 +184,7 @@ def _unwrap(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
 
 
 def _vary_iterable(spot: Spot, node: ast.expr, kind: Kind) -> Iterator[tuple[ast.expr, float]]:
-    """Yield indices, pairs or parts of a collection instead of its items, or a copy of it."""
+    """Yield iterables in place of a collection: its indices, its pairs, its parts, or a copy of the collection."""
     pair = isinstance(getattr(spot.parent, "target", None), ast.Tuple)
     if isinstance(node, ast.Constant | ast.List | ast.Tuple):
         return
@@ -205,15 +208,15 @@ def _vary_iterable(spot: Spot, node: ast.expr, kind: Kind) -> Iterator[tuple[ast
 CLAUSE = "clause"
 _MOST_CLAUSES, _MOST_AT_ONE = 300, 80
 _SIZE = 4
-"""Maximum number of variables and items of one kind that are compared with each other at one place."""
+"""Maximum number of variables and items of one kind that are compared with each other at one spot."""
 
 Clause = tuple[ast.expr, float, tuple[type[ast.boolop], ...]]
-"""A clause, its weight, and the connectives that suit it."""
+"""A condition to add, its weight, and the connectives (`and`, `or`) that suit it."""
 
 
 @expression_operator(_MOST_CLAUSES)
 def clauses(view: ExpressionView) -> Iterator[Edit]:
-    """Extend a condition `c` to `c and x != y`, `x == first or c`, `c or a[i] > a[j]` and so on."""
+    """Extend a condition `c`, for example to `c and x != y`, `x == first or c`, or `c or a[i] > a[j]`."""
     first = dict(_first_values(view))
     for spot, node in view.values:
         if spot.field in ("test", "ifs") and not isinstance(node, ast.Constant):
@@ -343,7 +346,7 @@ _RELATIONS: tuple[tuple[type[ast.cmpop], float, tuple[type[ast.boolop], ...]], .
 
 
 def _alike(kind: Kind, other: Kind) -> bool:
-    """Check whether two kinds are known to overlap, or may be the same."""
+    """Check whether two kinds overlap. An unknown kind may equal any kind except functions and most collections."""
     if CALLABLE & (kind | other):
         return False
     return bool(kind & other) if kind and other else not (kind | other) & (SIZED - {"str", "tuple"})

@@ -1,4 +1,4 @@
-"""Edits of conditions and branches: negated, widened or narrowed tests, `if`, `elif` and `else` changed, ternaries."""
+"""Edits of conditions and branches: tests negated, widened or narrowed; `if`, `elif`, `else` and ternaries changed."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def subject_of(node: ast.expr) -> ast.expr:
 
 
 def _forms(old: Piece) -> Proposals:
-    """Yield common conditions on the subject of the old one."""
+    """Yield common conditions on the subject of the old condition."""
     node = subject_of(old.node)
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
         return
@@ -130,7 +130,7 @@ def _bare(view: StatementView, spot: StatementExpression, scale: float) -> Propo
 
 
 def _alien(view: StatementView, spot: StatementExpression, old: Piece) -> Proposals:
-    """Yield other conditions of the file whose names are visible here."""
+    """Yield other conditions of the file whose names are visible here: alone, negated, or joined to the old one."""
     for part, weight in occurring(view, spot.site.block):
         yield part, weight
         opposite = view.negate(part)
@@ -169,7 +169,7 @@ def _additions(view: StatementView, spot: StatementExpression) -> Proposals:
 def _likewise(view: StatementView, spot: StatementExpression, names: list[str]) -> Proposals:
     """Yield the same condition on another variable: a condition on `i` is often needed for `j` too.
 
-    Each comes with its negation, because a part may be joined by `and` or by `or`.
+    The negation of each condition follows, because a part may be joined by `and` or by `or`.
     """
     parts = spot.node.values if isinstance(spot.node, ast.BoolOp) else [spot.node]
     for part in parts:
@@ -200,7 +200,7 @@ def comparisons(view: StatementView, names: list[str], used: set[str]) -> Propos
 
 
 def guards_of(view: StatementView, node: ast.AST) -> Proposals:
-    """Yield the conditions under which a tree can be evaluated: an object is not None, an index is in range."""
+    """Yield conditions that make an expression safe to evaluate: an object is not None, or an index is in range."""
     kinds = {kind for kind, _ in view.context.errors}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
@@ -239,7 +239,10 @@ def _propose_for_side(view: StatementView, side: ast.expr, loud: bool) -> Propos
 
 
 def _is_never_none(view: StatementView, variable: str) -> bool:
-    """Check that a name is no variable of the scope (such as a module), or has a type that is never None."""
+    """Check that a name is never None.
+
+    Either the name is no variable of the scope (but a module, for example), or its type is never None.
+    """
     if view.has_length(variable) or view.number(variable):
         return "NoneType" not in view.kinds(variable)
     return not any(variable in bound for bound in view.bound.values())
@@ -265,7 +268,7 @@ _MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
 
 @statement_operator(_MOST_BRANCHES)
 def branches(view: StatementView) -> Iterable[Edit]:
-    """Change the shape of branches."""
+    """Change `if` statements, `while` statements and ternaries: their branches and their form."""
     return (edit for site in view.sites for edit in _at(view, site))
 
 
@@ -292,7 +295,7 @@ def _of_if(view: StatementView, site: Site, node: ast.If) -> Iterator[Edit]:
 
 
 def _add_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
-    """Add an `else` to an `if` without one: the next `if`, the rest of the block, or a result."""
+    """Add an `else` to an `if` without one. Its body is the next `if`, the rest of the block, or a result."""
     rest = site.block.statements[site.index + 1 :]
     if rest and isinstance(rest[0], ast.If):
         new = _with(node, orelse=[rest[0]])

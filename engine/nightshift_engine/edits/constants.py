@@ -1,4 +1,4 @@
-"""Edits of constants: another one of the file or its tests, a nearby one, and off-by-one changes of expressions."""
+"""Edits of constants: other constants of the file or its tests, nearby numbers, and off-by-one changes."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def _weigh_position(view: ExpressionView, spot: Spot) -> float:
     if isinstance(parent, ast.Compare):
         return 0.8 if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in parent.ops) else 0.5
     if isinstance(parent, ast.BinOp):
-        # Next to another term, the one belongs to the sum as a whole.
+        # A one added to a term of a sum belongs to the sum as a whole.
         return 0.0 if isinstance(parent.op, ast.Add | ast.Sub) else 0.3
     if isinstance(parent, ast.Return | ast.Assign | ast.AnnAssign | ast.Yield):
         return 0.7
@@ -280,7 +280,7 @@ def _move(view: ExpressionView, spot: Spot, node: ast.BinOp, present: int, prior
 
 
 def _amount(node: ast.expr) -> int:
-    """Return the integer added at the end of a sum, negative if it is subtracted; 0 if there is none."""
+    """Return the integer that is added at the end of a sum: negative if it is subtracted, 0 if there is none."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and isinstance(node.right, ast.Constant):
         value = node.right.value
         if type(value) is int:

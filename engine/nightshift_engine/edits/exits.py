@@ -31,7 +31,7 @@ _OF_KIND = {"int": (0, 1, -1), "float": (0, 1, -1), "bool": (False, True), "str"
 
 
 def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str, float]]:
-    """Yield statements that leave the block early: (statement, its text, share)."""
+    """Yield statements that leave the block early: (statement, its text, weight factor)."""
     if not block.open:
         return
     if block.loops:
@@ -55,7 +55,10 @@ def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str,
 
 
 def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
-    """Yield the exceptions that tests expect, those that were missing first: (kind, words, share)."""
+    """Yield the exceptions that tests expect: (kind, message, weight factor).
+
+    Exceptions that a failing test missed come first.
+    """
     missed = set[str]()
     for _, message in view.context.errors:
         match = _NOT_RAISED.search(message)
@@ -69,7 +72,10 @@ def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
 
 
 def results(view: StatementView, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
-    """Return values that the function may return, each text once, with shares; those returned elsewhere weigh most."""
+    """Return values that the function may return, with weight factors, each text once.
+
+    Values that the function returns elsewhere weigh most.
+    """
     best: dict[str, tuple[Piece, float]] = {}
     for value, share in _results(view, block, nodes):
         if share > best.get(value.text, (value, 0.0))[1]:
@@ -150,7 +156,7 @@ def _returns_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _values(view: StatementView, spot: StatementExpression, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
-    """Yield other values in place of a returned one, and expressions built from the returned one."""
+    """Yield other values in place of a returned value, and expressions built from the returned value."""
     old, block = spot.piece, spot.site.block
     for value, share in results(view, block, nodes):
         yield value, share * 0.3
@@ -242,7 +248,7 @@ def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterato
 
 
 def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
-    """Move the `return` behind the block that holds it, at each level."""
+    """Move the `return` behind the block that contains it, at each level of nesting."""
     block = site.block
     weight = 0.4
     while block.above is not None and not isinstance(block.owner, Function | ast.ClassDef):
@@ -332,7 +338,7 @@ def _awaits(site: Site) -> Iterator[Edit]:
 
 
 def _missing_yield(view: StatementView) -> Iterator[Edit]:
-    """Insert a `yield` of a visible variable at a gap of a generator."""
+    """Insert a `yield` of a visible variable between the statements of a generator."""
     for gap in view.gaps:
         block, index, _ = gap
         function = block.function
@@ -408,7 +414,7 @@ def _widen(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
 
 @statement_operator()
 def declarations(view: StatementView) -> Iterable[Edit]:
-    """Insert `global` and `nonlocal` for variables that a function assigns and an outer level has too."""
+    """Insert `global` and `nonlocal` for variables that a function assigns and that an outer scope also has."""
     return [
         edit
         for position, node in places(view.context.tree, view.context.scope)

@@ -72,8 +72,9 @@ def once(make: Callable[[Held], Made]) -> Callable[[Held], Made]:
 class Spot:
     """A node where an edit may begin. `field` and `index` are its position in the node of `up`.
 
-    `line` is the node's line, or its statement's line if only that was executed. `is_replaceable` is true if any other
-    expression may replace the node, `quoted` if the node is inside an f-string.
+    `line` is the node's own line, or the line of the node above if edits may not begin on the own line.
+    `is_replaceable` is true if any other expression may replace the node. `quoted` is true if the node is inside an
+    f-string.
     """
 
     position: Place
@@ -122,7 +123,7 @@ LOAD = ast.Load()
 
 
 def swap(spot: Spot, new: ast.AST, kind: str, weight: float, note: str) -> Iterator[Edit]:
-    """Yield the edit that replaces the node at a spot; none if it is the same, absurd there, or of no weight."""
+    """Yield the edit that puts `new` at a spot, unless it has no weight, makes no sense there or changes nothing."""
     if weight > 0 and not _absurd(spot, new) and not same(spot.node, new):
         yield Edit(kind=kind, position=spot.position, new=(new,), weight=weight, line=spot.line, note=note)
 
@@ -142,7 +143,10 @@ def same(tree: object, other: object) -> bool:
 
 
 def _absurd(spot: Spot, new: ast.AST) -> bool:
-    """Check whether the compiler may warn: a literal as a condition, compared by identity, or subscripted."""
+    """Check whether an expression makes no sense at a spot, so that the compiler may warn or fail.
+
+    Examples are a literal as a condition, a literal compared by identity, and a subscripted number.
+    """
     parent = spot.parent
     if spot.quoted and _has_quotes(new):
         return True
@@ -159,7 +163,7 @@ def _absurd(spot: Spot, new: ast.AST) -> bool:
 
 
 def _has_quotes(new: ast.AST) -> bool:
-    """Check whether an expression may break an f-string: before Python 3.12 its quotes may end the string."""
+    """Check whether an expression may break an f-string around it: before Python 3.12 its quotes may end the string."""
     for part in ast.walk(new):
         if isinstance(part, ast.JoinedStr | ast.Lambda | ast.Yield | ast.Await):
             return True
@@ -223,17 +227,17 @@ def negation(node: ast.expr) -> ast.expr:
 
 
 def become(old: str, new: str) -> str:
-    """Return the note of a replacement."""
+    """Return the note of an edit that replaces one text by another."""
     return f"`{old}` becomes `{new}`"
 
 
 def with_item(items: Sequence[ast.expr], index: int, new: ast.expr) -> list[ast.expr]:
-    """Return the items with the one at an index replaced."""
+    """Return the items with the item at an index replaced."""
     return [*items[:index], new, *items[index + 1 :]]
 
 
 def without(items: Sequence[ast.expr], index: int) -> list[ast.expr]:
-    """Return the items without the one at an index."""
+    """Return the items without the item at an index."""
     return [*items[:index], *items[index + 1 :]]
 
 
@@ -267,7 +271,7 @@ class FileView:
 
     @cached_property
     def keywords(self) -> dict[str, list[ast.keyword]]:
-        """Name of a callee to the keyword arguments that the file passes to it."""
+        """Map each called function to the keyword arguments that the file passes to it."""
         keywords_by_callee: dict[str, list[ast.keyword]] = {}
         for node in self._every:
             if isinstance(node, ast.Call) and node.keywords:
@@ -335,7 +339,7 @@ _SKIPPED = {
     ast.match_case: ("pattern",),
     ast.keyword: (),
     ast.Delete: ("targets",),
-    ast.JoinedStr: ("values",),  # see `Walk._walk_text`
+    ast.JoinedStr: ("values",),  # `Walk._walk_text` visits these
 }
 
 
@@ -523,7 +527,7 @@ _ITERATING = (
 
 
 def expect_kind(spot: Spot, kinds: Kinds) -> Kind:
-    """Return the kind that the place of an expression needs; unknown if it needs none."""
+    """Return the kind of value that the place of an expression needs; unknown if the place needs no particular kind."""
     parent = spot.parent
     if isinstance(parent, ast.Slice):
         return INT
@@ -593,7 +597,7 @@ class ExpressionView:
         return self.kinds.of(node)
 
     def choose_kind(self, spot: Spot) -> Kind:
-        """Return the kind that belongs at a spot: the present one and the one that the place needs; unknown means any.
+        """Return the kinds that fit a spot: the present kind and the kind that the place needs. Unknown means any kind.
 
         If only the truth value counts, any kind fits.
         """
@@ -619,7 +623,8 @@ def expression_operator(
     """Make an edit operator from a function that makes edits from the view of a scope.
 
     Args:
-        most: maximum number of edits, by weight and suspicion; for operators whose number of edits grows quadratically.
+        most: maximum number of edits, for operators whose number of edits grows quadratically. The edits with the
+            greatest weight and suspicion are kept.
     """
 
     def operator_of(make: Callable[[ExpressionView], Iterable[Edit]]) -> EditOperator:

@@ -75,7 +75,7 @@ _Plan = tuple[float, _Gap, Piece, ast.stmt, str]
 
 @statement_operator()
 def guards(view: StatementView) -> Iterable[Edit]:
-    """Insert `if …: return …` and so on before a statement."""
+    """Insert guards such as `if …: return …` before a statement."""
     plans = (plan for gap in view.gaps for plan in _at(view, gap))
     best = heapq.nlargest(_MOST_GUARDS, plans, key=lambda plan: plan[0] * view.suspicion(plan[1][2]))
     return (_build(*plan) for plan in best)
@@ -143,9 +143,9 @@ def _place_weight(view: StatementView, block: Block, index: int) -> float:
 def guard_tests(
     view: StatementView, block: Block, index: int, also: ast.stmt | None = None
 ) -> dict[str, tuple[Piece, float]]:  # fmt: skip
-    """Return the tests for a guard, each text once with its greatest weight; variables that are used next weigh most.
+    """Return the tests for a guard, each text once with its greatest weight.
 
-    The variables of the statement `also` weigh like those that are used next.
+    Variables that the next statement or the statement `also` uses weigh most.
     """
     key = id(block.owner), block.field, index
     if also is not None:
@@ -199,7 +199,7 @@ def _of_holders(
 def _of_pairs(
     view: StatementView, block: Block, numbers: list[str], others: list[str], used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
-    """Yield comparisons of two variables, the one that is bound later on the left."""
+    """Yield comparisons of two variables, with the variable that is bound later on the left."""
     for texts in (numbers, others):
         for pair in itertools.combinations(texts, 2):
             left, right = sorted(pair, key=lambda text: -view.find_binding(block, text))
@@ -256,7 +256,7 @@ def wrap(view: StatementView) -> Iterable[Edit]:
 
 
 def _make_conditional(view: StatementView, site: Site) -> Iterator[Edit]:
-    """Make a jump conditional if it makes the statements after it unreachable."""
+    """Make a jump conditional if the statements after it are unreachable because of it."""
     if site.index + 1 >= len(site.block.statements):
         return
     text = title(site.node)
@@ -289,7 +289,7 @@ def _around(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _with_next(view: StatementView, site: Site, test: Piece, weight: float, note: str) -> Iterator[Edit]:
-    """Put the next statement under the same condition; likelier if it reads a tested variable."""
+    """Put the next statement under the same condition; likelier if the statement reads a tested variable."""
     pair = site.block.statements[site.index : site.index + 2]
     if len(pair) == 2 and isinstance(pair[1], _SIMPLE):
         share = 0.7 if view.names_in(test).intersection(view.list_read_names(pair[1])) else 0.25
@@ -298,7 +298,7 @@ def _with_next(view: StatementView, site: Site, test: Piece, weight: float, note
 
 
 def _question_names(view: StatementView, site: Site) -> Iterator[tuple[Piece, float]]:
-    """Yield tests whether a variable that the statement reads is true, or not None."""
+    """Yield tests whether a variable that the statement reads is true, or is not None."""
     used = set(view.list_read_names(site.node))
     for text in view.names(site.block):
         if text in used and text not in {"self", "cls"} and not view.number(text):
@@ -313,9 +313,10 @@ def _find_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece,
 
 
 def _repeat_behind(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """Repeat a short statement of a loop behind the loop with a guard, also with another variable.
+    """Repeat a short statement of a loop behind the loop, with a guard.
 
-    The last group, number or word that a loop gathers usually has to be processed after the loop.
+    The last group, number or word that a loop gathers usually has to be processed after the loop. Versions of the
+    statement with another variable are tried as well.
     """
     block, index, _ = gap
     loop = block.statements[index - 1] if index > block.first else None
@@ -329,7 +330,7 @@ def _repeat_behind(view: StatementView, gap: tuple[Block, int, int]) -> Iterator
 
 
 def _versions(view: StatementView, block: Block, node: ast.stmt) -> Iterator[tuple[ast.stmt, float]]:
-    """Yield the statement, and the statement with another variable in the value that it passes on."""
+    """Yield the statement itself, and versions with another variable in its arguments or in the value that it adds."""
     value = node.value if isinstance(node, ast.AugAssign | ast.Expr) else None
     parts = value.args if isinstance(value, ast.Call) else [value] if isinstance(node, ast.AugAssign) else []
     handed = {text for part in parts if part for text in view.list_read_names(part)}

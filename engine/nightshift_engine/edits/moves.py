@@ -1,8 +1,8 @@
-"""Statements deleted, moved, swapped or copied from elsewhere, and branches modelled on the opposite branch.
+"""Edits that delete, move, swap or copy statements, and that model a branch on the opposite branch.
 
 A missing piece of a program is mostly somewhere else in the same file (Barr et al., “The plastic surgery hypothesis”,
-FSE 2014). And both branches of an `if` mostly do the same with different values: `shown.append("#")` in one,
-`shown.append(letter)` in the other.
+FSE 2014). And both branches of an `if` mostly do the same with different values, such as `shown.append("#")` in one
+branch and `shown.append(letter)` in the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FIXED = ast.Global | ast.Nonlocal | ast.Import | ast.ImportFrom
 
 @statement_operator(_MOST_MOVES)
 def moves(view: StatementView) -> Iterable[Edit]:
-    """Reorder statements, or delete one of them."""
+    """Move statements within, into or out of blocks, or delete a statement."""
     return (edit for site in view.sites if not isinstance(site.node, _FIXED) for edit in _moves_at(site))
 
 
@@ -71,9 +71,10 @@ def _within(site: Site, text: str) -> Iterator[Edit]:
 
 
 def _out(site: Site, text: str) -> Iterator[Edit]:
-    """Move one of the first or last statements of a block before or after the statement that holds the block.
+    """Move one of the first or last statements of a block before or after the statement that contains the block.
 
-    For an `if` with an `else`, "after" is after the whole statement. The statements behind the moved one move with it.
+    If this statement is an `if` with an `else`, "after" means after the whole statement. The statements that follow the
+    moved statement move with it.
     """
     block = site.block
     if block.above is None or not isinstance(block.owner, _HOLDERS) or len(block.statements) < 2:
@@ -102,7 +103,7 @@ def _move(site: Site, outer: Block, index: int, new: tuple[ast.stmt, ...], weigh
 
 
 def _in(site: Site) -> Iterator[Edit]:
-    """Move statements before or after a block into it, as its first or last statements."""
+    """Move statements that are before or after a block into the block, as its first or last statements."""
     statements, index = site.block.statements, site.index
     for field in ("body", "orelse", "finalbody"):
         body = getattr(site.node, field, [])
@@ -153,14 +154,14 @@ _Gap = tuple[Block, int, int]
 
 @statement_operator(_MOST_COPIES)
 def copies(view: StatementView) -> Iterable[Edit]:
-    """Insert statements of the scope and the file at each gap, also with one variable replaced by a visible one."""
+    """Insert copies of statements of the scope and the file between statements, also with one variable replaced."""
     sources = list(_sources(view))
     return (edit for gap in view.gaps for edit in _copies_at(view, gap, sources))
 
 
 @statement_operator(_MOST_UPDATES)
 def updates(view: StatementView) -> Iterable[Edit]:
-    """Insert counter steps and element additions at each gap, for visible variables of a matching kind."""
+    """Insert statements such as `count += 1` and `items.append(x)`, for visible variables of a matching kind."""
     return (edit for gap in view.gaps for edit in _updates_at(view, gap))
 
 
@@ -234,7 +235,7 @@ def _updates_at(view: StatementView, gap: _Gap) -> Iterator[Edit]:
 
 
 def _is_edge(block: Block, index: int) -> bool:
-    """Check whether a gap is at the start or end of a block, after a loop, or before a `return`."""
+    """Check whether a gap between statements is at an edge of a block, after a loop, or before a `return`."""
     if index in {block.first, len(block.statements)}:
         return True
     before, after = block.statements[index - 1], block.statements[index]
@@ -242,7 +243,10 @@ def _is_edge(block: Block, index: int) -> bool:
 
 
 def _additions(view: StatementView, holder: str, visible: list[str]) -> Iterator[tuple[Piece, float]]:
-    """Yield calls that put something into a holder; values tested for membership or added elsewhere weigh more."""
+    """Yield calls that put a visible value into a container.
+
+    Values that the scope tests for membership in the container, or adds to it elsewhere, weigh more.
+    """
     kinds = view.kinds(holder)
     for kind, way in (("set", "add"), ("list", "append"), ("deque", "append")):
         for text in visible:
@@ -255,7 +259,7 @@ def _additions(view: StatementView, holder: str, visible: list[str]) -> Iterator
 
 
 def _steps(view: StatementView, gap: _Gap, visible: list[str], scale: float) -> Iterator[Edit]:
-    """Insert `node = node.next`, `count += size` and so on: variables that advance by others."""
+    """Insert statements that advance a variable by another one, such as `node = node.next` and `count += size`."""
     block = gap[0]
     for chain in view.chains:
         owner = chain.partition(".")[0]
@@ -288,7 +292,10 @@ _Version = tuple[ast.stmt, float]
 
 @statement_operator(_MOST_SIBLINGS)
 def sibling_branches(view: StatementView) -> Iterable[Edit]:
-    """Add an `else` to an `if` without one, or a body to an idle branch, each modelled on a nearby statement."""
+    """Add an `else` to an `if` without one, or a body to a branch that only has `pass`.
+
+    Each new branch is modelled on a nearby statement.
+    """
     return (
         edit for site in view.sites if isinstance(site.node, ast.If) for edit in _siblings_at(view, site, site.node)
     )
@@ -313,7 +320,7 @@ def _idle(statements: list[ast.stmt]) -> bool:
 
 
 def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.stmt]) -> Iterator[_Version]:
-    """Yield statements like those of a branch, each with one part changed, and short ones of the scope unchanged."""
+    """Yield statements like those of a branch with one part changed, and short statements of the scope unchanged."""
     block, asked = at.block, frozenset(view.list_read_names(branching.test))
     for node in like[:3]:
         if isinstance(node, _SIMPLE_BRANCH) and sum(1 for _ in ast.walk(node)) <= _LARGEST_SIBLING:
@@ -332,7 +339,10 @@ def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.s
 
 
 def _other_values(view: StatementView, block: Block, node: ast.stmt, asked: frozenset[str]) -> Iterator[_Version]:
-    """Replace an argument or assigned value, or a part of it, by another variable; an assigned value by a constant."""
+    """Yield statements with one value replaced: an argument or assigned value, or a part of it, by another variable.
+
+    An assigned value is also replaced by a constant.
+    """
     for position, part in _values(node):
         kinds = view.kind_of(part)
         for text in view.names(block):

@@ -31,7 +31,8 @@ from nightshift_engine.tree import Function, replace
 
 _MOST_LOCAL, _MOST_FOREIGN, _MOST_VARIANTS = 120, 160, 6
 _LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
-"""Likelihood that an expression of the scope, of the rest of the file, or with another name, was meant."""
+"""Likelihoods that the meant expression is one of the scope, one of the rest of the file, and one with a changed name.
+"""
 _LARGEST = 24
 """Maximum number of nodes of a transplanted expression."""
 _MOVED = (
@@ -43,13 +44,13 @@ _FIXED = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda, ast.Jo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Donor:
-    """An expression that may be used elsewhere.
+    """An expression of the file that may replace another expression.
 
     Attributes:
-        names: the names that it reads.
-        parts: the texts of all expressions in it.
-        local: whether it is in the scope itself.
-        changed: whether one of its names was replaced.
+        names: the names that the expression reads.
+        parts: the texts of all expressions inside the expression, itself included.
+        local: whether the expression is in the scope itself.
+        changed: whether one of the names was replaced.
         prior: likelihood that such an expression was meant.
     """
 
@@ -117,7 +118,7 @@ def _donor(view: ExpressionView, node: ast.expr, *, local: bool) -> Donor | None
 
 
 def _change(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
-    """Yield the donor with one of its names replaced by another of the same kind."""
+    """Yield the expression with one of its names replaced by another name of the same kind."""
     spots = [(spot, spot.node) for spot in view.spots if isinstance(spot.node, ast.Name)]
     words = dict.fromkeys(word for spot, _ in spots[:1] for word in (*spot.visible.near, *spot.visible.later))
     count = 0
@@ -158,7 +159,9 @@ _NAMED = re.compile(r"'(\w+)'")
 _MOST_NAMES = 1200
 _OF_WRONG_KIND = ("TypeError", "AttributeError", "KeyError")
 _LATER, _OUTER = 0.15, 0.3
-"""Weights of a variable that is set only later, and of a module variable: both are meant less often than others."""
+"""Weights of a variable that is set only later, and of a module variable. Both are meant less often than other
+variables.
+"""
 
 
 @expression_operator(_MOST_NAMES)
@@ -185,7 +188,7 @@ def names(view: ExpressionView) -> Iterator[Edit]:
 
 
 def variables(view: ExpressionView, spot: Spot) -> Iterator[tuple[str, float]]:
-    """Yield the variables that are visible at a spot, the own object's attributes included, with weights."""
+    """Yield the variables that are visible at a spot, with weights; attributes of `self` count as variables."""
     visible = spot.visible
     for word in visible.near:
         if word != visible.owner:
@@ -243,7 +246,7 @@ def _alike(word: str, other: str) -> bool:
 
 
 def _least(context: EditContext) -> float:
-    """Return the least fit of a variable of another kind; greater after an error that a wrong kind may cause."""
+    """Return the minimum fit of a variable of another kind; it is greater after errors that a wrong kind may cause."""
     return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in context.errors) else 0.05
 
 
@@ -315,7 +318,7 @@ def _other_target(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[
 
 
 def _other_attribute(view: ExpressionView, spot: Spot, node: ast.Attribute) -> Iterator[Edit]:
-    """Use another attribute: of the class for the own object, else one that the file uses."""
+    """Use another attribute: one of the class for `self`, and one that the file uses for other objects."""
     if spot.field == "func" or isinstance(node.ctx, ast.Del):
         return
     own = isinstance(node.value, ast.Name) and node.value.id == spot.visible.owner
@@ -331,7 +334,7 @@ def _other_attribute(view: ExpressionView, spot: Spot, node: ast.Attribute) -> I
 TRANSPLANT = "surgery"
 _MOST_TRANSPLANTS = 1400
 _SMALL = 3
-"""Number of parts up to which an expression need not resemble the one that it replaces."""
+"""Maximum number of parts of an expression that need not resemble the expression that it replaces."""
 
 
 @expression_operator()
@@ -357,7 +360,7 @@ def _pairs(view: ExpressionView) -> Iterator[tuple[float, Spot, Donor]]:
 
 
 def _at(view: ExpressionView, spot: Spot, node: ast.expr, given: list[Donor]) -> Iterator[tuple[float, Spot, Donor]]:
-    """Yield the donors that fit a spot, with weights."""
+    """Yield the expressions from elsewhere that fit a spot, with weights."""
     wanted, truth, text, parts = view.choose_kind(spot), spot.truth, view.text(node), view.file.parts(node)
     simple, form = isinstance(node, ast.Constant), type(node)
     for donor in given:

@@ -1,4 +1,4 @@
-"""Edits of comparisons and operators: another operator, other operand order, and operands or signs added or dropped."""
+"""Edits of comparisons and operators: another operator or order of operands; operands or signs added or dropped."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _other(
 
 
 def _weight(old: type[ast.cmpop], op: type[ast.cmpop], right: Kind, comparand: ast.expr) -> float:
-    """Rate how likely one comparison was meant for another; 0 if the kinds forbid it."""
+    """Rate how likely it is that another comparison operator was meant; 0 if the kinds forbid it."""
     if op is old:
         return 0.0
     if op in _IDENTITY and not _single(comparand):
@@ -307,7 +307,7 @@ def _operands(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edi
         prior = 0.6 if isinstance(node.op, ast.Add) else 0.35
         yield from swap(spot, new, OPERATOR, prior, f"the operands of `{text}` swapped")
     for operand in (node.left, node.right):
-        # An operand that is not a number may not belong in the calculation.
+        # One operand alone is a likelier fix if its kind fits the kind of the whole calculation.
         weight = 0.4 * max(fits(view.kind(operand), view.kind(node)), 0.15)
         yield from swap(spot, operand, OPERATOR, weight, become(text, view.text(operand)))
     yield from _regroup(view, spot, node)
@@ -359,7 +359,7 @@ def _connectives(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator
 
 
 def _one_other_connective(view: ExpressionView, spot: Spot, node: ast.BoolOp, op: ast.boolop) -> Iterator[Edit]:
-    """Replace one of several `and`s by `or` or the reverse, grouped as Python does it."""
+    """Replace one of several `and`s by `or` or the reverse; the operands are grouped by Python's precedence."""
     for cut in range(1, len(node.values)):
         sides = [_join(node.op, node.values[:cut]), _join(node.op, node.values[cut:])]
         new = ast.BoolOp(op=op, values=sides)
@@ -421,7 +421,7 @@ _SMALL = 8
 
 @expression_operator(_MOST)
 def new_operands(view: ExpressionView) -> Iterator[Edit]:
-    """Add a missing operand: a variable or expression of the scope for a number or a sequence, or a factor."""
+    """Add an operand to a number, sequence or set: a variable or expression of the scope, or the constant 2."""
     for spot, node in view.values:
         if spot.truth or isinstance(node, ast.Compare | ast.BoolOp | ast.Constant | ast.Lambda):
             continue
@@ -435,7 +435,7 @@ def new_operands(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _others(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[tuple[ast.expr, str, Kind, float]]:
-    """Yield the operands that may be joined: (expression, its text, its kind, weight)."""
+    """Yield the operands that may be added to an expression: (expression, its text, its kind, weight)."""
     text = view.text(node)
     for word in (*spot.visible.near, *(f"{spot.visible.owner}.{word}" for word in spot.visible.attributes)):
         if word != text:
@@ -491,7 +491,7 @@ def _joining(kind: Kind, parent: ast.AST | None) -> tuple[type[ast.operator], ..
 
 
 def _scale(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """Yield twice a number, half of it, its square, its last bit."""
+    """Yield the double, the half, the square and the last bit of a number."""
     text = view.text(node)
     if not isinstance(spot.parent, ast.BinOp) or isinstance(spot.parent.op, ast.Add | ast.Sub):
         for op, weight in ((ast.Mult, 0.06), (ast.FloorDiv, 0.06), (ast.Pow, 0.06), (ast.Div, 0.03), (ast.Mod, 0.04)):

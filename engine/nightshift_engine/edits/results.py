@@ -50,7 +50,7 @@ _MOST_RESULTS, _LARGEST, _MOST_DONORS = 500, 30, 150
 _SEPARATORS = ("", " ", "\n", ", ", ",")
 _ASKED = ("{x}", "not {x}", "{x} is not None", "{x} > 0", "{x} % 2 == 0", "{x} % 2", "isinstance({x}, int)")
 _DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", "{x}.lower()", "{x}.strip()", "{x}[0]")
-"""Common conditions on items, and common values computed from items."""
+"""Common conditions on items (`_ASKED`), and common values computed from items (`_DONE`)."""
 
 Value = tuple[ast.expr, float]
 
@@ -103,7 +103,7 @@ def _values(view: ExpressionView, spot: Spot, node: ast.Return) -> Iterator[Valu
 
 
 def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
-    """Yield the value of another branch, also with one operator or name replaced."""
+    """Yield the value that another branch returns, unchanged and with one operator or name replaced."""
     if isinstance(value, ast.Constant) or not _names(value) <= allow_names(view, spot):
         return
     yield value, 0.3
@@ -140,7 +140,7 @@ def _elsewhere(view: ExpressionView, spot: Spot, kinds: Kind) -> Iterator[Value]
 
 
 def _calls(view: ExpressionView, words: list[str]) -> Iterator[Value]:
-    """Yield calls of the file's functions with the own parameters or with one variable."""
+    """Yield calls of the file's functions with the parameters of the present function, or with one variable."""
     assert isinstance(view.root, Function)
     given = [word for word in parameters(view.root.args) if word in words]
     for word, function in view.outside.functions.items():
@@ -152,7 +152,7 @@ def _calls(view: ExpressionView, words: list[str]) -> Iterator[Value]:
 
 
 def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value]:
-    """Yield items of visible variables, own attributes and module variables, by a visible index or key."""
+    """Yield items of visible variables, attributes of `self` and module variables, by a visible index or key."""
     own = [f"{spot.visible.owner}.{word}" for word in spot.visible.attributes]
     for holder in (*words, *own, *view.outside.variables):
         kind = view.kinds.of_name(holder)
@@ -166,7 +166,7 @@ def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value
 
 
 def _turn(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """Yield a collection in another form, or a builtin's result for it."""
+    """Yield the results of builtins for a visible collection, such as `list(xs)`, `len(xs)` and `sorted(xs)`."""
     for word in words:
         holder = view.kinds.of_name(word)
         for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
@@ -182,7 +182,7 @@ _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 
 
 
 def _join(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """Yield the texts of a list joined to one."""
+    """Yield the items of a list of texts joined to one text, with likely separators."""
     texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
     separators = [separator for separator in texts if "\\" not in separator][:4]
     for word in words if not kinds or kinds & STR else ():
@@ -196,7 +196,7 @@ def _join(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value
 
 
 def _operations(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """Yield an operation of two visible numbers, or of two visible sequences."""
+    """Yield operations on two visible numbers, or on two visible sequences."""
     for word in words[-6:]:
         for other in words[-6:]:
             kind = view.kinds.of_name(word)
@@ -211,7 +211,7 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
 
 
 def _of_items(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """Yield `[x for x in xs if …]` and `[… for x in xs]` with conditions and values that are common or in the file."""
+    """Yield `[x for x in xs if …]` and `[… for x in xs]` with common conditions and values or the file's functions."""
     if kinds and not kinds & LIST:
         return
     for word in words:
@@ -238,7 +238,7 @@ _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivis
 
 @expression_operator(_MOST_RAISED)
 def exceptions(view: ExpressionView) -> Iterator[Edit]:
-    """Replace the exception in `raise` and `except`, catch two, and wrap the text of `raise "…"` in an exception."""
+    """Replace exceptions in `raise` and `except`, catch an additional one, and wrap the text of `raise "…"`."""
     weights = _list_exceptions(view)
     for spot, node in view.values:
         if isinstance(spot.parent, ast.Raise) and spot.field == "exc":
@@ -250,7 +250,7 @@ def exceptions(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _list_exceptions(view: ExpressionView) -> dict[str, float]:
-    """Return exceptions by name with their likelihood; those that the file or its tests name are likelier."""
+    """Map names of exceptions to their likelihood; exceptions that the file or its tests name are likelier."""
     words = view.context.words
     tested = [word for text in words.texts[1:] for word in _USUAL if word in text]
     weights = dict.fromkeys(_USUAL, 0.2) | dict.fromkeys((*words.names, *tested), 0.6)
@@ -288,7 +288,7 @@ def _near(old: str, new: str) -> float:
 def _catch_other(
     view: ExpressionView, spot: Spot, numbered_handler: tuple[int, ast.ExceptHandler], weights: dict[str, float]
 ) -> Iterator[Edit]:
-    """Catch another exception, or one more."""
+    """Catch another exception instead, or an additional one."""
     index, handler = numbered_handler
     old, text = handler.type, view.text(handler.type) if handler.type else ""
     present = old.elts if isinstance(old, ast.Tuple) else [old] if old else []

@@ -1,4 +1,4 @@
-"""The base of the operators on statements: edits from proposals, each text once, the likeliest kept."""
+"""Base of the operators on statements: makes edits from proposals, removes duplicates, and keeps the likeliest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StatementExpression:
 
 
 def statement_expressions(site: Site) -> Iterator[StatementExpression]:
-    """Yield the expressions of a statement, without those of the statements in it."""
+    """Yield the expressions of a statement, without the expressions of statements inside it."""
     yield from _expressions(site, site.node, site.position)
 
 
@@ -68,7 +68,7 @@ def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[P
 
 
 def choices(kind: str, spot: StatementExpression, proposals: Iterable[tuple[Piece, float]]) -> Iterator[Edit]:
-    """Yield an edit for each proposed text that differs from the present one, with its greatest weight."""
+    """Yield an edit for each proposed text that differs from the present text, with the text's greatest weight."""
     old = spot.piece.text
     best = best_of(proposals, MOST_CHOICES)
     return (replacement(kind, spot, new, weight, old) for new, weight in best if new.text != old)
@@ -82,7 +82,10 @@ def change(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note: 
 
 
 def insert(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float, note: str) -> Edit:
-    """Return the edit that inserts a statement at a gap; it replaces a `pass`, which makes it likelier."""
+    """Return the edit that inserts a statement at a gap between statements.
+
+    At a `pass`, the edit replaces the `pass` and is likelier.
+    """
     block, index, line = gap
     count = int(block.idle(index))
     weight = min(weight * (_AT_PASS if count else 1.0), 1.0)
@@ -93,7 +96,7 @@ def statement_operator(most: int | None = None) -> Callable[[Callable[[Statement
     """Make an edit operator from a function that makes edits from the view of a scope.
 
     Args:
-        most: maximum number of edits, by weight times suspicion.
+        most: maximum number of edits. The edits with the greatest product of weight and suspicion are kept.
     """
 
     def operator_of(make: Callable[[StatementView], Iterable[Edit]]) -> EditOperator:

@@ -1,4 +1,4 @@
-"""The view of a scope's statements for all operators on them: blocks, variables, conditions, kinds by use."""
+"""The view of a scope's statements for all operators on them: blocks, variables, conditions, and kinds by use."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Site:
 
 
 def blocks(context: EditContext) -> Iterator[Block]:
-    """Yield the blocks of the scope, outer ones first; the empty scope leaves out functions."""
+    """Yield the blocks of the scope, outer ones first; the scope of the module leaves out functions."""
     node = at(context.tree, context.scope)
     outside = Block(holder=(), field="body", owner=node, statements=(), function=None, loops=0)
     yield from _inside(node, context.scope, outside, bool(context.scope))
@@ -145,9 +145,10 @@ def sites(context: EditContext) -> Iterator[Site]:
 
 
 def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
-    """Yield the places where a statement may be inserted, with the line of an adjacent statement: (block, index, line).
+    """Yield the places where a statement may be inserted: (block, index, line of an adjacent statement).
 
-    No place follows a statement that leaves the block. A `pass` is itself such a place, so none follows it.
+    There is no place after a statement that leaves the block. A `pass` is itself such a place, so there is none after
+    it.
     """
     for block in blocks(context):
         for index in range(block.first, len(block.statements) + 1):
@@ -295,7 +296,7 @@ _RAISES = re.compile(
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the tests of a node: of an `if`, a `while`, a ternary, a comprehension, an `assert`."""
+    """Yield the test expressions of a node: an `if`, a `while`, a ternary, a comprehension or an `assert`."""
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         yield node.test
     elif isinstance(node, ast.comprehension):
@@ -303,7 +304,7 @@ def parts_of(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def conditions_in(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the conditions in a node: comparisons, parts of `and` and `or`, tests."""
+    """Yield the conditions in a node: comparisons, parts of `and` and `or`, and test expressions."""
     if isinstance(node, ast.Compare):
         yield node
     elif isinstance(node, ast.BoolOp):
@@ -314,7 +315,7 @@ def conditions_in(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the memberships that a node tests or makes: (element, holder), both as text."""
+    """Yield the memberships that a node tests or makes: (element, container), both as text."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
         yield ast.unparse(node.left), ast.unparse(node.comparators[0])
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -323,7 +324,7 @@ def memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def records(node: ast.AST) -> Iterator[str]:
-    """Yield the variables whose items a node reads by a text key: `row` of `row["name"]` and of `row.get("name")`."""
+    """Yield the variable that a node reads with a string key: `row` in `row["name"]` or `row.get("name")`."""
     if isinstance(node, ast.Subscript):
         owner, keys = node.value, [node.slice]
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
@@ -387,7 +388,7 @@ class StatementView:
         self._own: dict[int, list[ast.AST]] = {}
         self._names: dict[tuple[int, str], list[str]] = {}
         self._read: dict[str, frozenset[str]] = {}
-        self.tests: dict[tuple[int, str, int], dict[str, tuple[Piece, float]]] = {}  # filled by `guards`
+        self.tests: dict[tuple[int, str, int], dict[str, tuple[Piece, float]]] = {}  # filled by the module `guards`
         self._every: dict[tuple[int, str], frozenset[str]] = {}
 
     @cached_property
@@ -421,7 +422,10 @@ class StatementView:
 
     @cached_property
     def bound(self) -> dict[int, dict[str, int]]:
-        """For each function's id (0 for the module), the names that it binds, with the line of the first binding."""
+        """Maps the id of each function to the names that it binds, with the line of their first binding.
+
+        The id of the module is 0.
+        """
         bound_names: dict[int, dict[str, int]] = {}
         bindings(self.node, bound_names, bound_names.setdefault(0, {}))
         return bound_names
@@ -457,7 +461,7 @@ class StatementView:
 
     @cached_property
     def lost(self) -> list[str]:
-        """Names that the scope's function reads and nothing binds: their assignment is missing."""
+        """Names that the scope's function reads although nothing binds them: their assignment is missing."""
         if not self.context.scope:
             return []
         bound_names = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
@@ -483,7 +487,7 @@ class StatementView:
         return frozenset(text for text, first in own.items() if first >= line)
 
     def find_binding(self, block: Block, variable: str) -> int:
-        """Return the line where the block's function first binds a variable; 0 if it does not."""
+        """Return the line where the block's function first binds a variable; 0 if the function does not bind it."""
         return self.bound.get(id(block.function) if block.function else 0, {}).get(variable, 0)
 
     @cached_property
@@ -512,7 +516,7 @@ class StatementView:
 
     @cached_property
     def numbers(self) -> list[int]:
-        """Integers above 2 of the file and its tests, the commonest first; smaller ones are tested for anyway."""
+        """Integers above 2 of the file and its tests, the commonest first; smaller ones are proposed in any case."""
         return [word for word in self._words if type(word) is int and word > 2]
 
     @cached_property
@@ -521,7 +525,7 @@ class StatementView:
 
     @cached_property
     def looked_into(self) -> frozenset[str]:
-        """Variables whose items are read by a text key."""
+        """Variables that the scope indexes with a string."""
         return frozenset(text for node in self._nodes for text in records(node))
 
     @cached_property
@@ -532,12 +536,12 @@ class StatementView:
 
     @cached_property
     def members(self) -> frozenset[tuple[str, str]]:
-        """Memberships that the scope tests or makes: (element, holder), both as text."""
+        """Memberships that the scope tests or makes: (element, container), both as text."""
         return frozenset(pair for node in self._nodes for pair in memberships(node))
 
     @cached_property
     def fed(self) -> frozenset[tuple[str, str]]:
-        """Variables that are part of values put into a holder: (variable, holder)."""
+        """Variables in the values that are put into a container: (variable, container)."""
         calls = [node for node in self._nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
         return frozenset(
             (variable, ast.unparse(node.func.value))
@@ -555,7 +559,10 @@ class StatementView:
         return opposite
 
     def stale(self, block: Block) -> frozenset[str]:
-        """Return the variables that the innermost loop around a block reads and never sets: one may lack an update."""
+        """Return the variables that the innermost loop around a block reads and never sets.
+
+        Such a variable may lack an update.
+        """
         ancestor: Block | None = block
         while ancestor is not None and not (
             isinstance(ancestor.owner, ast.For | ast.While) and ancestor.field == "body"
@@ -582,7 +589,7 @@ class StatementView:
         return infer_from_uses(self._nodes)
 
     def kinds(self, variable: str) -> Kind:
-        """Return the kind of a variable or dotted chain: as seen or inferred, else by its uses; empty if unknown."""
+        """Return the kind of a variable or dotted chain: seen, inferred, or suggested by its uses; empty if unknown."""
         return self._kinds.of_name(variable) or self._used.get(variable, UNKNOWN)
 
     def kind_of(self, node: ast.expr) -> Kind:

@@ -46,7 +46,7 @@ _WHOLES = ast.ListComp | ast.BinOp | ast.IfExp | ast.List | ast.Tuple
 
 @expression_operator(_MOST_SLICES)
 def slices(view: ExpressionView) -> Iterator[Edit]:
-    """Change the bounds of slices and ranges; slice or reverse a sequence, or undo that."""
+    """Change the bounds of slices and ranges; slice or reverse a sequence, or undo a slice or reversal."""
     for spot, cut in view.of(ast.Slice):
         yield from _other_bounds(view, spot, cut)
     for spot, node in view.of(ast.Call):
@@ -187,7 +187,7 @@ def _slice(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
 
 
 def _may_be(view: ExpressionView, spot: Spot, node: ast.expr) -> bool:
-    """Check whether the node may be a sequence, and a part of it may be used in its place."""
+    """Check whether a node may be a sequence, and whether a part of the sequence may be used in its place."""
     kind = view.kind(node)
     if spot.truth or isinstance(spot.parent, ast.Subscript | ast.Attribute | ast.Await):
         return False
@@ -214,7 +214,7 @@ _INDEXED = SEQUENCE | MAPPING
 
 @expression_operator(_MOST_SUBSCRIPTS)
 def subscripts(view: ExpressionView) -> Iterator[Edit]:
-    """Replace collections by items and the reverse, use other items, and reorder items."""
+    """Replace collections by items and the reverse, use other items, and change the order of items."""
     for spot, node in view.of(ast.Subscript):
         if not isinstance(node.slice, ast.Slice):
             yield from _other_index(view, spot, node)
@@ -264,7 +264,7 @@ def _serves(index: Kind, holder: Kind) -> float:
 
 
 def _list_counts(view: ExpressionView, spot: Spot) -> list[Donor]:
-    """Return small integer calls and sums of the scope."""
+    """Return up to eight small integer expressions of the scope, such as calls and sums."""
     names = allow_names(view, spot)
     return [
         donor
@@ -337,7 +337,7 @@ def _pairs(view: ExpressionView, spot: Spot, node: ast.Dict) -> Iterator[Edit]:
 
 
 def _order(view: ExpressionView, spot: Spot, node: ast.Tuple | ast.List) -> Iterator[Edit]:
-    """Swap two items, also among the targets of an assignment."""
+    """Swap two items of a tuple or list, which may be the target of an assignment."""
     if isinstance(node.ctx, ast.Del) or len(node.elts) > 6:
         return
     for first, other in combinations(range(len(node.elts)), 2):

@@ -1,4 +1,4 @@
-"""Edits that put something around or beside a value: a call, bounds, a remainder, one more item.
+"""Edits that put something around or beside a value: a call, bounds, a remainder, or one more item.
 
 The bound of a number is usually found nearby: it is the variable that gets the value, a value that the surrounding
 condition compares, or a part of the same statement.
@@ -67,7 +67,9 @@ _TURNS: tuple[tuple[str, Kind, Kind, float], ...] = (
     ("dict", DICT, DICT, 0.3),
     ("bool", UNKNOWN, BOOL, 0.05),
 )
-"""Builtins with one argument: accepted kinds, result kind, and how often the call is forgotten."""
+"""Rows: a builtin with one argument, the kinds that it accepts, the kind of its result, and how often its call is
+forgotten.
+"""
 
 
 @expression_operator(_MOST_WRAPPED)
@@ -129,7 +131,7 @@ def _in_own_function(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterat
 
 
 def _as_elsewhere(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """Call a function or method in a way that occurs in the file: with one argument, or a method without arguments."""
+    """Wrap the node in a call the file uses elsewhere: a function with one argument, or a method without arguments."""
     text, kind = view.text(node), view.kind(node)
     if isinstance(spot.parent, ast.Attribute):
         yield from _in_chain(spot, node, text, kind)
@@ -160,7 +162,7 @@ def _as_elsewhere(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[
 
 
 def _in_chain(spot: Spot, node: ast.expr, text: str, kind: Kind) -> Iterator[Edit]:
-    """Replace `text.split()` by `text.lower().split()` and so on."""
+    """Insert a method call into a chain: for example, replace `text.split()` by `text.lower().split()`."""
     called_next = getattr(spot.parent, "attr", "")
     if kind != STR and not (not kind and called_next in _ON_TEXT):
         return
@@ -172,7 +174,7 @@ def _in_chain(spot: Spot, node: ast.expr, text: str, kind: Kind) -> Iterator[Edi
 
 _ON_TEXT = ("lower", "strip", "upper", "split", "startswith", "endswith", "replace", "isalpha", "isdigit", "isalnum")
 _OF_ONE = frozenset(word for word, *_ in _TURNS) - {"max", "min", "round", "sum", "int", "dict", "sorted"} | {"set"}
-"""Builtins with one argument: a call of them with several arguments was meant for a tuple."""
+"""Builtins with one argument. A call with several arguments was meant to have them as one tuple."""
 _OF_TEXT, _OF_COLLECTION = ("strip", "lower", "split"), ("copy",)
 
 
@@ -218,7 +220,7 @@ _MOST_BOUNDS, _MOST_REMAINDERS = 400, 120
 _TESTS = ast.If | ast.While | ast.IfExp
 _NEAR = ast.Subscript | ast.Attribute | ast.Call | ast.BinOp
 _ENDS = (ast.Assign, ast.AugAssign, ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Slice, ast.Yield, ast.Call)
-"""Parents under which a value is complete; elsewhere it is a part of a larger one."""
+"""Parents whose child is a complete value; under other parents, a value is a part of a larger value."""
 _LETTERS = 26
 """Number of letters of the alphabet: the modulus if the file converts between characters and numbers."""
 _LARGEST_SHARED = 12
@@ -227,19 +229,19 @@ _LARGEST_SHARED = 12
 
 @expression_operator(_MOST_BOUNDS)
 def bounds(view: ExpressionView) -> Iterable[Edit]:
-    """Replace `x` by `max(x, y)` or `min(x, y)`: a value that must be kept, or must not exceed another one."""
+    """Replace `x` by `max(x, y)` or `min(x, y)`, so that the value does not fall below or exceed another one."""
     near = _Near(view)
     return (edit for spot, node in view.values for edit in _limit(view, near, spot, node))
 
 
 @expression_operator(_MOST_REMAINDERS)
 def remainders(view: ExpressionView) -> Iterable[Edit]:
-    """Replace `x` by `x % n`: an index or character number that wraps around."""
+    """Replace `x` by `x % n`, for an index or character number that should wrap around."""
     return (edit for spot, node in view.values for edit in _circle(view, spot, node))
 
 
 class _Near:
-    """The expressions near those of a scope, cached for each statement."""
+    """The expressions near the spots of a scope, which may serve as bounds; cached for each statement."""
 
     def __init__(self, view: ExpressionView) -> None:
         self._view = view

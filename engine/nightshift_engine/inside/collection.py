@@ -1,4 +1,4 @@
-"""Collects tests with pytest, and then hands them to a callback instead of running them."""
+"""Collects tests with pytest, and then passes them to a callback instead of running them."""
 
 import os
 
@@ -18,15 +18,15 @@ def in_no_words(_excinfo):
 
 
 class Tests(coroutines.Coroutines):
-    """The pytest plugin.
+    """The pytest plugin that collects the tests and runs them on demand.
 
     Args:
         then: called with this plugin when the tests are collected.
-        before: called with this plugin in place of collecting, if given; it may then call `collect`.
+        before: if given, called with this plugin in place of collecting; it may then call `collect`.
 
     Attributes:
-        items: id to collected item, in the order of the suite.
-        broken: id of a file that could not be collected, to its details from `observer.details`.
+        items: maps the id of each test to its collected item, in the order of the suite.
+        broken: maps the id of each file that could not be collected to the details from `observer.details`.
     """
 
     def __init__(self, then, before=None):
@@ -84,7 +84,7 @@ class Tests(coroutines.Coroutines):
         return report
 
     def pytest_runtest_logreport(self, report):
-        """Keep the failure of a part of a test; other reports do not come here."""
+        """Keep the report of a failed part of a test, such as a subtest; reports of whole tests do not come here."""
         if report.outcome == "failed" and self._failed is None:
             self.raised, self._failed = None, report
 
@@ -92,7 +92,7 @@ class Tests(coroutines.Coroutines):
         """Run one test; `after` is the next test.
 
         Returns:
-            How it ended: passed, failed, steps, or skipped (also for an expected failure).
+            How the test ended: passed, failed, steps, or skipped (also for an expected failure).
         """
         self.raised, self._failed = None, None
         try:
@@ -120,7 +120,7 @@ class Tests(coroutines.Coroutines):
         return observer.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
 
     def error_line(self):
-        """Return the failure of the last test in one line; empty if it did not fail."""
+        """Return the failure of the last test in one line; empty if the test did not fail."""
         return "" if (details := self.details()) is None else line(details)
 
     def in_order(self, order):

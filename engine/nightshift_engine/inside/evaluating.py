@@ -3,13 +3,13 @@
 There are three ways, the fastest first; a candidate that one way cannot handle moves on to the next.
 
 - Warm: the candidate is swapped into a process that has collected the tests. A file that no test had imported by then
-  is imported with the candidate in it when a test first imports it.
-- Early: a pytest that is about to collect is forked, and the candidate is served in place of its file. This handles
-  whole files, changed decorators, and functions that ran while the tests were collected.
+  is imported with the candidate in it when a test first imports the file.
+- Early: a pytest that is about to collect the tests is forked, and the candidate is served in place of its file. This
+  handles whole files, changed decorators, and functions that ran while the tests were collected.
 - Afresh: pytest starts from scratch in a fork, in a folder that has the candidate on disk. This is needed if there is a
   conftest, or if the tests read or start the file instead of importing it.
 
-In the warm process a fork continues with the next candidate as long as the last one left the state unchanged
+In the warm process, a fork continues with the next candidate as long as the last one left the state unchanged
 (`snapshot`). A candidate that passes after others have run in its fork must pass once more in a fork of its own.
 
 Reports `["begun", number]` and `["tried", number, how, passed, error]`.
@@ -33,7 +33,7 @@ from .patching import UNREADABLE, LoadedFunctions, NotSwappable, install, invali
 PENDING, BEGUN, DONE, EARLY, AFRESH = range(5)
 RESTARTS = 3
 COLLECTING_STEPS = 3_000_000
-JOBS_A_WORKER = 4  # at least, so that the workers end at about the same time
+JOBS_A_WORKER = 4  # minimum number of jobs per worker, so that the workers end at about the same time
 
 
 def run(config, task, events, served):
@@ -44,7 +44,10 @@ def run(config, task, events, served):
 
 
 class Batch:
-    """One batch of candidates; `_states` is shared by all processes forked here and has one byte per candidate."""
+    """One batch of candidates.
+
+    All processes that are forked here share `_states`, which has one byte per candidate.
+    """
 
     def __init__(self, config, task, events, served):
         self._config, self._task, self._events, self.served = config, task, events, served
@@ -55,7 +58,7 @@ class Batch:
 
     @property
     def is_closed(self):
-        """True if only the tests and the tree's modules can keep state: there is no conftest."""
+        """True if there is no conftest, so that only the tests and the tree's modules can keep state."""
         return not self._config["has_conftest"]
 
     def run(self):
@@ -70,7 +73,7 @@ class Batch:
         self.try_all(AFRESH, self._afresh)
 
     def _run_stage(self, state, after, work, *, fits):
-        """Run a stage in its own process if it `fits`; candidates that remain move on to the state `after`."""
+        """If `fits` is true, run a stage in a process of its own; candidates that remain move to the state `after`."""
         for _ in range(RESTARTS):
             if not fits or not self._with(state):
                 break
@@ -90,7 +93,7 @@ class Batch:
             self._states[number] = after
 
     def try_all(self, state, perform, ready=None, most=1):
-        """Try all candidates in a state within the time, up to `most` of them in one fork."""
+        """Try the candidates that are in a state, as long as there is time, with up to `most` of them in one fork."""
         numbers = self._with(state)
         size = max(1, min(most, len(numbers) // (JOBS_A_WORKER * self._task["count"])))
         self._jobs = deque(numbers[first : first + size] for first in range(0, len(numbers), size))
@@ -118,7 +121,7 @@ class Batch:
             self._jobs.appendleft(left)
 
     def postpone(self, number):
-        """Move a candidate that does not fit into the warm process to the early stage."""
+        """Move a candidate that cannot be swapped into the warm process to the next stage, `EARLY`."""
         self._states[number] = EARLY
 
     def settle(self, number, *result):
@@ -151,7 +154,7 @@ class Batch:
         self._pytest(lambda _tests: None, before)
 
     def _serve(self, tests, numbers, slot):
-        """In a fork: collect the tests with the candidate in place of its file, and run them."""
+        """In a fork: collect the tests with the candidate in place of its file, and run the tests."""
         (number,) = numbers
         self.begin(number)
         if self.serve(number, slot):
@@ -178,7 +181,7 @@ class Batch:
             failures += 1
             if failures == 1:
                 first = ("steps" if how == "steps" else "failed", tests.error_line() or how)
-            if failures >= self._task["max_failures"] or how == "steps":  # a runaway candidate helps no other test
+            if failures >= self._task["max_failures"] or how == "steps":  # a runaway candidate helps no test
                 break
         return first[0], passed, first[1]
 
@@ -206,10 +209,10 @@ class Batch:
         return next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
 
     def serve(self, number, slot):
-        """In a fork: put a candidate into the import system, and on disk for code that reads it there.
+        """In a fork: put a candidate into the import system, and on disk for code that reads the file there.
 
         Returns:
-            Whether the candidate compiles; if not, that was reported.
+            True if the candidate compiles. If not, the candidate has been reported as invalid.
         """
         try:
             install(self.served, slot, *self.candidates[number])
@@ -220,7 +223,7 @@ class Batch:
 
 
 MOST = 32
-GO_ON_S = 0.25  # after these seconds a fork takes no further candidate, so that one candidate's limit fits
+GO_ON_S = 0.25  # seconds after which a fork begins no further candidate, because its limit is meant for one
 
 
 class WarmProcess:
@@ -270,7 +273,7 @@ class WarmProcess:
         Candidates that cannot be tried in a fork of this process are removed from `numbers`.
 
         Returns:
-            Whether any candidate is left.
+            True if any candidate is left.
         """
         numbers[:] = [number for number in numbers if self._is_ready(number)]
         return bool(numbers)
@@ -303,7 +306,7 @@ class WarmProcess:
                 return
 
     def _renew_parameters(self):
-        """Replace the tests' mutable parameters (lists and so on) by copies, because many functions change them."""
+        """Replace mutable parameters of tests (lists and so on) by copies, because functions may change them."""
         for given, original in zip(self._given, self._originals, strict=True):
             for name, value in original.items():
                 if type(value) in {list, dict, set, bytearray}:

@@ -22,15 +22,16 @@ import time
 
 from nightshift_inside import files
 
-HEAD = struct.Struct("<ddII")  # start of the present step by two clocks, steps done, length of the findings
+HEAD = struct.Struct("<ddII")  # start of the present step by two clocks, number of steps done, length of the findings
 CAPACITY = 4 << 20
 FEW_FILES, FEW_BYTES = 300, 4 << 20
 
 
 class Slot:
-    """The slot of one fork at a time: shared memory and two folders, `work` (a copy of the workspace) and `temporary`.
+    """A place for one fork at a time: shared memory and two folders.
 
-    If the workspace is too large to copy, forks work in it directly and `is_copy` is false.
+    `work` is a copy of the workspace, and `temporary` is for temporary files. If the workspace is too large to copy,
+    forks work in it directly and `is_copy` is false.
     """
 
     def __init__(self, root, workspace):
@@ -54,7 +55,7 @@ class Slot:
             self._fresh = _stamps(self.work)
 
     def enter(self):
-        """In the fork: switch to the slot's folders; modules of the workspace come from its copy."""
+        """In the fork: switch to the slot's folders; modules of the workspace are imported from the slot's copy."""
         os.chdir(self.work)
         tree = os.path.join(self._workspace, "")
         sys.path[:] = [
@@ -69,7 +70,7 @@ class Slot:
         HEAD.pack_into(self._memory, 0, time.monotonic(), time.process_time(), done, HEAD.unpack_from(self._memory)[3])
 
     def report(self, finding):
-        """In the fork: report one finding; it is lost if the memory is full."""
+        """In the fork: report one finding; the finding is lost if the shared memory is full."""
         text = json.dumps(finding).encode() + b"\n"
         *step, length = HEAD.unpack_from(self._memory)
         start, end = HEAD.size + length, HEAD.size + length + len(text)
@@ -117,7 +118,7 @@ def _stamps(folder):
 
 
 def _remove(folder):
-    """Remove a folder, whatever a fork did to it; rename it if that fails."""
+    """Remove a folder, even if a fork changed its permissions; rename the folder if removing fails."""
     with contextlib.suppress(OSError):
         os.chmod(folder, 0o700)  # noqa: PTH101 (pathlib is slow to import)
     shutil.rmtree(folder, ignore_errors=True)
@@ -198,13 +199,13 @@ class WorkerPool:
 
 
 def _step_end(slot, pid, step_s, now):
-    """Return when a fork's present step must end, as far as is known now."""
+    """Return the time at which a fork's present step must end, by what is known now."""
     begun, worked = slot.begun
     if now < begun + step_s:
         return begun + step_s
     last = begun + SLACK * step_s
     with contextlib.suppress(OSError):  # the fork may have ended meanwhile
-        left = step_s - (time.clock_gettime(~pid << 3 | 2) - worked)  # the kernel's id of the fork's processor clock
+        left = step_s - (time.clock_gettime(~pid << 3 | 2) - worked)  # this number is the fork's processor clock
         return min(last, now + left)
     return last
 

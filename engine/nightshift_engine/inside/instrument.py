@@ -26,7 +26,7 @@ Allowed = tuple[int, "itertools.repeat[None]"]
 
 
 class OutOfSteps(BaseException):
-    """Raised when the code takes more loop turns and calls than it was allowed."""
+    """Raised when the code takes more loop turns and calls than allowed."""
 
 
 class _Beyond:
@@ -53,7 +53,10 @@ def count_used(allowed: Allowed) -> int:
 
 
 class Entered:
-    """Counts steps too, and records the (file, first line) of the functions and modules that took them."""
+    """Counts steps in Python instead of in C, and records the functions and modules that take them.
+
+    Each is recorded as (file, first line).
+    """
 
     def __init__(self, steps: int) -> None:
         self._left = steps
@@ -75,7 +78,7 @@ class Entered:
 
 
 def ticking(tree: ast.Module) -> ast.Module:
-    """Insert the ticks into a module's tree, in place; return the tree."""
+    """Insert the calls that count steps (ticks) into a module's tree, in place; return the tree."""
     _enter_blocks(tree)
     return tree
 
@@ -101,7 +104,7 @@ def _tick(near: ast.stmt) -> ast.Expr:
 
 
 class Served:
-    """The tree's modules as they are imported from now on.
+    """Serves the tree's modules to the import system, instrumented or with a changed text.
 
     Args:
         tests: paths that are left as they are.
@@ -109,8 +112,8 @@ class Served:
     Attributes:
         root: the folder of the tree, with a separator at its end.
         is_ticking: whether modules are instrumented.
-        over: path to the syntax tree that is served in place of a file.
-        codes: path to the code of the module as last imported.
+        over: maps the path of a file to the syntax tree that is served in place of the file.
+        codes: maps the path of a module to its code as last imported.
     """
 
     def __init__(self, tests: Iterable[str]) -> None:
@@ -131,7 +134,7 @@ class Served:
         SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment] # there is no other place for it
 
     def path_of(self, filename: str) -> str | None:
-        """Return the path in the tree of a file that is to be served; None for any other file."""
+        """Return the path in the tree of a file that this object serves; None for any other file."""
         full = os.path.normpath(os.path.join(os.getcwd(), filename))
         path = full[len(self.root) :].replace(os.sep, "/")
         return path if full.startswith(self.root) and path not in self._tests else None
@@ -142,7 +145,7 @@ class Served:
             return ast.parse(source.read(), self.root + path)
 
     def code(self, path: str) -> CodeType:
-        """Compile a module; its code is ready to run."""
+        """Return the compiled code of a module, instrumented if `is_ticking` is true."""
         tree = self.over.get(path) or self.tree(path)
         if self.is_ticking:
             ticking(tree)

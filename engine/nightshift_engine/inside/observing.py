@@ -1,9 +1,10 @@
 """Observes a suite: runs each test in its own forks, once as it is and once traced.
 
-Reports `["broken", id, details]` for a file that could not be collected; `["test", number, id, how, seconds, steps,
-details]`; `["watched", number, lines, kinds, calls]`, with the lines as a hexadecimal bit set, and only new calls.
+There are three kinds of reports. `["broken", id, details]` is a file that could not be collected. `["test", number, id,
+how, seconds, steps, details]` is the untraced run of a test. `["watched", number, lines, kinds, calls]` is the traced
+run, with the lines as a hexadecimal bit set, and with only those calls that no earlier test made.
 
-Only the tree's own code is traced: executed lines, types of variables, calls with plain data. The work per scope is
+Only the tree's own code is traced: executed lines, types of variables, and calls with plain data. The work per scope is
 bounded, except for the lines, which cost one insertion into a set.
 """
 
@@ -20,12 +21,12 @@ from . import collection, forks, instrument
 from .forks import Limited, OutOfTime
 from .patching import first_line, functions
 
-STEPS = 2_000_000  # limit of a test
-ENDLESS_STEPS, ENDLESS_S = 100_000, 2.0  # limits of the traced run of a test that did not end
+STEPS = 2_000_000  # maximum number of steps of a test
+ENDLESS_STEPS, ENDLESS_S = 100_000, 2.0  # limits of the traced run of a test that ran too long
 SPARE_STEPS = 10_000
 COLLECTING_STEPS = 3_000_000
 TEST_S, SPARE_S = 10.0, 2.0
-NEW_CALLS = 300  # of passing tests, and as many of others
+NEW_CALLS = 300  # maximum number of calls reported for passing tests, and for other tests
 
 
 def run(config, task, events, served):
@@ -34,7 +35,7 @@ def run(config, task, events, served):
 
 
 class Observing:
-    """One observation."""
+    """One observation of a suite."""
 
     def __init__(self, config, task, events, served):
         self._config, self._task, self._events, self._served = config, task, events, served
@@ -105,9 +106,9 @@ class Observing:
         forks.emit(self._events, "watched", number, lines, kinds, [json.loads(text) for text in new])
 
 
-SAMPLES = 300  # samples of the variables of a scope, and as many at the ends of its functions
+SAMPLES = 300  # maximum number of lines, and of ends of functions, at which a scope's variables are sampled
 CALLS, PARTS, TEXT = 60, 300, 2000  # limits of a scope's packed calls: number, parts, characters
-GENERATOR = 0x20 | 0x80 | 0x200  # flags of code that is entered again after each value
+GENERATOR = 0x20 | 0x80 | 0x200  # flags of generators and coroutines, which are entered again after each value
 
 
 class Scope:
@@ -132,7 +133,7 @@ class Watcher:
         served: determines which files are the tree's own.
 
     Attributes:
-        lines: path to the lines that were executed.
+        lines: maps paths to the lines that were executed.
         calls: packed calls, as text: [path, scope, arguments, named arguments].
     """
 

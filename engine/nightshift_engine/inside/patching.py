@@ -1,7 +1,8 @@
 """Puts a candidate in place of the old text: in a module's syntax tree and its file, or in its loaded objects.
 
-In loaded objects only `__code__` and constant defaults are changed, so that every holder of the function (a decorator,
-a table, a bound method) gets the new code. Changes that cannot be made in this way are refused with `NotSwappable`.
+In loaded objects only `__code__` and constant defaults are changed. So everything that refers to the function (a
+decorator, a table or a bound method) gets the new code. Changes that cannot be made in this way are refused with
+`NotSwappable`.
 """
 # Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH108, PTH118, PTH123
@@ -20,7 +21,7 @@ class NotSwappable(Exception):
 
 
 def functions(tree):
-    """Yield each outermost function of a module: its qualified name, its node, the classes around it and its block."""
+    """Yield each outermost function of a module: (qualified name, node, names of the classes around it, its block)."""
     yield from _functions(tree, "", ())
 
 
@@ -36,7 +37,7 @@ def _functions(holder, prefix, classes):
 
 
 def find(tree, scope, like):
-    """Return the last entry of the function `scope`, if possible one with the decorators of `like`.
+    """Return the last entry of `functions` for `scope`, preferably one with the same decorators as `like`.
 
     Raises:
         LookupError: there is no such function.
@@ -61,12 +62,17 @@ def function(text):
 
 
 def encode(text):
-    """Return the bytes of a file with this text, which need not be UTF-8 (see `nightshift.core.text.encoding`)."""
+    """Return the bytes of a file with this text.
+
+    The bytes need not be UTF-8 (see `nightshift.core.text.encoding`).
+    """
     return text.encode("utf-8", "surrogateescape")
 
 
 def splice(tree, scope, text):
-    """Return a module's tree with the text of a scope replaced, in place; with an empty scope parse the whole file.
+    """Return a module's tree with the text of a scope replaced, in place.
+
+    If the scope is empty, the text is the whole file.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
@@ -110,7 +116,7 @@ class LoadedFunctions:
         """Prepare the swap of a function.
 
         Returns:
-            The `Swap`; its `act` makes the change.
+            The `Swap`; its method `act` makes the change.
 
         Raises:
             NotSwappable: the function cannot be swapped, or the scope is the whole file.
@@ -149,7 +155,7 @@ class Swap:
 
     Args:
         code: the new code.
-        changes: each function object with its new defaults.
+        changes: each loaded object of the function, with its new positional and named defaults.
     """
 
     def __init__(self, code, changes):
@@ -171,7 +177,7 @@ def _put(changes):
 
 
 def _inner(code, names, node):
-    """Return the code of a function inside the code of its module; None if it is not found."""
+    """Return the code of a function from the code of its module; None if the function is not found."""
     levels = [code]
     for name in names:
         levels = [c for level in levels for c in level.co_consts if isinstance(c, CodeType) and c.co_name == name]
@@ -185,7 +191,10 @@ def first_line(node):
 
 
 def _is_alike(old, new):
-    """Check whether name, decorators and annotations are the same; the latter two are evaluated at the definition."""
+    """Check whether name, decorators and annotations are the same.
+
+    Decorators and annotations are evaluated when the function is defined, so a swap of the code cannot change them.
+    """
     return (
         old.name == new.name
         and _dump(old.decorator_list) == _dump(new.decorator_list)
@@ -205,7 +214,7 @@ def _arguments(takes):
 
 
 def _defaults(held, old, new):
-    """Return positional and named defaults: the loaded ones if unchanged, otherwise new constants."""
+    """Return positional and named defaults: the loaded values if a default is unchanged, otherwise new constants."""
     before = _by_name(old.args)
     alive = dict(zip([name for name in before if name in _positional(old.args)], held.__defaults__ or (), strict=False))
     alive.update(held.__kwdefaults__ or {})
@@ -241,7 +250,7 @@ def _dump(nodes):
 
 
 UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
-"""Exceptions of a candidate that is not Python, or whose scope is missing."""
+"""Exceptions raised for a candidate that is not Python, or whose scope is missing."""
 
 MOST_CHARS = 300
 

@@ -1,9 +1,9 @@
 """Makes the same calls with each of several variants of a file, every variant in its own forks.
 
-Reports `["answered", variant, first, answers]` for the calls from number `first` on; an answer is `[how, packed value,
-names of the exception's classes]`. A generator is replaced by the list of its values. None is replaced by the pair of
-None and the arguments if the call changed them. A long value is replaced by its digest. After a call that had to be
-killed, the variant continues with the next call in a new fork.
+Reports `["answered", variant, first, answers]` for the calls from number `first` on; an answer is `[how, packed
+value, names of the exception's classes]`. The value of a generator is the list of what it yields. If a call returns
+None but changes its arguments, its value is the pair of None and the changed arguments. A long value is reported as
+its digest. If a call has to be killed, the variant continues with the next call in a new fork.
 """
 # Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH118
@@ -28,13 +28,13 @@ SPARE_S = 0.5
 
 
 def run(config, task, events, served):
-    """Make all calls."""
+    """Make all calls of the task."""
     Probing(config, task, events, served).run()
     return 0
 
 
 class Probing:
-    """One run of calls."""
+    """Makes the calls of one task with all its variants."""
 
     def __init__(self, config, task, events, served):
         self._paths, self._task, self._events, self._served = config["paths"], task, events, served
@@ -85,7 +85,7 @@ class Probing:
         return target
 
     def _module(self, path):
-        """Return the module of a file, under a name by which the tree can import it, or else under its path."""
+        """Import the module of a file by a name that the tree can use, or load it under its path; return the module."""
         wanted = self._served.root + path
         for name in self._names(path):
             try:

@@ -26,7 +26,7 @@ PURE = frozenset({
     "heapq", "itertools", "json", "math", "numbers", "operator", "pytest", "re", "statistics", "string", "struct",
     "sys", "textwrap", "time", "types", "typing", "unicodedata", "unittest", "warnings",
 })  # fmt: skip
-"""Libraries that keep no state, or none that a later test could see."""
+"""Libraries that keep no state, or no state that a later test could see."""
 
 IMPURE = frozenset({
     "open", "exec", "eval", "compile", "globals", "locals", "vars", "setattr", "delattr", "input", "breakpoint",
@@ -77,7 +77,10 @@ class Snapshot:
 
 
 class _Walk:
-    """One visit of all state that outlives a test: objects in order, `marks` (names, sizes), and codes of functions."""
+    """One visit of all state that outlives a test.
+
+    `objects` holds the visited objects in order, `marks` their names and sizes, and `codes` the code of functions.
+    """
 
     def __init__(self, modules: Sequence[types.ModuleType], parameters: Sequence[object]) -> None:
         self.objects, self.marks, self.codes = list[object](), list[object](), list[types.CodeType]()
@@ -137,7 +140,7 @@ class _Walk:
         self._all([cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType()])
 
     def _wrapper(self, value: Any, kind: type) -> bool:
-        """Visit the contents of a wrapper of functions or a module; return False if the value is neither."""
+        """Visit the contents of a wrapper of functions, a module or a builtin; return False for any other value."""
         if kind in {staticmethod, classmethod}:
             self._visit(value.__func__)
         elif kind is property:
@@ -177,7 +180,7 @@ def is_harmless(code: types.CodeType) -> bool:
 
 
 def _steps(code: types.CodeType) -> Iterable[dis.Instruction]:
-    """Return the instructions; empty if there can be no import among them."""
+    """Return the instructions of a function; empty if the function cannot contain an import."""
     return dis.get_instructions(code) if code.co_names else ()
 
 

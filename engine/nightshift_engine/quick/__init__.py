@@ -1,7 +1,7 @@
-"""Quick fixes, which need no search: the message of the compiler or the interpreter nearly names them.
+"""Quick fixes, which need no search, because the message of the compiler or the interpreter nearly names them.
 
-Texts that do not compile come first, then one error after the other. All functions are pure, from texts and errors to
-new texts; no code is run. Each fix is only likely and is tried like any other candidate.
+Texts that do not compile are fixed first, then one error after the other. All functions are pure: they make new texts
+from texts and errors, and run no code. Each fix is only likely to be right, and is tried like any other candidate.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def quick_fixes(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]
 
     `files` maps the paths of the tree's own files to their texts. The first member of an error's pair is the id of a
     test or a path. If a text that does not compile stopped the tests, only such texts are fixed, because the other
-    errors mean nothing before that. Without errors every such text is fixed. The errors take turns, so that an error
-    with many guesses does not delay the others.
+    errors mean nothing before that. If there are no errors, every text that does not compile is fixed. The errors take
+    turns, so that an error with many guesses does not delay the others.
     """
     if not errors or any(error.kind in _SYNTAX for _, error in errors):
         yield from _compiling(files)

@@ -27,7 +27,10 @@ class QuickFix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """The place where a text stops being Python: `line` from 1, `column` from 0, and the compiler's message."""
+    """The place at which a text is no valid Python.
+
+    `line` counts from 1, `column` from 0. `message` is the compiler's message.
+    """
 
     line: int
     column: int
@@ -36,7 +39,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """A changed text that may be Python; cheaper guesses are tried first."""
+    """A repaired text that might be valid Python. Cheaper guesses are tried first."""
 
     cost: float
     text: str
@@ -44,9 +47,9 @@ class Guess:
 
 
 def fault_of(text: str) -> Fault | None:
-    """Return the fault that keeps a text from compiling; None if it compiles. Nothing is run.
+    """Return the fault that keeps a text from compiling; None if the text compiles. The text is not run.
 
-    The text is compiled and not only parsed, because a `return` outside its function parses.
+    The text is compiled and not only parsed, because a `return` outside a function parses.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -114,13 +117,13 @@ def is_header(line: str) -> bool:
 
 
 def splice_line(lines: list[str], number: int, start: int, end: int, new: str) -> str:
-    """Return the whole text with a part of the line with this index replaced."""
+    """Return the whole text with the characters from `start` to `end` of the line with this index replaced."""
     line = lines[number]
     return "\n".join([*lines[:number], line[:start] + new + line[end:], *lines[number + 1 :]])
 
 
 NEAR = 0.7
-"""Least similarity of two words (see `difflib.SequenceMatcher.ratio`)."""
+"""Minimum similarity of two words that may be confused (see `difflib.SequenceMatcher.ratio`)."""
 _MOST_NEAR = 3
 
 
@@ -178,7 +181,7 @@ class Source:
         return node.lineno, len(before), len(before) + length
 
     def attribute_spot(self, node: ast.Attribute) -> tuple[int, int, int]:
-        """Return (line, start, end) of the attribute's own name, at the end of the node."""
+        """Return (line, start, end) of the attribute's name, which is the end of the node."""
         last = node.end_lineno or node.lineno
         before = self.lines[last - 1].encode()[: node.end_col_offset].decode(errors="replace")
         return last, len(before) - len(node.attr), len(before)
@@ -192,7 +195,7 @@ class Source:
         return "\n".join(lines)
 
     def fix(self, text: str, kind: str, note: str) -> Iterator[QuickFix]:
-        """Yield the fix to this text, if the text is different and compiles."""
+        """Yield the fix that gives the file this text, if the text is different and compiles."""
         if text != self.text and fault_of(text) is None:
             yield QuickFix(path=self.path, text=text, kind=kind, note=note)
 
@@ -214,7 +217,10 @@ def sources(files: Mapping[str, str]) -> dict[str, Source]:
 
 
 def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
-    """Return the innermost frame in one of the files, or the start of the file that the error is about; else None."""
+    """Return the file and the line of an error: of the innermost frame that is in one of the files.
+
+    Without such a frame, return the start of the file that the error is about, or None.
+    """
     for path, line, _ in reversed(error.frames):
         if path in files:
             return files[path], line

@@ -1,7 +1,7 @@
-"""Fixes that the interpreter's message nearly names: of imports, misspelt names, and the number of arguments.
+"""Fixes that the interpreter's message nearly names: of imports, of misspelt names, and of the number of arguments.
 
 They cover missing or misspelt imports; misspelt names, attributes, keys and keywords, with Python's own suggestions
-first; calls with too many or too few arguments, a missing `self`, and a misspelt `__init__`.
+first; and calls with too many or too few arguments, a missing `self`, and a misspelt `__init__`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _MOST = 3
 
 
 def missing_imports(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """Yield imports for a NameError: of another file of the tree, or of the standard library."""
+    """Yield imports for a NameError: from another file of the tree, or from the standard library."""
     match = _UNKNOWN_NAME.search(error.message)
     location = place_of(test, error, files)
     if error.kind != "NameError" or match is None or location is None:
@@ -99,7 +99,10 @@ def _defines(source: Source, name: str) -> bool:
 
 
 def _is_used_as_module(source: Source, name: str) -> bool:
-    """Check whether a name is used with the module's attributes; `now` of `datetime.now()` is not one of them."""
+    """Check whether all attributes that the file reads from a name are attributes of the module with this name.
+
+    `datetime.now()` is not such a use, because the module `datetime` has no attribute `now`.
+    """
     used = [node for node in source.nodes if isinstance(node, ast.Attribute)]
     attributes = {node.attr for node in used if isinstance(node.value, ast.Name) and node.value.id == name}
     offered = listing(name)
@@ -118,7 +121,11 @@ def _statement(module: str, part: str) -> str:
 
 
 def with_import(source: Source, module: str, part: str) -> str:
-    """Return the text with an import added: to one of the same module, else after imports, docstring or comments."""
+    """Return the text with an import added.
+
+    The name is added to an import of the same module if there is one. Otherwise a new import follows the present
+    imports, the docstring or the first comments.
+    """
     body = source.tree.body
     same = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == module and not node.level]
     lines = list(source.lines)
@@ -220,7 +227,7 @@ def _begins(module: str, lost: str) -> bool:
 
 
 def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """Import a near name, give a definition the imported name, or import the name from another module."""
+    """Yield fixes that import a similar name, rename a definition to the imported one, or use another module."""
     target = next((source for path, source in files.items() if module_of(path) == module), None)
     offered = _top_names(target) if target else listing(module)
     for new in near(name, offered):
@@ -244,7 +251,10 @@ def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator
 
 
 def rename_definition(source: Source, name: str) -> Iterator[QuickFix]:
-    """Yield fixes that rename a definition to the wanted name: a near one, one of the same words, or the only one."""
+    """Yield fixes that rename a definition to the wanted name.
+
+    The definition has a similar name or a name with the same words, or it is the only public one of the file.
+    """
     functions = [node.name for node in source.tree.body if isinstance(node, Function | ast.ClassDef)]
     related = [other for other in functions if _shares_words(other, name)]
     public = [other for other in functions if not other.startswith("_")]
@@ -265,7 +275,7 @@ def _top_names(source: Source) -> list[str]:
 
 
 def _respell_import(source: Source, name: str, module: str, new: str) -> list[Change]:
-    """Return the changes that replace an imported name, at its import and where it is used."""
+    """Return the changes that replace an imported name at its import and at all its uses."""
     changes: list[Change] = []
     for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == module.rpartition(".")[2]:
@@ -310,7 +320,7 @@ def misspelt(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterat
 
 
 def _read_suggestions(message: str) -> list[str]:
-    """Return Python's own suggestions."""
+    """Return the names that Python's message suggests."""
     return _MEANT.findall(message)
 
 
@@ -342,7 +352,7 @@ def _is_read(source: Source, name: str) -> bool:
 
 
 def _visible(source: Source, line: int) -> list[str]:
-    """Return the names that the function around a line binds, which are likelier than others."""
+    """Return the names that the function around a line binds, which are likelier than the other names of the file."""
     function = source.function_at(line)
     if function is None:
         return []
@@ -457,7 +467,7 @@ def _at_call(source: Source, line: int, lost: str, new: str) -> Iterator[QuickFi
             yield from source.fix(source.with_changes([change]), "keyword", f"`{lost}=` becomes `{new}=`")
 
 
-# The number of arguments.
+# The functions below fix the number of arguments of a call or a function.
 
 
 _TOO_MANY = re.compile(
@@ -469,7 +479,7 @@ _BARE = frozenset({"staticmethod", "classmethod"})
 
 
 def arity(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """Yield fixes based on the interpreter's count of arguments, and for members of an object that lack `self.`."""
+    """Yield fixes that use the interpreter's count of arguments, and fixes that add a missing `self.`."""
     location = place_of(test, error, files)
     if error.kind == "NameError" and location is not None:
         yield from _own(*location, error)
@@ -488,7 +498,7 @@ def arity(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[
 
 
 def _own(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
-    """Replace `x` by `self.x`, and add the parameter to a method that uses `self` without having it."""
+    """Replace `x` by `self.x`, or add the parameter `self` to a method that uses `self` without having it."""
     match = _UNKNOWN_NAME.search(error.message)
     owner, function = source.class_at(line), source.function_at(line)
     if match is None or owner is None or function is None:

@@ -1,7 +1,7 @@
 """Fixes of texts that do not compile: the cheapest small changes at the compiler's position that make them compile.
 
-They change brackets, indentation, and single tokens: colons, commas, comparisons, words of other languages, unusual
-characters, prose.
+The fixes change brackets, indentation and single tokens: colons, commas, comparisons, words of other languages, unusual
+characters, and prose.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BEFORE_VALUE = frozenset({"=", "return", "in", "(", "[", "{", ",", "+=", "yield
 
 _BUILTINS = frozenset(dir(builtins))
 
-_Open = tuple[int, Token]  # index of the line, bracket
+_Open = tuple[int, Token]  # an unpaired bracket: (index of its line, token)
 
 
 def brackets(lines: list[str], fault: Fault) -> Iterator[Guess]:
@@ -84,7 +84,10 @@ def _close(lines: list[str], start: int, opener: Token, last: int) -> Iterator[G
 
 
 def _closing_cost(line: str, position: int, opener: Token, same_line: bool) -> float:
-    """Rate how unlikely a closing bracket is here: likeliest at the end, before a final colon or a relation."""
+    """Rate how unlikely a closing bracket is at a position.
+
+    It is likeliest at the end of the code, and before a final colon or a comparison operator.
+    """
     rest = line[position : code_end(line)].strip()
     inside = line[opener.end : position] if same_line else line[:position]
     caller = re.search(r"(\w+)$", line[: opener.start]) if same_line else None
@@ -101,7 +104,7 @@ def _closing_cost(line: str, position: int, opener: Token, same_line: bool) -> f
 
 
 def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterator[Guess]:
-    """Drop or replace a closing bracket without an opening one, or insert the opening one."""
+    """Drop or replace a closing bracket without an opening bracket, or insert the opening bracket."""
     opener = OPENERS[stray.text]
     yield Guess(
         cost=2.1, text=splice_line(lines, number, stray.start, stray.end, ""), note=f"a surplus `{stray.text}` dropped"
@@ -122,7 +125,7 @@ def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterat
 
 
 def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
-    """Yield positions of a lost opening bracket with costs: between joined words, after a caller, before a value."""
+    """Yield positions of a lost opening bracket with costs: between joined words, after a caller, or before a value."""
     line_tokens = [token for token in tokens(line) if token.start < end]
     for before, token in zip([None, *line_tokens], line_tokens, strict=False):
         if token.kind == "name":
@@ -270,7 +273,10 @@ def _beside(lines: list[str], index: int, step: int) -> int | None:
 
 
 def _natural(lines: list[str], index: int) -> set[int]:
-    """Return the levels that the neighbouring lines suggest: the previous one (deeper after a header) and the next."""
+    """Return the levels of indentation that the lines before and after this one suggest.
+
+    After a line that ends with a colon the level is deeper.
+    """
     levels: set[int] = set()
     before, after = _beside(lines, index, -1), _beside(lines, index, 1)
     if before is not None:
@@ -290,7 +296,7 @@ def _levels(lines: list[str], index: int) -> list[int]:
 
 
 def _block_end(lines: list[str], index: int) -> int:
-    """Return the index after the lines that are deeper than the one with this index."""
+    """Return the index after the lines that follow this line and are indented more deeply."""
     level = len(indent_of(lines[index]))
     end = index + 1
     while end < len(lines) and (not lines[end].strip() or len(indent_of(lines[end])) > level):
@@ -301,7 +307,7 @@ def _block_end(lines: list[str], index: int) -> int:
 
 
 def _run_end(lines: list[str], index: int) -> int:
-    """Return the index after the lines, up to the next blank one, that are at least as deep as this one."""
+    """Return the index after the lines that are at least as deep as this one; a blank line ends them."""
     level = len(indent_of(lines[index]))
     end = index + 1
     while end < len(lines) and lines[end].strip() and len(indent_of(lines[end])) >= level:
@@ -340,7 +346,7 @@ _VALUES = frozenset({"name", "number", "string"})
 
 
 def wording(lines: list[str], fault: Fault) -> Iterator[Guess]:
-    """Make small changes at the faulty line and the one before it."""
+    """Make small changes at the faulty line and at the line before it."""
     number = min(fault.line - 1, len(lines) - 1)
     before = number - 1
     while before > 0 and not lines[before].strip():
@@ -532,7 +538,7 @@ def _push(
 
 
 def _further(left: Fault, text: str, fault: Fault, before: str) -> bool:
-    """Check whether the fault moved at least one line further, counted from the start and from the end."""
+    """Check whether the fault moved down by at least one line, counted from the start and from the end of the text."""
     gone = left.line - fault.line
     still = (text.count("\n") - left.line) - (before.count("\n") - fault.line)
     return gone >= 1 and still <= -1
@@ -549,7 +555,7 @@ def guesses(text: str, fault: Fault) -> Iterator[Guess]:
 
 
 def _remove_fences(lines: list[str]) -> Iterator[Guess]:
-    """Drop the code fences of a document around the code."""
+    """Drop the code fences (lines such as ```) around the code."""
     marks = [index for index, line in enumerate(lines) if _FENCE.match(line)]
     if not marks:
         return

@@ -21,7 +21,7 @@ KINDS = {
 
 
 def units(tests: str) -> int:
-    """Count the tests; each row of a parametrised test counts."""
+    """Count the tests in a text; each row of a parametrised test counts as one."""
     count = 0
     for node in ast.parse(tests).body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):

@@ -1,4 +1,4 @@
-"""Laws of every edit of every program: it compiles, it changes something, and it leaves the original alone."""
+"""Laws of every edit of an expression: it compiles, it changes something, and it leaves the original tree unchanged."""
 
 import ast
 import warnings

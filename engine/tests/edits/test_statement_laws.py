@@ -1,4 +1,4 @@
-"""Laws of every edit of a statement: it compiles, it changes something, and it leaves the tree as it was."""
+"""Laws of every edit of a statement: it compiles, it changes something, and it leaves the original tree unchanged."""
 
 import ast
 
@@ -207,4 +207,4 @@ def test_edits_of_the_module_leave_functions_alone_but_for_shared_defaults() -> 
     module = grounds(PROGRAMS["module"])[0]
     module_edits = all_edits(module)
     assert "shared_default" in {edit.kind for edit in module_edits}
-    assert max(edit.line for edit in module_edits) == 24  # the `def`, before which a statement may be inserted
+    assert max(edit.line for edit in module_edits) == 24  # line of the `def`, before which a statement may be inserted

@@ -19,7 +19,7 @@ def both(difference: str) -> tuple[str, str]:
 
 
 def context_of(source: str, **more: object) -> EditContext:
-    """Make the context of the last innermost function."""
+    """Make the context of the last function that contains no other function."""
     tree = ast.parse(source)
     functions = [(position, node) for position, node in places(tree) if isinstance(node, Function)]
     inner = {id(part) for _, node in functions for part in ast.walk(node) if part is not node}

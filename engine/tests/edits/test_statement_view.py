@@ -1,4 +1,4 @@
-"""Statements made from the constants of a file and its tests: conditions on texts and records, expected exceptions."""
+"""Statements made from constants of a file and its tests: conditions on texts and records, expected exceptions."""
 
 import ast
 
@@ -26,7 +26,7 @@ def context_of(source: str, tests: str = "", errors: tuple[tuple[str, str], ...]
 
 
 def rank(context: EditContext, wanted: str) -> int:
-    """Return the number of edits that are tried before the wanted text, all operators together."""
+    """Return how many edits, from all operators combined, are tried before the one that produces the wanted text."""
     text = ast.unparse(ast.parse(wanted))
     edits = sorted((edit for make in STATEMENT_EDITS for edit in make(context)), key=lambda edit: -edit.weight)
     numbers = [index for index, edit in enumerate(edits) if ast.unparse(edit.apply(context.tree)) == text]

@@ -1,4 +1,4 @@
-"""The parts of the search in isolation: bounded functions, kinds, decision trees, writing, answers to a test."""
+"""The parts of the synthesis in isolation: bounded functions, kinds, decision trees, writing, and answers to a test."""
 
 from __future__ import annotations
 

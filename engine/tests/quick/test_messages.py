@@ -23,7 +23,7 @@ def unknown(text: str, name: str, line: int = 0) -> str:
     return first(text, "NameError", f"name '{name}' is not defined", number)
 
 
-# Missing imports.
+# Tests of missing imports.
 
 
 def test_a_module_of_the_standard_library_is_imported() -> None:
@@ -105,7 +105,7 @@ def test_what_a_test_imports_is_what_the_file_defines() -> None:
     assert fixes[0].text == "def total(x):\n    return total(x - 1) if x else 0\n"
 
 
-# Spelling.
+# Tests of misspelt names.
 
 
 def test_what_a_test_asks_for_is_the_function_of_related_words_or_the_only_one() -> None:
@@ -183,7 +183,7 @@ def test_a_misspelt_keyword_at_a_call_and_in_a_definition() -> None:
     assert asked[0].text == "def g(width=1):\n    return width\n"
 
 
-# Arguments.
+# Tests of a missing `self` and of the number of arguments.
 
 
 def test_a_method_without_self_gets_it() -> None:
@@ -214,7 +214,7 @@ def test_an_argument_too_many_is_dropped_and_a_missing_one_put_in() -> None:
     assert first(text, "TypeError", message, 6) == text.replace("g(a)\n", "g(a, depth)\n")
 
 
-# Together.
+# Tests of all quick fixes together.
 
 
 def test_nothing_is_said_of_troubles_that_tell_nothing() -> None:

@@ -11,7 +11,7 @@ from nightshift_engine.quick.syntax import MOST_ANSWERS, syntax_fixes
 from tests.support import tiers
 
 CASES = [
-    # brackets and quotes
+    # Cases of wrong brackets and quotes.
     ("print(len([1, 2])\n", "print(len([1, 2]))\n"),
     ("def f(a, b:\n    return a\n", "def f(a, b):\n    return a\n"),
     ("values = [1, 2, 3\nprint(values)\n", "values = [1, 2, 3]\nprint(values)\n"),
@@ -25,7 +25,7 @@ CASES = [
     ('print("hello)\n', 'print("hello")\n'),
     ('def f():\n    """Say it.\n    return 1\n', 'def f():\n    """Say it."""\n    return 1\n'),
     ('def f():\n    ""Say it."""\n    return 1\n', 'def f():\n    """Say it."""\n    return 1\n'),
-    # colons, commas, comparisons, old and foreign words
+    # Cases of colons, commas and comparisons, and of words from old Python or other languages.
     ("def f(x)\n    return x\n", "def f(x):\n    return x\n"),
     ("for x in [1]  # each\n    print(x)\n", "for x in [1]:  # each\n    print(x)\n"),
     ("if x = 3:\n    pass\n", "if x == 3:\n    pass\n"),
@@ -43,7 +43,7 @@ CASES = [
     ("x = “hello”\n", 'x = "hello"\n'),
     ("x = 3 – 1\n", "x = 3 - 1\n"),
     ("def f(x):\n\u00a0\u00a0\u00a0\u00a0return x\n", "def f(x):\n    return x\n"),
-    # indentation
+    # Cases of wrong indentation.
     ("def f():\nreturn 1\n", "def f():\n    return 1\n"),
     ("def f():\n    x = 1\n     return x\n", "def f():\n    x = 1\n    return x\n"),
     ("def f():\n    x = 1\n  return x\n", "def f():\n    x = 1\n    return x\n"),
@@ -55,7 +55,7 @@ CASES = [
         "def f(y):\n    t = 0\n    for x in y:\n        t += x\n    return t\n",
     ),
     ("for x in y:\ntotal += x\nprint(total)\n", "for x in y:\n    total += x\nprint(total)\n"),
-    # text that is not code
+    # Cases of text around the code.
     ("```python\ndef f():\n    return 1\n```\n", "def f():\n    return 1\n"),
     ("Here is the function:\n```\nx = 1\n```\nI hope that helps you a lot.\n", "x = 1\n"),
     ("This is the mended code.\ndef f():\n    return 1\n", "def f():\n    return 1\n"),
@@ -166,7 +166,7 @@ def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
     ("kind", "share"), [("bracket", 0.9), ("colon", 0.9), ("indent", 0.8), ("quote", 0.8), ("comma", 0.9)]
 )
 def test_the_program_comes_back_as_it_was(kind: str, share: float) -> None:
-    """Check the share of non-compiling single deletions for which the first answer is the original program."""
+    """Check how often a text that one deletion has broken is repaired to the original program by the first answer."""
     wanted = ast.dump(ast.parse(PROGRAM))
     every = {text for choice in range(200) if fault_of(text := break_at(kind, choice)) is not None}
     some = random.Random(7).sample(sorted(every), min(40, len(every)))

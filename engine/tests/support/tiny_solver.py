@@ -25,11 +25,11 @@ SWAPS = ((" - ", " + "), (" - ", " * "), (" < ", " <= "), (" + ", " * "), (" = 0
 
 
 class TinySolver:
-    """Tries one swap at a time, in every file of the change.
+    """Tries one swap of operators at a time, in every file of the change.
 
     Attributes:
-        problems: the problems that it was given.
-        slow_s: seconds before it begins; with less time it gives up.
+        problems: the problems that the solver was given.
+        slow_s: seconds that the solver waits before it begins; if it has less time, it gives up.
     """
 
     def __init__(self, slow_s: float = 0.0) -> None:

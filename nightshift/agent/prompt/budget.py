@@ -1,10 +1,10 @@
-"""A prompt within its budget: how much each part gets, what is left out, and a record of both for the timeline.
+"""Fits a prompt into its budget: how much each part gets, what is left out, and a record of both for the timeline.
 
-Parts are filled in the order of their `rank`. Each part gets at most its share of the whole, and at most what the parts
-before it left over. In the prompt they appear in the order in which they were given. So indispensable parts are filled
-first, and stable parts come first in the text. A part that does not fit is left out whole and named. Only running text
-(the owner's words, the output of a run) is shortened, with a remark at the cut. So by the estimate in use a prompt
-never exceeds its limit, apart from the system prompt and the closing line, which every prompt has.
+Parts are filled in the order of their `rank`, so indispensable parts can be filled first. Each part gets at most its
+share of the whole, and at most what earlier parts left over. In the prompt, parts appear in the order in which they
+were given, so stable parts can come first. A part that does not fit is left out entirely, and its title is recorded.
+Only running text (the owner's words, the output of a run) is shortened, with a note at the cut. By the token estimate,
+a prompt never exceeds its limit, except through the system prompt and the closing line, which every prompt has.
 """
 
 from __future__ import annotations

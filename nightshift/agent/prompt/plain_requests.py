@@ -88,9 +88,9 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str:
-    """Return the one long Python file of which only functions are requested; empty if whole files are requested.
+    """Return the path of the one long Python file of which only some functions are requested; "" for whole files.
 
-    The task must name something that is, or will be, defined there.
+    Functions are requested only if the task names something that is, or will be, defined in that file.
     """
     path = paths[0] if len(paths) == 1 and paths[0].endswith(".py") else ""
     text = (path and view.text(path)) or ""

@@ -309,7 +309,7 @@ def the_lessons(about: PromptContext) -> Section:
 
 
 def the_beginning(about: PromptContext) -> list[Section]:
-    """Return the parts known before anything was written; every multi-part request for files begins with them."""
+    """Return the parts that are known before any code is written; they open every coding prompt but the plain ones."""
     first = (the_task, the_answers, the_tests, the_repository, the_conventions, the_lessons)
     return [section(about) for section in first]
 

@@ -70,7 +70,7 @@ def _report(result: ShellResult, written: list[str], refused: list[str]) -> str:
 
 
 def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
-    """Return a text; of a long one its first and last `most` / 2 characters, with a line that counts the omission."""
+    """Return a text. If it is longer than `most`, keep its start and end and say in between how much was left out."""
     if len(text) <= most:
         return text
     half = most // 2

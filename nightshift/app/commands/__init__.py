@@ -1,1 +1,1 @@
-"""The application's own commands of the command line, and the API of a home whose daemon is down."""
+"""The command-line commands that this package implements, and the API of a home whose daemon is not running."""

@@ -35,10 +35,11 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
     """Find commits that may become items, run their tests, and print what each filter dropped.
 
     Args:
-        session: whose home keeps the items.
-        repo: a checkout, or a folder in one.
+        session: the session whose home stores the items.
+        repo: a checkout, or a folder in a checkout.
         commits: the number of newest commits that are examined.
-        items: validation stops after this number of new items; the rest waits for the next call.
+        items: the number of new items after which validation stops; the next call continues with the remaining
+            candidates.
 
     Raises:
         GitError: `repo` is not a usable repository.
@@ -67,9 +68,9 @@ def open_repository(session: Session, repo: str) -> AbstractContextManager[Opene
 
 
 def run(session: Session, values: Values) -> int:
-    """Let arms solve a repository's items, or continue the run with a key.
+    """Let arms solve a repository's items, or continue the run with the given key.
 
-    That run's arms, mode, items and rounds then hold.
+    A continued run keeps its own arms, mode, items and rounds.
 
     Raises:
         BenchmarkError: the request cannot be run.
@@ -111,10 +112,10 @@ def _account(lines: Sequence[Passed]) -> list[Block]:
 
 
 def report(session: Session, repo: str, mode: str | None) -> int:
-    """Print the figures of a repository.
+    """Print the benchmark's figures for a repository.
 
     Raises:
-        BenchmarkError: the benchmark has no data about it.
+        BenchmarkError: the benchmark has no data about the repository.
         StoreError: the database cannot be read.
     """
     settings = session.settings
@@ -131,10 +132,10 @@ def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) 
     """Show which arm of each model did best, and apply these results to the repository's tasks, or stop applying them.
 
     Args:
-        session: whose home has the results, and keeps what is applied.
-        repo: a checkout, or a folder in one.
-        mode: of the results; None means the mode of the newest run.
-        yes: apply the results; otherwise nothing is changed.
+        session: the session whose home has the results and stores which of them are applied.
+        repo: a checkout, or a folder in a checkout.
+        mode: the mode of the results; None means the mode of the newest run.
+        yes: apply the results; without this flag nothing is changed.
         off: stop applying earlier results.
 
     Raises:

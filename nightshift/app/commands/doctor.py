@@ -1,6 +1,6 @@
-"""`nightshift doctor`: prints all findings as a table, and below it how to fix each problem.
+"""`nightshift doctor`: prints all findings as a table, followed by how to fix each problem.
 
-The command needs neither the daemon nor a session, so it answers whatever is broken.
+The command needs neither the daemon nor a session, so it works even when those are broken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TONES: Mapping[str, Tone] = {"ok": Tone.GOOD, "note": Tone.DIM, "warning": Tone.
 
 
 def doctor(out: Printer, home: Path | None, *, deep: bool) -> int:
-    """Run all checks; return 0 without faults, 1 with faults."""
+    """Run all checks and print the findings; return 0 if there are no faults and 1 otherwise."""
     sections = examine(check_context(home, deep=deep))
     gravest = str(worst(sections))
     if out.as_json:
@@ -56,7 +56,7 @@ def _row(section: str, finding: Finding) -> list[Cell]:
 
 
 def _mend(section: str, finding: Finding) -> list[Cell]:
-    """Return the finding's text again, because a narrow terminal cuts it in the table, and how to fix it."""
+    """Return the finding's full text, which a narrow terminal cuts off in the table, and how to fix the problem."""
     tone = TONES[finding.grade]
     return [Cell(f"{finding.grade}: {section}, {finding.what}: {finding.text}", tone), Cell(f"    {finding.mend}")]
 

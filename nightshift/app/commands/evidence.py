@@ -1,6 +1,6 @@
-"""`nightshift verify` and `nightshift proof`: check whether a commit still holds, and write its proof.
+"""`nightshift verify` and `nightshift proof`: verify a commit again, and write its proof to a file.
 
-Both work with and without a daemon.
+Both commands work with and without a daemon.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _VERIFY_TONES: Mapping[str, Tone] = {
 
 
 def verify(session: Session, name: str, repo: str) -> int:
-    """Verify a commit again, in a warm sandbox of the daemon if one runs, otherwise in a sandbox of this process.
+    """Verify a commit again, in a warm sandbox of the daemon if a daemon runs, otherwise in a sandbox of this process.
 
-    Returns 0 if it holds, 1 if it does not or is a draft, 5 if nothing could be run.
+    Returns 0 if the commit still holds, 1 if it does not hold or is a draft, and 5 if nothing could be run.
 
     Raises:
         UnknownCommit: there is no such commit.
-        AmbiguousName: several commits match.
-        NoEvidence: it has no note.
+        AmbiguousName: several commits match the name.
+        NoEvidence: the commit has no evidence note.
         GitError: the repository cannot be used.
     """
     report = None if repo else ask_daemon(session, name)
@@ -62,14 +62,14 @@ def verify(session: Session, name: str, repo: str) -> int:
 def ask_daemon(session: Session, name: str) -> Report | None:
     """Have the daemon verify a commit of its ledger.
 
-    Returns None if no daemon runs or if it cannot verify the commit: it does not know the commit, verifies another one,
+    Returns None if no daemon runs. Also returns None if the daemon does not know the commit, is verifying another one,
     or is stopping.
     """
     if not is_held(session.access.places.lock_file):
         return None
     try:
         named = session.get("/api/resolve", name=name)
-        if named.commit is None or named.by == "branch":  # the branch may have moved since
+        if named.commit is None or named.by == "branch":  # the branch may have moved since the daemon stored it
             return None
         path = f"/api/commit/{named.commit}"
         state = session.post(f"{path}/verify")
@@ -79,10 +79,10 @@ def ask_daemon(session: Session, name: str) -> Report | None:
                 time.sleep(_POLL_S)
                 state = session.get(f"{path}/verification")
         except KeyboardInterrupt:
-            with suppress(NightshiftError):  # it has just ended
+            with suppress(NightshiftError):  # the verification may have just ended
                 session.post(f"{path}/verify/cancel")
             raise
-    except NightshiftError:  # the daemon is only the faster way; the slower one reports the error
+    except NightshiftError:  # The daemon is only faster. Verifying in this process reports the error.
         return None
     last = state.last
     if not (began and last) or datetime.fromisoformat(last.at) < datetime.fromisoformat(began):
@@ -104,8 +104,8 @@ def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
 
     Raises:
         UnknownCommit: there is no such commit.
-        AmbiguousName: several commits match.
-        NoEvidence: it has no note.
+        AmbiguousName: several commits match the name.
+        NoEvidence: the commit has no evidence note.
         GitError: the repository cannot be used.
         click.UsageError: the file cannot be written.
     """

@@ -16,7 +16,7 @@ from nightshift.queue.intake.tasks_file import load_file
 
 
 def load(session: Session, path: Path) -> int:
-    """Submit the valid entries of a file, each with its key, and print the faults of the others."""
+    """Submit the valid entries of a file, each with its key, and print the faults of the invalid entries."""
     reading, ids = load_file(path), dict[str, int]()
     rows: list[Mapping[str, object]] = []
     faults = list(reading.faults)

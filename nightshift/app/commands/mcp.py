@@ -1,7 +1,7 @@
-"""`nightshift mcp`: the server of the Model Context Protocol on standard input and output, for one assistant.
+"""`nightshift mcp`: a Model Context Protocol server on standard input and output, for one assistant.
 
-Each call looks for the daemon again, so the daemon may start and stop at any time. Without a daemon, tasks can be added
-and read. Standard output belongs to the protocol.
+Each call connects to the daemon again, so the daemon may start and stop at any time. Without a daemon, tasks can still
+be added and read. Nothing else may print to standard output, which carries the protocol.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from nightshift.server.mcp.api import Reply, Request
 
 
 class SessionApi:
-    """The API as a session reaches it.
+    """Sends API requests through a session.
 
-    Each request has its own connection, because a connection belongs to one thread.
+    Each request opens its own connection, because a connection belongs to one thread.
     """
 
     def __init__(self, session: Session) -> None:
@@ -30,7 +30,7 @@ class SessionApi:
         """Send one request.
 
         Raises:
-            NightshiftError: nothing answers the request, or it is refused.
+            NightshiftError: nothing answers the request, or the request is refused.
         """
         return await anyio.to_thread.run_sync(self._send, request)
 
@@ -44,10 +44,10 @@ class SessionApi:
 
 
 def serve(session: Session) -> int:
-    """Serve until the other end is closed.
+    """Serve until the client closes its end.
 
     Raises:
-        ExtraMissing: the needed packages are not installed, and may not be installed.
+        ExtraMissing: the needed packages are missing, and the settings forbid installing them.
     """
     if find_spec("mcp") is None:
         emit = lambda event: print(event.message, file=sys.stderr)  # noqa: E731

@@ -1,8 +1,8 @@
-"""The API in this process, for a home whose daemon is down: the server's own application over the home's database.
+"""Answers API requests in this process when the daemon is down: the server's own application on the home's database.
 
-Reading opens the database read-only and creates nothing. Writing uses the same queue manager as the daemon, so tasks
-wait in the queue until it starts; several processes may write, each through its own `Database`. The status needs no
-application: the function that also serves the API returns it.
+Reading opens the database read-only and creates nothing. Writing uses the same queue manager as the daemon, and new
+tasks wait in the queue until the daemon starts. Several processes may write, each through its own `Database`. The
+status is built without the server's application, by a function that the application calls too.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from nightshift.git.manager import GitManager
 
 CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint"})
-"""Paths whose POST creates the database of a home that has none; all other paths need an existing database."""
+"""Paths whose POST creates the database if the home has none; all other paths need an existing database."""
 EMPTY = "no database yet: no task was ever added"
 T = TypeVar("T")
 
 
 class OfflineConnection(Connection):
-    """Answers requests from the database of a home; for one thread.
+    """Answers requests from the database of a home; for use in one thread.
 
     A home without a database is served from an empty database in a temporary folder. Errors of the store and bugs are
-    raised to the caller and not answered with status 500, because there is no log for the details.
+    raised to the caller and not answered with status 500, because no log would contain the details.
 
     Args:
-        session: whose home it is; requests other than the status read its settings.
+        session: the session of the home; requests other than the status read its settings.
         why: the reason why no daemon answers.
     """
 
@@ -62,7 +62,7 @@ class OfflineConnection(Connection):
         self._session, self._db_path, self._open = session, session.access.places.db_path, ExitStack()
 
     def status(self, wall_s: float = ANSWER_WALL_S) -> Answer:  # noqa: ARG002  # nobody is waited for
-        """Return the status of the daemon as far as its database contains it.
+        """Return the parts of the daemon's status that its database contains.
 
         Raises:
             StoreError: the database cannot be opened or read.
@@ -139,8 +139,8 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
     """Make the API over a database without a daemon, limited to the modules that the command line uses.
 
     Args:
-        database: closed by the caller.
-        settings: of its home.
+        database: the database, which the caller closes.
+        settings: the settings of the database's home.
         tree: opens a commit, see `AppContext`.
     """
     from nightshift.app.environments import list_environments  # noqa: PLC0415  # the whole server, as above
@@ -181,7 +181,7 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
         tree=tree,
         commit_actions=_CommitActions(settings),
     )
-    # The whole API would take a tenth of a second longer to import.
+    # Importing the whole API would take a tenth of a second longer.
     modules = (tasks, timeline, approvals, brief, commits, environments, running, steering, logs)
     return create_api(context, [endpoint for module in modules for endpoint in module.routes.endpoints])
 

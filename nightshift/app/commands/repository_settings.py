@@ -1,7 +1,8 @@
-"""The effective settings of a repository: shows them with their sources, sets and removes them.
+"""`nightshift` command for the settings of a repository: shows them with their sources, sets and removes them.
 
-The command writes to the database itself, and the daemon reads the database when it begins an attempt. Settings that
-decide which code is let through must not be writable over the daemon's API.
+The command writes to the database directly, and the daemon reads the database when it begins an attempt. It does not
+use the daemon's API, because some settings decide which code is accepted, and such settings must not be writable over
+that API.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ _TONES = {Source.KEPT: Tone.GOOD, Source.FOUND: Tone.PLAIN, Source.SETTINGS: Ton
 
 
 def repository_settings(session: Session, repo: str, words: Sequence[str]) -> int:
-    """Apply changes, given as `name=value`, to the settings of a repository and show the effective ones.
+    """Change the settings of a repository, given as `name=value`, and show the effective settings.
 
-    `name=` removes one.
+    `name=` removes the setting.
 
     Raises:
         click.UsageError: a change cannot be parsed.
-        InvalidTask: names the values that are wrong.
+        InvalidTask: values are wrong; the message names them.
         GitError: the path is not a repository.
     """
     changes = dict(map(_change, words))
@@ -63,14 +64,14 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
 
 
 def check_suite(session: Session, repo: str) -> int:
-    """Run the test suite of a repository, without the daemon, and show what can be judged there.
+    """Run the test suite of a repository without the daemon, and show which tests can judge a change.
 
-    Returns 0 if something can be judged, 1 if nothing can.
+    Returns 0 if there are such tests, and 1 if there are none.
 
     Raises:
         GitError: the path is not a repository.
         SandboxError: nothing can be executed here.
-        CommandBlocked: its test command is one that never runs.
+        CommandBlocked: the repository's test command is a forbidden command.
     """
     check = asyncio.run(check_repository(repo, session.settings))
     session.print(to_json_value(check), _tabulate_check(check))
@@ -97,14 +98,14 @@ def _change(word: str) -> tuple[str, Any]:
 
 
 def value_of(name: str, text: str) -> Any:
-    """Return typed text as the value that the API accepts."""
+    """Convert text from the command line to the value that the API accepts."""
     if name in _ARE_SWITCHES:
         return _SWITCHES.get(text.strip().lower(), text)
     if name in _NUMBERS:
         try:
             return float(text) if name in FRACTIONS else int(text)
         except ValueError:
-            return text  # validation refuses it with the accepted form
+            return text  # validation refuses it and names the accepted form
     if name in {*_ONE_WORD, "test_command"} or name not in HELP:
         return text
     return [] if text.strip() == _NOTHING else [each for each in text.replace(",", " ").split() if each]
@@ -161,13 +162,13 @@ async def check_repository(repo: str, settings: Settings) -> Preflight:
     """Run the suite of the commit that tasks in a repository start from, in the environment that the commit declares.
 
     Args:
-        repo: a checkout or a folder in one.
-        settings: of the home whose sandbox is used, and that keeps the result.
+        repo: a checkout, or a folder in a checkout.
+        settings: settings of the home whose sandbox is used and that stores the result.
 
     Raises:
         GitError: `repo` is not a repository.
         SandboxError: nothing can be executed here.
-        CommandBlocked: its test command is one that never runs.
+        CommandBlocked: the repository's test command is a forbidden command.
     """
     prefix = orphans.prefix("check")
     with (

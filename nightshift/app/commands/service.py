@@ -1,9 +1,9 @@
 """`install-service` and `uninstall-service`: the systemd user unit of this checkout and home.
 
-The unit deliberately uses none of systemd's sandboxing options. Sandboxes need user namespaces, mounts and, on some
-systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each sandboxing option for user services
-implies NoNewPrivileges or a user namespace, which takes one of these away. Untrusted code runs in Nightshift's own
-sandboxes instead. `Delegate` gives the sandboxes their own control groups.
+The unit deliberately uses none of systemd's sandboxing options. Nightshift's own sandboxes run all untrusted code, and
+need user namespaces, mounts and, on some systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`.
+Each of systemd's options for user services implies NoNewPrivileges or a user namespace, either of which makes some of
+these impossible. `Delegate` gives the sandboxes their own control groups.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from nightshift.storage.files.whole import write_whole
 NAME = "nightshift.service"
 MARK = "# Written by `nightshift install-service`; changes are lost when it is written again."
 MARKS = (MARK, "# Written by `cli.py --install-service`; changes are lost when it is written again.")
-"""The first lines of units written by this version and earlier ones; any other unit is somebody else's."""
+"""The first lines of units that this version and earlier versions wrote. A unit with another first line is not ours."""
 NOTIFY_RELOAD_SINCE = 253
-"""The first systemd version with `Type=notify-reload`; older ones get `notify` and a reload command."""
+"""The first systemd version with `Type=notify-reload`; units for older versions use `notify` and a reload command."""
 STOP_MARGIN_S = 40
 """Seconds added to the time for draining: to store replies, end sandboxes and streams, and close and copy the database.
 """
@@ -45,10 +45,10 @@ DISABLE = (f"systemctl --user disable --now {NAME}", "systemctl --user daemon-re
 
 
 def install(session: Session, *, dry_run: bool) -> int:
-    """Write the unit, or show it with `--dry-run`.
+    """Write the unit, or print it with `--dry-run`.
 
     Raises:
-        ConfigError: the existing file is somebody else's, or the unit cannot be written.
+        ConfigError: Nightshift did not write the existing file, or the unit cannot be written.
     """
     path, text = unit_path(), unit_text(_service(session.settings, systemd_version()))
     if not dry_run:
@@ -75,7 +75,7 @@ def uninstall(session: Session, *, dry_run: bool) -> int:
     """Remove the unit, or print what would be removed with `--dry-run`.
 
     Raises:
-        ConfigError: the existing file is somebody else's, or cannot be removed.
+        ConfigError: Nightshift did not write the existing file, or the file cannot be removed.
     """
     path = unit_path()
     there = path.exists()
@@ -95,12 +95,12 @@ def uninstall(session: Session, *, dry_run: bool) -> int:
 
 
 def unit_path() -> Path:
-    """Return the path where this user's service manager looks for the unit."""
+    """Return the path at which this user's service manager looks for the unit."""
     return user_folders().config.parent / "systemd" / "user" / NAME
 
 
 def systemd_version() -> int:
-    """Return the installed systemd version; a current one if `systemctl` is missing or does not answer."""
+    """Return the installed systemd version; assume a current version if `systemctl` is missing or does not answer."""
     program = shutil.which("systemctl")
     if program is None:
         return NOTIFY_RELOAD_SINCE
@@ -123,9 +123,9 @@ def _service(settings: Settings, systemd: int) -> Service:
 
 
 def where(settings: Settings) -> Mapping[str, str]:
-    """Return the variables that make the daemon use this shell's folders.
+    """Return the environment variables that make the daemon use the same folders as this shell.
 
-    The service manager's environment may differ.
+    They are needed because the service manager's environment may differ.
     """
     if settings.folders is None:
         return {"NIGHTSHIFT_HOME": str(settings.home)}
@@ -153,7 +153,7 @@ def _note_commands(session: Session, when: str, commands: Sequence[str]) -> None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service and the paths that its unit names. `systemd` is the version that will read the unit."""
+    """The paths that a unit names. `systemd` is the version of systemd that will read the unit."""
 
     python: Path
     checkout: Path
@@ -230,7 +230,7 @@ _TAIL = (
 
 
 def _unit_value(value: object) -> str:
-    """Return a value that extends to the end of its line, escaped."""
+    """Escape a value that extends to the end of its line in a unit."""
     text = str(value)
     if any(character in text for character in "\n\r\0"):
         raise ConfigError([f"{text!r} contains a line break, which a unit file cannot contain; use another folder"])
@@ -238,13 +238,13 @@ def _unit_value(value: object) -> str:
 
 
 def _program(path: Path) -> str:
-    """Return the program of a command; systemd allows fewer characters in it than in the arguments."""
+    """Escape the program of a command in a unit; systemd allows fewer characters in it than in the arguments."""
     if any(character in str(path) for character in "\"'\\$"):
         raise ConfigError([f"{path}: systemd cannot start a program of that name; use a checkout in another folder"])
     return _word(path)
 
 
 def _word(value: object) -> str:
-    """Return one word of a line, quoted for systemd."""
+    """Quote one argument of a command in a unit for systemd."""
     text = _unit_value(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

@@ -1,4 +1,4 @@
-"""The application's own commands by name; a command's module is imported when the command is used."""
+"""The application's own commands by name; a command's module is imported only when the command is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nightshift.client.session import Action, Application, Session, Values
 
 
 def _lazy(module: str, act: Callable[[Any, Session, Values], int]) -> Action:
-    """Return an action that imports a module, given by its name below `nightshift`, and calls it."""
+    """Return an action that imports the module with this name below `nightshift` and calls `act` with it."""
     return lambda session, values: act(import_module(f"nightshift.{module}"), session, values)
 
 

@@ -1,7 +1,7 @@
-"""`nightshift todo`: files `TODO(nightshift): …` comments as tasks, once each, by hand or after each commit.
+"""`nightshift todo`: files each `TODO(nightshift): …` comment once as a task, by hand or after each commit.
 
-A comment is identified by its file and its text. It may move within the file without being filed again, whatever
-happened to its task. The queue makes no second task for the same key, so an interrupted call may be repeated.
+A comment is identified by its file and its text. A comment that moves within its file is not filed again, whatever
+happened to its task. The queue accepts each key only once, so an interrupted call can safely be repeated.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ def todo(session: Session, repo: str, *, from_hook: bool) -> int:
     """File the comments of the commit that is checked out.
 
     Args:
-        session: of the home that gets the tasks.
-        repo: a checkout, or a folder in one.
-        from_hook: print only new tasks, and nothing if no branch is checked out, as during a rebase.
+        session: the session of the home that gets the tasks.
+        repo: a checkout, or a folder in a checkout.
+        from_hook: True if a git hook calls. Only new tasks are printed then, and nothing if no branch is checked out,
+            as during a rebase.
 
     Raises:
-        GitError: `repo` is no repository that a task could work in, or no branch is checked out.
+        GitError: `repo` is not a repository that a task can work in, or no branch is checked out.
     """
     todos = todo_comments(_absolute(repo), session.settings.process_environment)
     if not todos.branch and from_hook:
@@ -70,7 +71,7 @@ def todo(session: Session, repo: str, *, from_hook: bool) -> int:
 
 
 def install_hook(session: Session, repo: str) -> int:
-    """Have git call `nightshift todo` after each commit; an existing hook is not changed.
+    """Install a git hook that calls `nightshift todo` after each commit; an existing hook is not changed.
 
     Raises:
         ConfigError: there is another hook, or the hook cannot be written.
@@ -110,7 +111,7 @@ def _body(todos: Found, comment: TodoComment) -> Mapping[str, Any]:
 
 
 def _hook(variables: Mapping[str, str]) -> str:
-    """Return the text of the hook; a commit without such comments costs one `git grep`."""
+    """Return the text of the hook; for a commit without such comments the hook only runs one `git grep`."""
     named = [f"{name}={value}" for name, value in variables.items()]
     call = shlex.join(["env", *named, sys.executable, str(SCRIPT), "todo", "--hook"])
     search = f"git grep -qIF {shlex.quote(MARK)} HEAD --"

@@ -1,8 +1,9 @@
-"""Lessons and accepted work as JSON Lines: exported from the database of this home, and lessons imported into it.
+"""Exports lessons and accepted work from the database of this home as JSON Lines, and imports lessons into it.
 
-Both use the database directly, whether a daemon runs or not. Reading blocks nothing. An import is one transaction: a
-running daemon waits for it and then sees the lessons, because it reads them from the database each time. Through the
-API a file would be limited to the size of a request, or imported in parts of which some could fail.
+Both directions use the database directly, whether a daemon runs or not. Reading blocks no other process. An import is
+one transaction: a running daemon waits for it and then sees the lessons, because the daemon reads them from the
+database each time. The API is not used, because it would limit a file to the size of a request, or import it in parts
+that could fail separately.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ def export_memory(session: Session, file: str) -> int:
 
 
 def import_memory(session: Session, file: str) -> int:
-    """Import the lessons of a file that are not in the database yet, all or none.
+    """Import the lessons of a file that are not in the database yet: all of them, or none if one fails.
 
     Raises:
-        NotLessons: some lines are not lessons; each is named.
+        NotLessons: some lines are not lessons; the message names each.
         StoreError: the database cannot be written.
         click.UsageError: the file cannot be read.
     """
     lessons = _naming_file(file, lambda: read(_text(file)))
-    if is_held(session.settings.lock_file):  # must not migrate the tables of a running older daemon
+    if is_held(session.settings.lock_file):  # the tables of a running older daemon must not be migrated
         Database(session.settings.db_path, readonly=True).close()
     with Database(session.settings.db_path) as database:
         taken = database.write(lambda conn: take(conn, lessons)).result()
@@ -66,7 +67,7 @@ def import_memory(session: Session, file: str) -> int:
 
 
 def export_training(session: Session, file: str) -> int:
-    """Export the replies that passed, and pairs of a reply that failed and the reply that passed.
+    """Export the replies that passed, and pairs of a reply that failed and the corresponding reply that passed.
 
     Raises:
         StoreError: there is no database yet, or it cannot be read.
@@ -108,13 +109,13 @@ def _put(path: Path, lines: Sequence[str]) -> None:
 def _write_file(name: str, write: Callable[[Path], T]) -> T:
     try:
         return write(Path(name).expanduser())
-    except (OSError, ValueError) as error:  # ValueError: an empty name, or one with a null byte
+    except (OSError, ValueError) as error:  # ValueError: the name is empty or contains a null byte
         why = error.strerror if isinstance(error, OSError) else error
         raise NightshiftError(f"{name or 'a file without a name'} cannot be written: {why}") from None
 
 
 def _naming_file(name: str, read: Callable[[], T]) -> T:
-    """Return the value of `read`; if the file contains no lessons, name it in the error."""
+    """Return the value of `read`; an error about a file without lessons is raised again with the file's name."""
     try:
         return read()
     except NotLessons as error:
@@ -138,7 +139,7 @@ def _text(name: str) -> str:
 
 
 def _print_counts(session: Session, file: str, fields: dict[str, object], lines: Sequence[str]) -> int:
-    """Print the counts; as a note if standard output carries the exported lines."""
+    """Print the counts; print them as a note if standard output carries the exported lines."""
     if file == STREAM:
         session.out.note("; ".join(lines).replace(f" in {STREAM}", ""))
     else:

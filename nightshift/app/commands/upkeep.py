@@ -19,16 +19,16 @@ from nightshift.report.weeks import choose_span
 from nightshift.storage.db.database import Database
 
 SINCE_CHECKPOINT = "now"
-"""Default week of `report`: the time since the last checkpoint."""
+"""Default of the argument `week` of `report`: the time since the last checkpoint."""
 
 
 def report(session: Session, week: str) -> int:
-    """Write the report of a week, or of the time since the last checkpoint, from the database alone.
+    """Write the report of a week, or of the time since the last checkpoint, using only the database.
 
     Raises:
         StoreError: there is no database yet, or it cannot be read.
         NightshiftError: the report cannot be written to its folder.
-        click.UsageError: there is no such week, or it has not begun.
+        click.UsageError: there is no such week, or the week has not begun.
     """
     settings = session.settings
     with Database(settings.db_path, readonly=True) as database:

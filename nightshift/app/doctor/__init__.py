@@ -1,1 +1,1 @@
-"""The checks of `nightshift doctor`: functions in the table of `examination`. No check writes to a home."""
+"""The checks of `nightshift doctor`. The module `examination` lists their functions. No check writes to a home."""

@@ -29,7 +29,7 @@ DEEP_S = 120.0
 
 
 def check_models(context: CheckContext) -> Iterator[Finding]:
-    """Check which backends are available; a running daemon has other variables, so its own result is used instead."""
+    """Check which models are available. If a daemon runs, report its own result, because its environment may differ."""
     status = None if context.deep else read_status(context)
     if status is not None and "models" in status:
         yield from _check_models_of_daemon(status["models"])
@@ -81,7 +81,7 @@ def _check_models_of_daemon(models: Sequence[Mapping[str, Any]]) -> Iterator[Fin
 
 
 def _ask(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
-    """Ask a model for one word and measure the time; the only check that may cost money."""
+    """Ask a model for one word and measure the time. This is the only check that may cost money."""
     began = time.monotonic()
     try:
         reply = asyncio.run(one_word(backend, DEEP_S))
@@ -108,7 +108,7 @@ async def one_word(backend: BaseModelHandler, limit_s: float) -> int:
 
 
 def check_sandbox(context: CheckContext) -> Iterator[Finding]:
-    """Try the sandboxes that the settings allow, as the daemon does at its start."""
+    """Check the sandboxes that the settings allow, as the daemon does at its start."""
     settings = context.settings
     try:
         runtime = open_runtime(settings.runner_dir)

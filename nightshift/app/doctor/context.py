@@ -1,4 +1,4 @@
-"""The subject of the doctor's checks (one home, its settings and its daemon), and their findings."""
+"""The context of the doctor's checks (one home, its settings and its daemon), and the findings of the checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nightshift.core.clock import Clock, utc_now
 
 
 class Grade(StrEnum):
-    """Severity: a FAULT stops or endangers work, a WARNING will or may do so, a NOTE is worth knowing."""
+    """Severity: a FAULT stops or endangers work, a WARNING may come to do so, and a NOTE is worth knowing."""
 
     OK = "ok"
     NOTE = "note"
@@ -24,7 +24,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One result of a check; every finding except an OK one says how to fix it."""
+    """One result of a check; every finding whose grade is not OK says how to fix the problem."""
 
     grade: Grade
     what: str
@@ -58,7 +58,7 @@ def quote(path: Path) -> str:
 
 
 def in_bytes(count: float) -> str:
-    """Format a size for people: `812 MB`."""
+    """Format a number of bytes for people, such as `812 MB`."""
     for unit in ("B", "KB", "MB", "GB"):
         if abs(count) < 1000:
             return f"{count:.0f} {unit}"
@@ -71,10 +71,10 @@ _LOCKS = Path("/proc/locks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckContext:
-    """One home and how it is checked.
+    """A home and how to check it.
 
-    `faults` are the faults of its settings. If there are any, `settings` has the defaults, so that everything else can
-    still be checked. `deep` allows checks that take long or cost something.
+    `faults` are the faults of the home's settings. If there are any, `settings` contains the defaults, so that
+    everything else can still be checked. `deep` allows checks that take long or cost money.
     """
 
     settings: Settings
@@ -88,7 +88,8 @@ class CheckContext:
 
         0 if the id is not visible to us, None if nothing holds the lock.
 
-        The kernel's table is read, because trying to take the lock would disturb a daemon that is starting.
+        The id comes from the kernel's table of locks, because trying to take the lock would disturb a daemon that is
+        starting.
         """
         try:
             inode = str(self.settings.lock_file.stat().st_ino)
@@ -102,7 +103,7 @@ class CheckContext:
 
 
 def check_context(home: Path | None = None, *, deep: bool = False) -> CheckContext:
-    """Make the context of the home that the command line or the environment names."""
+    """Make the context of `home`, or of the home that the environment names."""
     settings, faults = settings_or_defaults(home)
     return CheckContext(settings=settings, faults=faults, deep=deep)
 

@@ -1,7 +1,7 @@
-"""The table of checks, and their execution: all at once, each with a time limit, and an exception becomes a finding.
+"""The table of checks, and their execution. All checks run at once, each with a time limit.
 
-Each check runs in a thread that is abandoned when its time is over, because a file system that hangs cannot be
-interrupted. The findings until then count.
+An exception in a check becomes a finding. Each check runs in a thread that is abandoned after the time limit, because a
+file system that hangs cannot be interrupted. Findings that were made before the time limit count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.app.doctor.hub import check_hub
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check of the doctor. `limit_s` is its time limit, `deep_s` the limit with `--deep`."""
+    """One check of the doctor. `limit_s` is its normal time limit, `deep_s` its time limit with `--deep`."""
 
     section: str
     run: Callable[[CheckContext], Iterable[Finding]]
@@ -29,7 +29,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """The findings of one section."""
+    """The findings of one section of the report."""
 
     section: str
     findings: tuple[Finding, ...]
@@ -83,7 +83,7 @@ class _Run:
         self._thread.start()
 
     def result(self) -> list[Finding]:
-        """Return the findings of the check as soon as it has ended or its time is over."""
+        """Wait until the check has ended or its time is over, and return its findings."""
         self._thread.join(max(0.0, self._end - time.monotonic()))
         if not self._thread.is_alive():
             return self._findings

@@ -1,4 +1,4 @@
-"""Checks of forges: whether each configured connection has a token and a checkout with a remote, and answers."""
+"""Checks of forges: whether each connection has a token and a checkout with a remote, and whether the forge answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightshift.remote.forges.port import Watch
 
 
 def check_forges(context: CheckContext) -> Iterator[Finding]:
-    """Check each connection, and ask its forge."""
+    """Check each configured connection, and send a request to its forge."""
     try:
         connections = connections_of(context.settings)
     except ConfigError as error:

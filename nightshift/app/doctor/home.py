@@ -40,7 +40,7 @@ _OTHERS = 0o077
 
 
 def check_settings(context: CheckContext) -> Iterator[Finding]:
-    """Check the settings and the files that they come from."""
+    """Check the settings, and the files that contain the settings."""
     files = [context.settings.config_file, context.settings.overrides_file, context.settings.dotenv_file]
     where = f"correct it in {files[0]}, {files[1].name}, {files[2].name} or the environment, wherever it is set"
     for text in context.faults:
@@ -110,7 +110,7 @@ _PASSING = frozenset({"tmpfs", "ramfs"})
 
 
 def check_home(context: CheckContext) -> Iterator[Finding]:
-    """Check the folder, and the files that only its owner may read."""
+    """Check the home's folder, and the permissions of the files that only the owner may read."""
     settings, uid = context.settings, os.geteuid()
     home = settings.home
     if not home.exists():
@@ -137,7 +137,7 @@ def check_home(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_disk(context: CheckContext) -> Iterator[Finding]:
-    """Check the free disk space and the kind of file system."""
+    """Check the free disk space and the type of the file system."""
     folder = next(each for each in (context.settings.home, *context.settings.home.parents) if each.exists())
     disk, reserve = os.statvfs(folder), context.settings.disk_reserve_mb * 1_000_000
     free = disk.f_bavail * disk.f_frsize
@@ -180,7 +180,7 @@ def _file_system(folder: Path) -> Finding:
 
 
 def _find_mount(path: Path) -> tuple[str, str]:
-    """Return the kind and the mount point of a path's file system, see mountinfo in proc(5)."""
+    """Return the type and the mount point of a path's file system, read from mountinfo (see proc(5))."""
     best, kind = "", ""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         left, _, right = line.partition(" - ")
@@ -206,7 +206,7 @@ def check_database(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_backups(context: CheckContext) -> Iterator[Finding]:
-    """Check the backups: the age of the newest and whether it is sound."""
+    """Check the backups: the age of the newest backup, and whether that backup is sound."""
     settings, now = context.settings, context.clock()
     files = backups.list_backups(settings.backups_dir, now)
     if not files:

@@ -18,7 +18,7 @@ from nightshift.server.serving.listen import is_loopback, is_wildcard
 
 
 def check_hub(context: CheckContext) -> Iterator[Finding]:
-    """Ask the hub that the settings name."""
+    """Send requests to the hub that the settings name, and yield the findings."""
     url = context.settings.hub_url
     if url is None:
         yield ok("hub", "this machine works alone (HUB_URL is not set)")
@@ -87,7 +87,7 @@ def judged(access: Access) -> Iterator[Finding]:
 
 
 def address(settings: Settings) -> Iterator[Finding]:
-    """Check whether other nodes' dashboards can link to this node's."""
+    """Check whether the dashboards of other nodes can link to this node's dashboard."""
     if not settings.node_url and (is_loopback(settings.flask_host) or is_wildcard(settings.flask_host)):
         text = f"other nodes' dashboards cannot link to this one: {settings.flask_host} is not an address for them"
         yield note("address", text, "set NODE_URL to where others reach it")

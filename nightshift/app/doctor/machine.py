@@ -52,7 +52,7 @@ def check_versions(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_packages(_: CheckContext) -> Iterator[Finding]:
-    """Compare the installed packages with the list of what the daemon needs."""
+    """Compare the installed packages with the list of packages that the daemon needs."""
     yield from against((ROOT / "nightshift" / "requirements" / "core.txt").read_text(encoding="utf-8"))
 
 
@@ -153,7 +153,7 @@ _SET_CLOCK = "timedatectl set-ntp true   (claims, reports and budgets depend on 
 
 
 def check_intake(context: CheckContext) -> Iterator[Finding]:
-    """Read the inbox as the daemon would."""
+    """Read `tasks.yaml` as the daemon would, and report its faults."""
     path = context.settings.tasks_file
     if not path.exists():
         yield ok("tasks.yaml", "does not exist; tasks can come in other ways")
@@ -174,7 +174,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
 
 
 def _list_refusals(context: CheckContext, reading: Reading) -> Iterator[Fault]:
-    """Yield the faults for which the queue would refuse entries that it does not contain yet."""
+    """Yield a fault for each new entry of `tasks.yaml` that the queue would refuse."""
     check = machine_check(context.settings)
     with ExitStack() as stack:
         db = context.settings.db_path

@@ -1,4 +1,4 @@
-"""Checks of the daemon: whether one works on the home, is healthy or paused, and how the last one ended."""
+"""Checks of the daemon: whether a daemon works on the home, is healthy or paused, and how the last daemon ended."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
 
 
 def read_status(context: CheckContext) -> dict[str, Any] | None:
-    """Ask the daemon of this home for its status; None if no daemon runs, or it does not answer."""
+    """Return the status that this home's daemon reports; None if no daemon runs or it does not answer."""
     try:
         return _get(context.settings.access, "/api/status") if context.holder is not None else None
     except (OSError, http.client.HTTPException, ValueError):
@@ -96,7 +96,7 @@ def _counts(queue: dict[str, int]) -> str:
 
 
 def _get(access: Access, path: str) -> dict[str, Any]:
-    """Return the JSON object of an answer, whatever its status code."""
+    """Return the JSON object of a response, whatever its status code."""
     token = access.token
     connection = http.client.HTTPConnection(access.host, access.port, timeout=WALL_S)
     try:

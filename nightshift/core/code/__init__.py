@@ -1,1 +1,1 @@
-"""Source code as values: trees, paths, imports and syntax of the languages of tasks."""
+"""Source code as values: trees, paths, imports, and the syntax of the languages that tasks use."""

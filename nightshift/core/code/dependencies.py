@@ -1,12 +1,12 @@
-"""Import graph of a tree that is not checked out: the files that a test depends on, the tests that depend on a file.
+"""Finds the files that a test depends on, and the tests that depend on a file, in a tree that is not checked out.
 
-The graph errs on the safe side. A string that equals the name of a file or folder counts as a use of it. A module is
-looked for beside the importing file, in every folder above it and in `src`. A file that may reach more than its text
-shows (`core.code.imports`) makes its whole closure incomplete. An extra edge costs a little time; a missing edge would
-carry a verdict over to a tree for which it is wrong.
+The import graph errs on the safe side. A string that equals the name of a file or folder counts as a use of it. A
+module is looked up beside the importing file, in every folder above it and in `src`. A file that may reach more than
+its text shows (`core.code.imports`) makes its whole closure incomplete. An extra edge costs a little time, but a
+missing edge would carry a verdict over to a tree for which it is wrong.
 
-Facts about one commit are reused for the next: only files that differ are read again. The users of a file are found by
-the words that could name it. So neither question takes longer as a repository grows.
+Facts about one commit are reused for the next, so only files that differ are read again. The users of a file are looked
+up by the words that could name it. So neither query takes longer as a repository grows.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ __all__ = ["Closure", "ImportCache", "closure", "dependants", "is_suite", "neare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closure:
-    """The files that some tests can see. If `complete` is false there may be more, so all files must be staged."""
+    """The files that a set of tests can see. If `complete` is false there may be more, so all files must be staged."""
 
     paths: frozenset[str]
     complete: bool
 
 
 def closure(tree: Tree, change: Change, tests: Files, cache: ImportCache) -> Closure:
-    """Return the files that `tests` and the files of `change` can see in `tree` with `change` on top.
+    """Return the files that `tests` and the changed files can see in `tree` with `change` applied.
 
     Args:
         tree: The base.
-        change: Path to new text, None for a removed file.
-        tests: Path to text; they replace files of the same name.
-        cache: Remembers the facts about files seen before.
+        change: Maps paths to new texts; None stands for a removed file.
+        tests: Maps paths to texts; they replace files of the same name.
+        cache: Caches the facts about files.
     """
     with cache.view(tree, {**change, **tests}) as view:
         paths = _reach([*tests, *(path for path, text in change.items() if text is not None)], view.uses)
@@ -51,8 +51,8 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
     Args:
         tree: The tree, before or after the change.
         changed: Paths that were added, edited or removed; paths that are not in the tree count as present.
-        cache: Remembers the facts about files seen before.
-        unknown: Whether to include tests whose known part of the closure contains no changed path but is incomplete.
+        cache: Caches the facts about files.
+        unknown: Whether to include tests whose closure is incomplete, if its known part contains no changed path.
     """
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
@@ -63,8 +63,8 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
 def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], cache: ImportCache) -> tuple[str, ...]:
     """Sort tests by how likely the change breaks them; tests of equal rank are sorted by path.
 
-    First come tests that were changed or use a changed file directly, then tests that reach one indirectly, then the
-    rest.
+    First come tests that were changed or that use a changed file directly, then tests that use a changed file
+    indirectly, then all other tests.
     """
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
@@ -74,7 +74,7 @@ def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], 
 
 
 def is_suite(path: str) -> bool:
-    """Return True if a path is a file of tests that can be given to a runner."""
+    """Return True if a path is a file of tests that a test runner accepts."""
     return path.endswith((".py", ".go", *SOURCES)) and is_test_path(path) and not path.endswith("conftest.py")
 
 

@@ -1,4 +1,4 @@
-"""Decides whether a change is documentation alone: no code token and no line that a tool or program reads differs."""
+"""Decides whether a change is only documentation: no code token changes, and no line that a tool or program reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_markdown(path: str) -> bool:
 
 
 def is_document(path: str) -> bool:
-    """Return True if a path is a page for people."""
+    """Return True if a path is a page that is written for people."""
     return path.casefold().endswith(_ENDINGS) or _NAMES.fullmatch(path.rpartition("/")[2]) is not None
 
 
@@ -35,19 +35,19 @@ _FOR_TOOLS = re.compile(
     r"|(?:istanbul|[cv]8) ignore|@ts-|@jsx|@flow|@jest-|@vitest-|@preserve|@__|#__|<reference\b|<amd|#\s*source\w*url)",
     re.IGNORECASE,
 )
-"""The beginning of a comment that tools read."""
+"""Pattern of the beginning of a comment that tools read."""
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=]")
 _HELP = re.compile(r"\b(?:import|from)\s+(?:click|typer|docopt|fire|cyclopts|plac|fastapi|flask_restx|apispec)\b")
-"""Libraries with which programs show docstrings to their users."""
+"""Libraries with which programs show their docstrings to users."""
 Sources = Callable[[], Iterable[tuple[str, str]]]
-"""Path and text of each code file of a tree."""
+"""Functions that return the path and the text of each code file of a tree."""
 
 
 def is_documentation(change: Change, before: Callable[[str], str | None], sources: Sources = tuple) -> bool:
-    """Return True if a change leaves everything that a machine reads as it was.
+    """Return True if a change alters nothing that a machine reads.
 
     Args:
-        change: Path to new text, None for a removed file.
+        change: Maps paths to new texts; None stands for a removed file.
         before: Returns the text of a file without the change.
         sources: Lists the files that may read the changed files; called only if that matters.
     """
@@ -58,7 +58,7 @@ def is_documentation(change: Change, before: Callable[[str], str | None], source
 
 
 def _is_unread(path: str, text: str | None, sources: Sources) -> bool:
-    """Return True if a page is for people alone: it is not a program, and no code names it as data."""
+    """Return True if only people read a page: it is not a program, and no code names it as data."""
     if (text or "").startswith("#!"):
         return False
     name = PurePosixPath(path).name
@@ -85,7 +85,7 @@ def _is_same_code(path: str, before: str | None, after: str | None, sources: Sou
 def _list_for_tools(text: str) -> tuple[str, Counter[str]]:
     """Return the first lines that start a program or name the encoding, and the comments for tools, in any order.
 
-    Text in a string that looks like such a comment counts as one.
+    Text in a string that looks like a comment for tools counts as such a comment.
     """
     first = "\n".join(line for line in text.split("\n")[:2] if line.startswith("#!") or _CODING.match(line))
     comments = (comment for line in text.split("\n") for comment in line.split("#")[1:])
@@ -93,7 +93,10 @@ def _list_for_tools(text: str) -> tuple[str, Counter[str]]:
 
 
 def _list_docstrings(tree: ast.Module) -> dict[str, str | None]:
-    """Map the name of each class, function and the module (empty) to its docstring; of equal names the last counts."""
+    """Map the name of each class, function and the module (empty name) to its docstring.
+
+    If several have the same name, the last one counts.
+    """
     nodes = (
         n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     )
@@ -115,7 +118,10 @@ def _reads_docstrings(path: str, altered: set[str], tree: ast.Module, text: str,
 
 
 def _list_read(tree: ast.Module, own: str | None) -> Iterator[str]:
-    """Yield the last name of each object whose docstring the code reads; `own` stands for the module itself."""
+    """Yield the last part of the name of each object whose docstring the code reads.
+
+    `own` is the name to yield for the module itself.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "__doc__" and own is not None:
             yield own
@@ -138,7 +144,8 @@ def _bare(tree: ast.Module) -> str:
 def _list_tokens(path: str, text: str) -> tuple[str, list[tuple[str, str, bool]], Counter[str]]:
     """Return the line that starts a script, the code tokens, and the comments for tools.
 
-    Each token comes with True if a line ends before it, also within a comment, because that may end a statement.
+    Each token has a flag that is True if a line ends before it, even within a comment, because a line end may end a
+    statement.
     """
     tokens, comments, at = list[tuple[str, str, bool]](), Counter[str](), None
     source = encode(text)

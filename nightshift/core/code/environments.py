@@ -1,8 +1,8 @@
 """Environments: the packages, tools and interpreter that a repository's base commit declares for its code.
 
-An environment is a value, identified by the digest of the files that declare it and of the interpreter. It is made
-once, and its files are read-only afterwards. An attempt, its runs and its commit's evidence carry the digest; an empty
-digest stands for the packages that every run has.
+An environment is identified by a digest of its interpreter and of the files that declare it. It is made once, and its
+files are read-only afterwards. An attempt, its runs and its commit's evidence contain the digest; an empty digest
+stands for the packages that every run has.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class SetupScript:
     """A script of a commit that prepares the environment; it runs only after the owner has agreed.
 
     Attributes:
-        path: The file that contains it, relative to the repository.
+        path: The file that contains the script, relative to the repository.
         text: The text to run.
-        digest: SHA-256 of the text and of the files that it names, in hexadecimal digits.
+        digest: Hexadecimal SHA-256 of the text and of the files that the script names.
         named: The files of the repository that the script names and that the digest covers.
         remarks: The machine's package settings that do not apply to the script.
     """
@@ -36,9 +36,10 @@ class SetupScript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """An environment that a commit declares. `sources` are the declaring files' paths, relative to the repository.
+    """An environment that a commit declares.
 
-    `unasked` is a setup script that is not part of it, because the owner has not agreed to it.
+    `sources` are the paths of the declaring files, relative to the repository. `unasked` is a setup script that is
+    excluded, because the owner has not agreed to it.
     """
 
     digest: str = ""
@@ -51,10 +52,10 @@ NO_ENVIRONMENT = Environment()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeEnvironment:
-    """An environment on the disk, or a part of one, as shown to the owner.
+    """An environment on the disk, or a part of an environment, as shown to the owner.
 
-    `kind` names the way in which it was made. `remarks` say what was left out and why. `sources` are the paths of the
-    files that first declared it.
+    `kind` says how it was made. `remarks` say what was left out and why. `sources` are the paths of the files that
+    first declared it.
     """
 
     name: str
@@ -72,8 +73,8 @@ class MadeEnvironment:
 class Making:
     """Result of making an environment.
 
-    `environment` has the parts that exist, and `new` those that were made by this call. `failed` says of each other
-    part why it cannot be made.
+    `environment` contains the parts that exist. `new` lists the parts that this call made. `failed` gives the reason
+    for each part that cannot be made.
     """
 
     environment: Environment
@@ -83,22 +84,22 @@ class Making:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A program that tests need at run time, such as a database. Each run starts it afresh, with no stored data.
+    """A program that tests need at run time, such as a database. Each run starts it again, with no stored data.
 
-    Readiness is checked by one of `port`, `command` and `output`; the two others are empty.
+    Exactly one of `port`, `command` and `output` says when the service is ready; the other two are empty.
 
     Attributes:
-        name: A name of its own.
-        start: The shell command that starts it and runs as long as the service.
-        prepare: A shell command that runs to its end before that, such as `initdb`; empty for none.
-        port: The service is ready when this port of the loopback answers.
+        name: A unique name.
+        start: The shell command that starts the service and runs as long as the service.
+        prepare: A shell command that must finish before `start`, such as `initdb`; empty for none.
+        port: The service is ready when this port on the loopback interface answers.
         command: The service is ready when this command exits with 0.
         output: The service is ready when it has printed this text.
-        environment: Additional variables for the service.
-        exports: Variables that tests get because of it.
+        environment: Additional environment variables for the service.
+        exports: Environment variables that tests get so that they can use the service.
         prepare_s: Seconds of wall-clock time that the preparation may take.
-        start_s: Seconds until it must be ready.
-        memory_mb: Memory that it may use in addition to the tests, including its files.
+        start_s: Seconds within which the service must be ready.
+        memory_mb: Memory that the service may use in addition to the tests, including its files.
     """
 
     name: str
@@ -115,14 +116,14 @@ class Service:
 
 
 class EnvironmentStore(Protocol):
-    """Finds and makes environments."""
+    """Finds the environments that commits declare, and makes them."""
 
     async def of(self, tree: Tree) -> Environment:
         """Read the environment that the tree of a commit declares, without making it."""
         ...
 
     async def make(self, tree: Tree, environment: Environment) -> Making:
-        """Make the missing parts of an environment, as far as possible.
+        """Make the missing parts of an environment, or as many of them as possible.
 
         Raises:
             SandboxError: No part can be made, or the tree declares another environment.
@@ -130,5 +131,5 @@ class EnvironmentStore(Protocol):
         ...
 
     async def declares(self, tree: Tree, digest: str) -> bool:
-        """Return True if a digest belongs to the environment that a commit's tree declares, or to a part of it."""
+        """Return True if a digest identifies the environment that a commit's tree declares, or a part of it."""
         ...

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 
 
 def discard(sets: dict[str, set[str]], key: str, item: str) -> None:
-    """Remove an item from one of the sets, and the set itself when it is empty, so that old names leave nothing."""
+    """Remove an item from one of the sets, and remove the set when it is empty, so that old names use no memory."""
     sets[key].discard(item)
     if not sets[key]:
         del sets[key]
 
 
 class Names:
-    """Looks files and folders up by the last part of their path."""
+    """Looks up files and folders by the last part of their path."""
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self._files: defaultdict[str, set[str]] = defaultdict(set)
@@ -31,7 +31,7 @@ class Names:
             self._folders[last_of(folder[:-1])].add(folder)
 
     def remove(self, path: str) -> None:
-        """Remove a file, and the folders that no other file is in."""
+        """Remove a file, and each folder that contains no other file."""
         discard(self._files, last_of(path), path)
         for folder in folders_above(path):
             discard(self._within, folder, path)
@@ -39,19 +39,22 @@ class Names:
                 discard(self._folders, last_of(folder[:-1]), folder)
 
     def named(self, mention: str) -> Iterator[str]:
-        """Yield the files that a string names, directly or by the name of a folder that contains them."""
+        """Yield the files that a string names, directly or through the name of a folder that contains them."""
         yield from (path for path in self._files.get(last_of(mention), ()) if _ends_with(path, mention))
         for folder in self._folders.get(last_of(mention), ()):
             if folder and _ends_with(folder[:-1], mention):
                 yield from self._within[folder]
 
     def within(self, folder: str) -> Iterable[str]:
-        """Return the files below a folder. The folder's name ends with a slash; the root is the empty text."""
+        """Return the files below a folder. The folder's name ends with a slash; the empty text means the root."""
         return self._within.get(folder, ())
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """Yield the folders that contain a file, the nearest first, each with a final slash; the root is the empty text."""
+    """Yield the folders that contain a file, the nearest first.
+
+    Each folder's name ends with a slash; the root is the empty text.
+    """
     end = path.rfind("/")
     while end >= 0:
         yield path[: end + 1]

@@ -1,9 +1,9 @@
-"""Fingerprints of Python functions, which recognise code that failed in an earlier task whatever its names.
+"""Fingerprints of Python functions, by which code that failed in an earlier task is recognised whatever its names are.
 
-Names that a function binds itself are numbered in the order of their appearance; its own name, docstring, annotations
-and decorators are ignored. Names from outside (globals, attributes, keywords) and constants stay as they are, because a
-failure is often just `n` in place of `n - 1`. Small functions have no fingerprint: wrong ones look too much like right
-ones.
+Names that a function binds are replaced by numbers in the order of their appearance. Its own name, docstring,
+annotations and decorators are ignored. Names from outside (globals, attributes and keywords) and constants stay
+unchanged, because a failure is often just `n` in place of `n - 1`. Small functions have no fingerprint, because wrong
+ones look too much like right ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.task import Change
 
 LEAST_NODES = 20
-"""Nodes of a function's syntax tree, without the contexts of names; about three lines of code."""
+"""Minimum number of nodes in a function's syntax tree, not counting the contexts of names; about three lines of code.
+"""
 MAX_CHARS = 400_000
 MAX_FUNCTIONS = 500
 
@@ -28,7 +29,7 @@ _NAMES = frozenset({"id", "arg", "name"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A function: its first line (from 1), its name, and its fingerprint."""
+    """A function: its first line (counted from 1), its name, and its fingerprint."""
 
     line: int
     name: str
@@ -36,7 +37,10 @@ class Shape:
 
 
 def shapes(text: str) -> list[Shape]:
-    """Return the functions and methods of a module that are large enough; none if the text is not Python."""
+    """Return the functions and methods of a module that are large enough for a fingerprint.
+
+    The result is empty if the text is not Python.
+    """
     tree = parse_quietly(text) if len(text) <= MAX_CHARS else None
     functions = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
     return [shape for node in functions[:MAX_FUNCTIONS] if (shape := _shape_or_none(node))]
@@ -45,7 +49,7 @@ def shapes(text: str) -> list[Shape]:
 def _shape_or_none(function: Function) -> Shape | None:
     try:
         return _shape(function)
-    except RecursionError:  # The tree is too deep to be written by hand
+    except RecursionError:  # No person writes code that nests this deeply
         return None
 
 
@@ -70,7 +74,10 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _list_bound(function: Function) -> Iterator[str]:
-    """Yield the names that a function binds, in the order of its text, without those it declares global or nonlocal."""
+    """Yield the names that a function binds, in the order of its text.
+
+    Names that it declares global or nonlocal are left out.
+    """
     outer = {name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     for node in _in_order(function):
         match node:
@@ -89,7 +96,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _text(node: object, numbers: dict[str, str]) -> str:
-    """Return a tree as text with the names replaced. Constants keep their type, since 1, 1.0 and True differ."""
+    """Return a syntax tree as text with the names replaced. Constants keep their type, since 1, 1.0 and True differ."""
     if isinstance(node, list):
         return f"[{','.join(_text(child, numbers) for child in node)}]"
     if isinstance(node, ast.Constant):
@@ -109,7 +116,7 @@ def _field(name: str, value: object, node: ast.AST, numbers: dict[str, str]) -> 
 
 
 MOST_EACH = 20
-"""Most functions of one failure. A change that rewrites more says nothing about any single one."""
+"""Maximum number of functions of one failed change. A larger rewrite says nothing about any single function."""
 
 
 def shapes_of(change: Change) -> set[str]:
@@ -118,6 +125,6 @@ def shapes_of(change: Change) -> set[str]:
 
 
 def list_changed_by_fix(failing: Change, passing: Collection[str]) -> set[str]:
-    """Return the fingerprints of a failed change that are missing from the passing one; empty if they are too many."""
+    """Return the fingerprints of a failed change that the passing change lacks; empty if there are too many."""
     digests = shapes_of(failing) - set(passing)
     return digests if len(digests) <= MOST_EACH else set()

@@ -1,4 +1,4 @@
-"""The ids that git gives its objects: a hash of their bytes after a header with kind and size."""
+"""Computes the ids of git's objects: hashes of a header with the kind and the size, followed by the object's bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ObjectKind = Literal["blob", "tree", "commit"]
 
 
 def with_head(kind: ObjectKind, data: bytes) -> bytes:
-    """Return the bytes that git hashes and stores for an object."""
+    """Return an object's bytes with the header that git hashes and stores with them."""
     return b"%s %d\0%s" % (kind.encode(), len(data), data)
 
 
@@ -25,5 +25,5 @@ def blob_id(data: bytes, id_format: IdFormat) -> str:
 
 
 def format_of(id_: str) -> IdFormat:
-    """Return the hash format of an id."""
+    """Return the hash algorithm of an id."""
     return "sha256" if len(id_) == 64 else "sha1"

@@ -1,4 +1,4 @@
-"""Finds syntax errors in files that come with a task: a test that does not parse fails every attempt."""
+"""Finds syntax errors in the files of a new task, because a test that does not parse would fail every attempt."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MAY_BE_BROKEN = "; correct it, or say in the description that its syntax error 
 
 
 def unreadable(language: Language, tests: Files, files: Files, description: str) -> dict[str, str]:
-    """Find the files that cannot be parsed, and return field (`tests.<path>`, `files.<path>`) to reason.
+    """Map each file that cannot be parsed, as the field `tests.<path>` or `files.<path>`, to the reason.
 
-    Test files must parse; other files among the tests may be broken, as an example. A start file may be broken if the
-    task's description mentions it.
+    Test files must parse; other files among the tests may be broken, because they may be examples of broken files. A
+    start file may be broken if the task's description mentions it.
     """
     field_faults = {f"tests.{path}": _fault(language, path, text) for path, text in tests.items() if is_test_path(path)}
     if not _BROKEN_ON_PURPOSE.search(description):
@@ -66,4 +66,4 @@ _READERS: dict[Language, dict[str, Callable[[str], str | None]]] = {
     Language.JAVASCRIPT: {"package.json": _json_fault},
     Language.GO: {".go": _go_fault},
 }
-"""Readers of files that every run needs, by the path or the suffix of the file."""
+"""Parsers of files that every run reads, by the path or the suffix of the file."""

@@ -26,7 +26,7 @@ def is_test(path: str) -> bool:
 
 
 def parse(text: str) -> Node:
-    """Return the root of a text's syntax tree; its positions are in bytes of UTF-8."""
+    """Return the root of a text's syntax tree; positions are byte offsets in UTF-8."""
     from tree_sitter import Parser  # noqa: PLC0415 (loaded when the first Go task comes)
 
     return Parser(_grammar()).parse(encode(text)).root_node
@@ -38,13 +38,16 @@ def fault(text: str) -> Fault | None:
 
 
 def package(root: Node) -> str:
-    """Return the name in the package clause; empty without one."""
+    """Return the package name in the package clause; empty if there is no clause."""
     clause = next((node for node in root.named_children if node.type == "package_clause"), None)
     return node_text(clause.named_children[0]) if clause and clause.named_children else ""
 
 
 def imports(root: Node) -> Iterator[tuple[str, str]]:
-    """Yield the name and the path of each import. Without a name, the path's last part is the name."""
+    """Yield the name and the path of each import.
+
+    If the import gives no name, the name is the last part of its path.
+    """
     for declaration in root.named_children:
         if declaration.type == "import_declaration":
             for spec in (node for node in walk(declaration) if node.type == "import_spec"):

@@ -1,10 +1,11 @@
-"""Rules of a repository's `.gitignore` files, as git reads them: the paths that they ignore.
+"""Decides which paths a repository's `.gitignore` files ignore, by git's own rules.
 
 New files at such paths are by-products, or files that the owner keeps out of the repository, such as secrets. So they
-are not part of a change. A file that the repository already has is never ignored; the caller must check that.
+are not part of a change. A file that the repository already contains is never ignored, but the caller must check that.
 
-Anybody may have written the patterns, so the time to match one grows only with its length and the path's. The package
-pathspec 1.1 was tried instead, but it raises where git continues, as on `[[:alpha:]]`, `[c-a]` or a final backslash.
+The patterns may come from an attacker, so the time to match a pattern grows only with its length and the path's length.
+The package pathspec 1.1 was tried first, but it raises an error for patterns that git accepts, such as `[[:alpha:]]`,
+`[c-a]` or a final backslash.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from functools import lru_cache
 
 NAME = ".gitignore"
 MOST_FILES, MOST_CHARS, MOST_RULES = 1000, 1 << 18, 1000
-"""Limits: files, characters of a file, and rules of a file. Anything beyond them is ignored."""
+"""Maximum number of files, of characters in a file, and of rules in a file. Anything beyond these limits has no effect.
+"""
 _CLASSES = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
     "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\s", "upper": "A-Z",
@@ -26,9 +28,9 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One line. A segment of None stands for `**`.
+    """One line of an ignore file. A segment of None stands for `**`.
 
-    A rule that is not `anchored` has one segment, which matches a name anywhere.
+    A rule that is not `anchored` has one segment, which may match a name in any folder.
     """
 
     segments: tuple[re.Pattern[str] | None, ...]
@@ -38,11 +40,11 @@ class _Rule:
 
 
 class IgnoreRules:
-    """The rules of some ignore files.
+    """The rules of a set of ignore files.
 
     Args:
-        files: The texts of the files by their paths, such as `.gitignore` and `web/.gitignore`; other files are
-            ignored.
+        files: Maps the paths of ignore files, such as `.gitignore` and `web/.gitignore`, to their texts; other files in
+            the mapping have no effect.
     """
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
@@ -52,13 +54,13 @@ class IgnoreRules:
             self.add(path, text)
 
     def add(self, path: str, text: str) -> None:
-        """Add the rules of one more file."""
+        """Add the rules of another file."""
         if f"/{path}".endswith(f"/{NAME}") and len(self._rules) < MOST_FILES:
             self._rules[path[: -len(NAME)]] = tuple(_rules(text))
             self._folders.clear()
 
     def ignore(self, path: str, *, folder: bool = False) -> bool:
-        """Return True if a path, or a folder above it, is ignored. Pass `folder` if the path is a folder itself."""
+        """Return True if a path, or a folder above it, is ignored. Set `folder` if the path itself is a folder."""
         parts = path.split("/")
         for depth in range(1, len(parts)):
             above = "/".join(parts[:depth])
@@ -82,7 +84,7 @@ def _fits(rule: _Rule, parts: list[str]) -> bool:
     if not rule.anchored:
         (segment,) = rule.segments
         return segment is not None and segment.fullmatch(parts[-1]) is not None
-    reached = {0}  # Numbers of segments matched so far, before each part
+    reached = {0}  # Positions in the rule's segments that matching may have reached, before each part of the path
     for part in parts:
         after = set[int]()
         for at in _past_stars(rule.segments, reached):
@@ -97,7 +99,7 @@ def _fits(rule: _Rule, parts: list[str]) -> bool:
 
 
 def _past_stars(segments: tuple[re.Pattern[str] | None, ...], reached: set[int]) -> set[int]:
-    """Return the positions, with those after each `**` added, because `**` may match nothing."""
+    """Return the positions and those after each following `**`, because `**` may match nothing."""
     positions, left = set(reached), list(reached)
     while left:
         at = left.pop()
@@ -115,7 +117,7 @@ def _rules(text: str) -> Iterable[_Rule]:
 
 @lru_cache(maxsize=4096)
 def _rule(line: str) -> _Rule | None:
-    """Parse a line into a rule; None for a line without one."""
+    """Parse a line into a rule; return None for a line that contains no rule."""
     line = re.sub(r"(?<!\\) +$", "", line.removesuffix("\r"))
     if not line or line.startswith("#"):
         return None
@@ -129,13 +131,13 @@ def _rule(line: str) -> _Rule | None:
         segments = tuple(None if part == "**" and anchored else _segment(part) for part in _split(line))
     except ValueError:
         return None
-    if segments[-1] is None:  # `a/**` matches what is below `a`, but not `a` itself
+    if segments[-1] is None:  # `a/**` matches everything below `a`, but not `a` itself
         segments = (*segments, _segment("*"))
     return _Rule(segments, anchored, folders_only, includes)
 
 
 def _split(glob: str) -> Iterable[str]:
-    """Yield the parts between slashes; a slash within brackets does not separate parts."""
+    """Yield the parts of a pattern between slashes; a slash within brackets does not separate parts."""
     begun = at = 0
     while at < len(glob):
         char = glob[at]
@@ -153,10 +155,11 @@ def _split(glob: str) -> Iterable[str]:
 def _segment(glob: str) -> re.Pattern[str]:
     """Return the regular expression of one part of a pattern.
 
-    The text between two stars is matched at its first position without backtracking: for such patterns that is enough.
+    The text between two stars is matched at its first possible position without backtracking, which is enough for such
+    patterns.
 
     Raises:
-        ValueError: The pattern matches nothing.
+        ValueError: The pattern can match nothing.
     """
     chunks, at = [""], 0
     while at < len(glob):

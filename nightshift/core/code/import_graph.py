@@ -1,4 +1,4 @@
-"""The graph behind `core.code.dependencies`: names and edges of a tree in both directions, kept up to date."""
+"""The graph that `core.code.dependencies` queries: names and references of a tree's files, in both directions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SETTINGS = frozenset(
 
 PACKAGE = "package.json"
 LIKE = 0.5
-"""The minimum share of paths that two trees have in common for the graph of one to be derived from the other's."""
+"""The minimum share of paths that two trees must have in common for one graph to be updated to the other."""
 _NOTHING = Facts()
 
 
 class ImportCache:
-    """Caches the references of files and the graphs of the trees that were asked about; shared between threads.
+    """Caches the references of files, and the graphs of recently queried trees; shared between threads.
 
-    `max_files` limits the files in the facts and in the graphs; each file takes about a kilobyte in both. One graph
-    always stays.
+    `max_files` limits the number of files, separately for the references and for the graphs; each file takes about a
+    kilobyte in both together. At least one graph always stays.
     """
 
     def __init__(self, max_files: int = 50_000) -> None:
@@ -43,12 +43,15 @@ class ImportCache:
 
     @contextlib.contextmanager
     def view(self, tree: Tree, over: Mapping[str, str | None]) -> Iterator[View]:
-        """Yield a tree with texts on top (None removes a file), for one question; other threads wait meanwhile."""
+        """Yield a view of a tree with changed texts (None removes a file), for one query.
+
+        Other threads wait meanwhile.
+        """
         with self._lock:
             yield View(tree, over, self._graph(tree), self)
 
     def facts(self, path: str, blob: str, read: Callable[[], bytes]) -> Facts:
-        """Return the references of a file; each content is read and parsed once."""
+        """Return the references of a file; each file content is read and parsed only once."""
         if not may_refer(path):
             return _NOTHING
         key = f"{PurePosixPath(path).suffix}:{blob}"
@@ -61,9 +64,9 @@ class ImportCache:
             return cached_facts
 
     def _graph(self, tree: Tree) -> _Graph:
-        """Return the graph of the most similar cached tree, updated to this one.
+        """Return the most similar cached graph, updated to this tree.
 
-        The most recently used graph is last.
+        The most recently used graph is the last one in the cache.
         """
         entries = listing_of(tree.entries())
         used_last = self._graphs[::-1]
@@ -78,7 +81,7 @@ class ImportCache:
 
 
 class _Graph:
-    """The names of one tree, and the words that each of its files uses. The words are read only when needed."""
+    """The names of one tree's files, and the words that each file uses. The words are read only when needed."""
 
     def __init__(self) -> None:
         self.names = Names()
@@ -89,11 +92,11 @@ class _Graph:
         self._users: defaultdict[str, set[str]] = defaultdict(set)
 
     def is_like(self, entries: Mapping[str, str]) -> bool:
-        """Return True if the graph has at least the share `LIKE` of a tree's paths."""
+        """Return True if the graph contains at least the share `LIKE` of a tree's paths."""
         return sum(path in self.entries for path in entries) >= LIKE * max(1, len(entries), len(self.entries))
 
     def move_to(self, commit: str, entries: Listing[str]) -> None:
-        """Turn this graph into that of another tree by applying the differences."""
+        """Update this graph to another tree by applying the differences."""
         if commit != self.commit:
             apart = entries.since(self.entries)
             for path, blob in apart.items():
@@ -105,12 +108,12 @@ class _Graph:
             self._stale.update(apart)
 
     def users_of(self, words: Iterable[str], facts: Callable[[str], Facts]) -> set[str]:
-        """Return the files of the tree that use one of these words."""
+        """Return the files of the tree that use at least one of these words."""
         self.index(facts)
         return {path for word in words for path in self._users.get(word, ())}
 
     def index(self, facts: Callable[[str], Facts]) -> None:
-        """Record the words of files that are new or have changed since they were recorded."""
+        """Record the words of each file that is new or has changed since its words were recorded."""
         while self._stale:
             path = next(iter(self._stale))
             self._forget(path)
@@ -130,7 +133,7 @@ class _Graph:
 
 
 class View:
-    """The graph of a tree with texts on top; made by `ImportCache.view`."""
+    """The graph of a tree with changed texts; made by `ImportCache.view`."""
 
     def __init__(self, tree: Tree, over: Mapping[str, str | None], graph: _Graph, cache: ImportCache) -> None:
         self._tree, self._over, self._graph, self._cache = tree, over, graph, cache
@@ -149,15 +152,15 @@ class View:
         return self._cache.facts(path, hashlib.sha256(raw).hexdigest(), lambda: raw)
 
     def dynamic(self) -> Iterable[str]:
-        """Return the tree's files that may reach more than their text shows."""
+        """Return the tree's files that may refer to more files than their text shows."""
         self._graph.index(self._facts_below)
         return self._graph.dynamic
 
     def uses(self, path: str) -> frozenset[str]:
-        """Return the files that one file refers to."""
+        """Return the files that the file at `path` refers to."""
         facts = self.facts(path)
         used_paths = set(self._surroundings(path)) if path.endswith(".py") else set()
-        if is_source(path):  # It determines the module type of a file
+        if is_source(path):  # `package.json` determines the module type of a file
             used_paths.update(name for folder in folders_above(path) for name in self._present(f"{folder}{PACKAGE}"))
         for imported in facts.imports:
             used_paths.update(self._list_imported(path, imported))
@@ -166,7 +169,7 @@ class View:
         return frozenset(used_paths)
 
     def users(self, path: str) -> Iterator[str]:
-        """Yield the files of the tree that refer to one file."""
+        """Yield the files of the tree that refer to the file at `path`."""
         candidates = self._graph.users_of(_keys(path), self._facts_below)
         name, folder = last_of(path), path[: path.rfind("/") + 1]
         if name in {"__init__.py", "conftest.py", PACKAGE}:
@@ -216,7 +219,7 @@ class View:
             yield from self._present(path)
 
     def _submodules(self, package: str) -> Iterator[str]:
-        if f"{package}__init__.py" in self:  # A star reaches submodules only through a package's `__all__`
+        if f"{package}__init__.py" in self:  # A star import gives submodules only through a package's `__all__`
             for names in (self._graph.names, self._above):
                 for path in names.within(package):
                     if path.endswith(".py") and "/" not in path[len(package) :] and path in self:
@@ -230,12 +233,12 @@ class View:
 
 
 def _words(path: str, facts: Facts) -> Iterator[str]:
-    """Yield the words by which a file may name other files; `_keys` gives the words that refer to a file."""
+    """Yield the words in a file's references that may name other files; `_keys` yields the words that name a file."""
     for imported in facts.imports:
         parts = [*imported.module.split("."), *imported.names]
         yield from (f"import {part}" for part in parts)
         if "*" in imported.names:
-            # A relative star may mean any folder above.
+            # A relative star import may refer to any folder above.
             yield from (f"all of {last_of(folder[:-1])}" for folder in folders_above(path))
             yield from (f"all of {part}" for part in parts)
     for mention in facts.mentions:

@@ -1,7 +1,7 @@
-"""References of one source file: its imports, the strings that may name files, and whether there may be more.
+"""The references of one source file: imports, strings that may name files, and whether there may be further references.
 
-A file can reach others in ways that its text does not show (`importlib`, `exec`, directory listings, child processes,
-pickles). Such a file is called dynamic, and a closure that contains one is replaced by the whole tree.
+A file can use others in ways that its text does not show (`importlib`, `exec`, directory listings, child processes or
+pickles). Such a file is called dynamic, and a closure that contains a dynamic file is replaced by the whole tree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nightshift.core.code.parsing import parse
 from nightshift.core.text.encoding import decode
 
 MAX_MENTION = 200
-_MAX_SCRIPT = 200_000  # Longer ones are generated, and their strings name no files
+_MAX_SCRIPT = 200_000  # Longer scripts are generated, and their strings name no files
 _DYNAMIC_MODULES = frozenset({
     "importlib", "imp", "pkgutil", "runpy", "zipimport", "glob", "subprocess", "pickle", "_pickle", "dill",
     "cloudpickle", "joblib", "shelve", "marshal", "code", "codeop", "pexpect", "sh",
@@ -45,7 +45,7 @@ _TEXTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
-    """One import: `level` counts the leading dots, `names` are those of a from-import (`*` among them)."""
+    """One import. `level` counts the leading dots; `names` are the names of a from-import, which may include `*`."""
 
     module: str
     level: int = 0
@@ -54,7 +54,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All references of one file. `dynamic` is True if it may reach files that are not listed."""
+    """All references of one file. `dynamic` is True if the file may use files that are not listed."""
 
     imports: tuple[Import, ...] = ()
     mentions: frozenset[str] = frozenset()
@@ -62,18 +62,21 @@ class Facts:
 
 
 def may_refer(path: str) -> bool:
-    """Return True if a file may contain references: sources and text files, but not data."""
+    """Return True if a file may contain references, as sources and text files do, but not data."""
     return path.endswith((*_PYTHON, *_TEXTS, *SOURCES, _GO_TESTS))
 
 
 def facts_of(path: str, content: bytes) -> Facts:
-    """Read a file's references. A Python file that does not parse is dynamic, since nothing is known about it."""
+    """Read a file's references.
+
+    A Python file that does not parse counts as dynamic, since nothing is known about it.
+    """
     text = decode(content)
     if path.endswith(SOURCES) and len(text) <= _MAX_SCRIPT:
         mentions, dynamic = references(path, text)
         return Facts(mentions=mentions, dynamic=dynamic)
     if path.endswith(_GO_TESTS):
-        return Facts(dynamic=True)  # Its package is a folder, and the packages it imports are folders, too
+        return Facts(dynamic=True)  # Go packages are folders, and files see their whole package and imported packages
     if not path.endswith(_PYTHON):
         return Facts(mentions=frozenset(token for token in _TOKEN.findall(text[:200_000]) if len(token) <= MAX_MENTION))
     try:
@@ -139,7 +142,7 @@ def _dynamic_attribute(node: ast.Attribute) -> bool:
 
 
 def _opens_computed_path(node: ast.Call) -> bool:
-    """Return True if a call opens a path that is put together from parts: none of the parts need name the file."""
+    """Return True if a call opens a path that is built from parts, because no single part has to name the file."""
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     return name in _OPENERS and any(_is_computed(argument) for argument in node.args)
 

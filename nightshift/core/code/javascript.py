@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx")
 TYPED = (".ts", ".mts", ".cts", ".tsx")
 SOURCES = (*SCRIPTS, *TYPED)
-"""Suffixes of files that Node.js runs, directly (typed files in newer versions only) or with the help of tools."""
+"""Suffixes of files that Node.js runs, directly (only newer versions run TypeScript) or with the help of tools."""
 
 STRINGS = frozenset({"string", "template_string"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Why a text does not parse; `line` counts from 1."""
+    """The reason why a text does not parse; `line` counts from 1."""
 
     line: int
     message: str
@@ -38,10 +38,10 @@ def is_source(path: str) -> bool:
 
 
 def parse(path: str, text: str) -> Node:
-    """Return the root of a text's syntax tree; its positions are in bytes of UTF-8.
+    """Return the root of a text's syntax tree; positions are byte offsets in UTF-8.
 
     Args:
-        path: Its suffix selects the language.
+        path: The file's path, whose suffix selects the language.
         text: The source.
     """
     from tree_sitter import Parser  # noqa: PLC0415 (loaded when the first JavaScript task comes)
@@ -69,7 +69,7 @@ def fault_in(root: Node, text: str) -> Fault | None:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and all its descendants in the order of the text; not recursive, since models nest deeply."""
+    """Yield a node and all its descendants in source order; not recursive, because models write deeply nested code."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
@@ -98,7 +98,7 @@ def arguments(call: Node) -> list[Node]:
 
 
 def specifiers(path: str, text: str) -> list[str]:
-    """List the names that a text imports, exports from or requires, if they are string literals; in order."""
+    """List the module names that a text imports, re-exports or requires as string literals, in order."""
     names: dict[str, None] = {}
     for node in walk(parse(path, text)):
         source = node.child_by_field_name("source") if node.type in {"import_statement", "export_statement"} else None

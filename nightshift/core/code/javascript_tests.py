@@ -1,7 +1,7 @@
-"""Framework that runs the tests of a job: node:test, or the project's own vitest or jest.
+"""Chooses the framework that runs JavaScript tests: node:test, or the project's own vitest or jest.
 
-The imports of a file determine it. A file that imports none of them, which is common with jest, belongs to the
-framework that `package.json` runs.
+The imports of a test file decide. A file that imports no framework, which is common with jest, is run by the framework
+that `package.json` runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GROUPS = ("devDependencies", "dependencies")
 
 
 class Framework(StrEnum):
-    """Framework that runs the tests of a file."""
+    """Framework that runs the tests in a file."""
 
     NODE = "node:test"
     VITEST = "vitest"
@@ -34,12 +34,12 @@ _OF_MODULE = {"node:test": Framework.NODE, "vitest": Framework.VITEST, "@jest/gl
 
 
 def framework_of(path: str, text: str, text_of: TextOf) -> Framework:
-    """Return the framework of a file of tests.
+    """Return the framework of a test file.
 
     Args:
         path: The path of the file.
         text: The content of the file.
-        text_of: Returns the text of a file of the tree, or None.
+        text_of: Returns the text of a file of the tree; None if there is no such file.
     """
     if match := _MODULES.search(text):
         return _OF_MODULE[match[2]]
@@ -47,12 +47,12 @@ def framework_of(path: str, text: str, text_of: TextOf) -> Framework:
 
 
 def of_all(tests: Iterable[tuple[str, str]], text_of: TextOf) -> Framework:
-    """Return the framework of the first of these files (path and text); node:test if there are none."""
+    """Return the framework of the first of these test files (path and text); node:test if there are no files."""
     return next((framework_of(path, text, text_of) for path, text in tests), Framework.NODE)
 
 
 def choose_framework(path: str, text_of: TextOf) -> Framework:
-    """Return the framework of the package that a path belongs to, from its test script, settings or dependencies."""
+    """Return the framework of the package that contains a path, judged by its test script, settings or dependencies."""
     for folder in _above(path):
         text = text_of(posixpath.join(folder, "package.json"))
         if text is None:
@@ -73,7 +73,7 @@ def choose_framework(path: str, text_of: TextOf) -> Framework:
 
 
 def root_of(path: str, text_of: TextOf) -> str:
-    """Return the folder of the package that a file belongs to; empty for the root of the tree."""
+    """Return the folder of the package that contains a file; empty for the root of the tree."""
     return next((folder for folder in _above(path) if text_of(posixpath.join(folder, "package.json")) is not None), "")
 
 

@@ -1,8 +1,8 @@
-"""References of one JavaScript or TypeScript file, for the import graph: by names, to err on the safe side.
+"""References of one JavaScript or TypeScript file, for the import graph. Matching by name errs on the safe side.
 
-A specifier counts as a use of every file that it may name, wherever that file is; so does any other string that has the
-form of a path. Files that are loaded by a computed name, found in a directory listing or mapped by package.json cannot
-be read from the text: a file that loads such files is called dynamic.
+A module specifier counts as a use of every file that it may name, wherever that file is. So does any other string that
+looks like a path. A file is called dynamic if it loads files whose names are computed, found in a directory listing or
+mapped by package.json, because its text does not show these files.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _DYNAMIC_MODULES = re.compile(r"^(node:)?(child_process|worker_threads|module|vm
 
 
 def references(path: str, text: str) -> tuple[frozenset[str], bool]:
-    """Return the names by which a file may use other files, and whether it may use more files than those.
+    """Return the names by which a file may use other files, and whether it may use further files.
 
     Args:
-        path: Its suffix selects the language.
+        path: The file's path, whose suffix selects the language.
         text: The source.
     """
     root = parse(path, text)
@@ -42,14 +42,14 @@ def references(path: str, text: str) -> tuple[frozenset[str], bool]:
 
 
 def _names(value: str) -> Iterator[str]:
-    """Yield a string as the end of a path, also with the suffixes that an import may omit."""
+    """Yield a string as the end of a path, and again with each suffix that an import may omit."""
     stem = re.sub(r"^(\.{0,2}/)+", "", value).rstrip("/")
     if not stem.strip(".") or "\n" in stem:
         return
     yield stem
     if value.startswith("."):
         yield from (stem + ending for ending in (*SOURCES, ".json"))
-    if stem.endswith((".js", ".mjs", ".cjs")):  # TypeScript may be imported by the name of its output
+    if stem.endswith((".js", ".mjs", ".cjs")):  # A TypeScript file may be imported by the name of its compiled file
         yield re.sub(r"js$", "ts", stem)
 
 
@@ -58,5 +58,5 @@ def _is_dynamic(node: Node) -> bool:
         return node_text(node) in _DYNAMIC_NAMES
     if node.type == "call_expression" and node_text(node.child_by_field_name("function")) in _LOADERS:
         return literal(next(iter(arguments(node)), None)) is None
-    # A path that is put together, such as `./data/${name}.json`.
+    # A path that is built from parts, such as `./data/${name}.json`.
     return node.type in STRINGS and literal(node) is None and "/" in node_text(node)

@@ -1,10 +1,10 @@
-"""Modules of well-known distributions, and the names of the distributions if they differ from the modules' names."""
+"""Modules of well-known distributions, with the name of the distribution where it differs from the module's name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Module to distributions; the first is the default unless the owner's files name another one.
+# Maps a module to its distributions; the first one is the default unless the owner's files name another.
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "yaml": ("PyYAML",), "cv2": ("opencv-python-headless", "opencv-python", "opencv-contrib-python"),
     "PIL": ("Pillow",), "sklearn": ("scikit-learn",), "skimage": ("scikit-image",), "bs4": ("beautifulsoup4",),
@@ -45,7 +45,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "charset_normalizer": ("charset-normalizer",), "text_unidecode": ("text-unidecode",), "vobject": ("vobject",),
 }  # fmt: skip
 
-# Modules of well-known distributions that have the same name.
+# Modules whose well-known distribution has the same name.
 SAME_NAMES = frozenset({
     "aiofiles", "aiohttp", "aiosqlite", "alembic", "altair", "anthropic", "anyio", "apscheduler", "argon2", "arrow",
     "asgiref", "asyncpg", "attrs", "bcrypt", "black", "bleach", "blinker", "bokeh", "boltons", "boto3", "botocore",
@@ -77,7 +77,7 @@ SAME_NAMES = frozenset({
     "zstandard",
 })  # fmt: skip
 
-# Namespace packages that many distributions share; each distribution is named after its part.
+# Namespace packages that many distributions share; each distribution is named after its part of the namespace.
 SHARED = ("google.cloud", "azure", "backports", "jaraco", "ruamel", "sphinxcontrib", "zope")
 
 

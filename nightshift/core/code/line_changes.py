@@ -1,4 +1,4 @@
-"""The lines of a text that a change wrote."""
+"""Finds the lines of a text that a change wrote."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import takewhile
 
 
 def list_written_lines(before: str, after: str) -> frozenset[int]:
-    """Return the lines of `after` that are new or changed, counting from 1; for deleted lines, their neighbours."""
+    """Return the lines of `after` that are new, changed, or next to deleted lines; lines are counted from 1."""
     old, new = _lines(before), _lines(after)
     head = _same(old, new)
     tail = _same(old[head:][::-1], new[head:][::-1])

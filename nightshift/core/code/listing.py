@@ -1,8 +1,7 @@
 """The paths of a tree in order, each with a value. Similar trees share their common part.
 
-Most trees are one commit away from a tree that was seen before. Code that follows the files of a repository asks a
-listing for the differences from the previous one (`since`), and for the files of a folder, a name or a suffix. None of
-these goes through all paths.
+Most trees are one commit away from a tree that was seen before. A listing gives the differences from an earlier listing
+(`since`), or the files with a given folder, name or suffix, without going through all paths.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from typing import Generic, TypeVar
 
 V = TypeVar("V")
 MOST_APART = 1000
-"""Most paths in which a listing may differ from its shared part. Beyond it, the listing gets a copy of its own."""
+"""Maximum number of paths in which a listing may differ from its shared part. A listing that differs more is copied."""
 _LAST = "\U0010ffff"
 
 
 class _Shared(Generic[V]):
-    """The common part of listings: values by path, sorted, and the same paths sorted by other keys."""
+    """The common part of several listings: values by path, sorted, and the same paths sorted by other keys."""
 
     def __init__(self, values: dict[str, V]) -> None:
         self.values = values
@@ -33,7 +32,7 @@ class _Shared(Generic[V]):
 
 
 class Listing(Mapping[str, V]):
-    """Immutable mapping of path to value, in path order; no value is None."""
+    """Immutable mapping of paths to values, in path order; no value is None."""
 
     __slots__ = ("_gone", "_length", "_new", "_over", "_shared")
 
@@ -63,7 +62,7 @@ class Listing(Mapping[str, V]):
         return iter(self._with_new(self._shared.paths, self._new))
 
     def patch(self, differences: Mapping[str, V | None]) -> Listing[V]:
-        """Return the listing with other values at some paths; None removes a path."""
+        """Return a listing in which some paths have other values; None removes a path."""
         before, over = self._shared.values, {**self._over, **differences}
         over = {path: value for path, value in over.items() if before.get(path) != value}
         if len(over) > MOST_APART:
@@ -71,17 +70,20 @@ class Listing(Mapping[str, V]):
         return Listing(self._shared, over)
 
     def is_kin(self, other: Listing[V]) -> bool:
-        """Return True if both listings have the same shared part, so that `since` costs only as much as they differ."""
+        """Return True if both listings have the same shared part, so that `since` only processes differences."""
         return self._shared is other._shared
 
     def since(self, old: Listing[V]) -> dict[str, V | None]:
-        """Return the differences from another listing: path to value, None for a path that is only in the other."""
+        """Return the differences from an older listing.
+
+        They map each path to its new value, or to None if only the older listing has the path.
+        """
         entries, other = (self._over, old._over) if self.is_kin(old) else (self, old)
         paths = sorted({*entries, *other})
         return {path: value for path in paths if (value := self.get(path)) != old.get(path)}
 
     def below(self, start: str) -> list[str]:
-        """Return the paths that begin with a text, such as a folder with its slash."""
+        """Return the paths that begin with a text, such as a folder followed by a slash."""
         paths = self._shared.paths
         shared_paths = paths[bisect_left(paths, start) : bisect_left(paths, start + _LAST)]
         return self._with_new(shared_paths, [path for path in self._new if path.startswith(start)])
@@ -89,7 +91,7 @@ class Listing(Mapping[str, V]):
     def having(self, key: Callable[[str], str], *values: str) -> list[str]:
         """Return the paths for which a function gives one of these values.
 
-        Use few functions: each one's order is cached.
+        Use few different functions, because a sorted order is cached for each of them.
         """
         shared_paths = sorted(path for value in values for path in self._shared.having(key, value))
         return self._with_new(shared_paths, [path for path in self._new if key(path) in values])

@@ -1,9 +1,9 @@
-"""Python values as text and back, without ever running that text.
+"""Converts Python values to text and back, without ever running that text.
 
-Supported are numbers, texts, bytes, booleans, None, lists, tuples, dicts and sets, a few operators on constants
-(`10**6`, `[0] * 5`, `-1`, `1 + 2j`), and `set()`, `frozenset(…)` and `float("nan")`, which have no literal of their
-own. Sizes are limited, so that a short text can neither fill the memory nor become a value that is small in memory but
-endless to walk through, because its parts are the same list.
+Supported are numbers, texts, bytes, booleans, None, lists, tuples, dicts and sets, and a few operators on constants
+(`10**6`, `[0] * 5`, `-1`, `1 + 2j`). `set()`, `frozenset(…)` and `float("nan")` are supported too, because these values
+have no literal. Sizes are limited. Otherwise a short text could fill the memory, or become a value that is small in
+memory but takes forever to walk through, because it contains the same list many times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from nightshift.core.code.parsing import parse_expression
 
 MAX_TEXT = 200_000
 MAX_ITEMS = 100_000
-"""Items that one multiplication may make; all multiplications of a literal together may make `MAX_TEXT`."""
+"""Maximum number of items that one multiplication may make; all multiplications of a literal together may make
+`MAX_TEXT`.
+"""
 MAX_BITS = 50_000
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -31,16 +33,16 @@ _NUMBERS = (int, float, complex)
 
 
 class SizeLimit:
-    """The number of items and characters that may still be made; `fault` is the message when it is exceeded.
+    """Counts down the items and characters that may still be made; `fault` is the message when the limit is exceeded.
 
-    An amount that is taken from a limit is also taken from the limit that it is `within`.
+    What is used from a limit is also used from the outer limit `within`.
     """
 
     def __init__(self, most: int, fault: str, within: SizeLimit | None = None) -> None:
         self._left, self._fault, self._within = most, fault, within
 
     def take(self, count: int) -> None:
-        """Use up an amount; raises ValueError when the limit is exceeded."""
+        """Use up `count` items or characters; raise ValueError if the limit is exceeded."""
         self._left -= count
         if self._within:
             self._within.take(count)
@@ -65,7 +67,7 @@ def read(text: str, within: SizeLimit | None = None) -> Any:
 
 
 def write(value: object, within: SizeLimit | None = None) -> str:
-    """Return the text that `read` turns back into the same value. Its length is taken from the limit `within`.
+    """Return the text that `read` turns back into the same value. Its length is counted against the limit `within`.
 
     Raises:
         ValueError: The value cannot be written as a literal.
@@ -78,10 +80,10 @@ def write(value: object, within: SizeLimit | None = None) -> str:
 
 
 def value_of(node: ast.expr, within: SizeLimit | None = None) -> Any:
-    """Return the value of an expression that consists of literals alone.
+    """Return the value of an expression that consists only of literals.
 
     Raises:
-        ValueError: It contains something else.
+        ValueError: The expression contains something else.
     """
     try:
         return _value(node, SizeLimit(MAX_TEXT, "the sequences are too long", within))
@@ -141,7 +143,7 @@ def _check_repetition(times: Any, items: Any, limit: SizeLimit) -> None:
         raise ValueError("cannot be multiplied")
     if times * len(items) > MAX_ITEMS:
         raise ValueError("the sequence is too long")
-    # The multiplication copies references only, but code that walks through the value visits each item every time.
+    # The multiplication only copies references, but code that walks through the value visits each item every time.
     limit.take(max(1, times) * _weight(items))
 
 
@@ -174,7 +176,7 @@ def _text(value: object, limit: SizeLimit) -> str:
         return "{" + ", ".join(f"{_text(key, limit)}: {_text(item, limit)}" for key, item in value.items()) + "}"
     if kind is int:
         assert isinstance(value, int)
-        text = repr(value) if value.bit_length() < 10_000 else hex(value)  # Decimal output has a limit
+        text = repr(value) if value.bit_length() < 10_000 else hex(value)  # Python limits the length of decimal output
     elif kind is float and isinstance(value, float):
         text = repr(value) if math.isfinite(value) else f"float('{value}')"
     else:

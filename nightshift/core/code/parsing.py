@@ -1,9 +1,9 @@
-"""Parses Python source into a syntax tree, one thread at a time.
+"""Parses Python source into a syntax tree, in one thread at a time.
 
-CPython before 3.13 counts the depth of the tree that it builds in a counter shared by all threads. A garbage collection
-during the parsing may let another thread build a tree too, and then either fails with "AST constructor recursion depth
-mismatch" (https://github.com/python/cpython/issues/106905). Test suites are planned in threads, so all packages parse
-source here.
+CPython before 3.13 counts the depth of the tree that it builds in a counter that all threads share. A garbage
+collection during the parsing may let another thread build a tree too, and then one of the two fails with "AST
+constructor recursion depth mismatch" (https://github.com/python/cpython/issues/106905). Test suites are planned in
+several threads, so all packages parse source here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TURN = threading.RLock()
 
 
 def parse(text: str | bytes) -> ast.Module:
-    """Return the tree of a module.
+    """Return the syntax tree of a module.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: As `ast.parse`.
@@ -56,6 +56,6 @@ def syntax_fault(text: str) -> str | None:
 
 
 def parse_expression(text: str) -> ast.expr:
-    """Return the tree of an expression; raises like `parse`."""
+    """Return the syntax tree of an expression; raises the same errors as `parse`."""
     with _TURN:
         return ast.parse(text, mode="eval").body

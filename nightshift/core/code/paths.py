@@ -1,8 +1,9 @@
-"""Rules for file paths in a repository, alone and together: the same for tasks, models, staging and commits.
+"""Rules for file paths in a repository, for single paths and sets of paths.
 
-A path that could mean more than one thing is rejected: one that leaves the tree, that git, macOS or Windows treat as
-`.git`, that Windows treats as a device, that a person misreads, or that a case-insensitive file system confuses with
-another file. A set of files is also rejected if it would make a folder that git treats as a repository.
+Tasks, models, staging and commits share them. A path is rejected if it could mean more than one thing. Such a path
+leaves the tree, is treated as `.git` by git, macOS or Windows, is treated as a device by Windows, is easily misread by
+people, or is confused with another file on a case-insensitive file system. A set of files is also rejected if it would
+make a folder that git treats as a repository.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from functools import lru_cache
 MAX_FILES = 500
 MAX_FILE_CHARS = 1_000_000
 MAX_TOTAL_CHARS = 8_000_000
-"""Limits of what one task may bring and one change may contain."""
+"""Limits on the files that a task may supply and that a change may contain."""
 
 MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 400, 200, 20
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Allow-list of names that begin with .git. Others control git (.gitmodules, .gitattributes) or can be made to.
+# Allow-list of names that begin with .git. Other such names control git (.gitmodules, .gitattributes) or may do so.
 _GIT_FILES = frozenset({".gitignore", ".gitkeep", ".github", ".gitlab", ".gitlab-ci.yml", ".gitea", ".gitlint"})
 _SHORT_GIT_NAME = re.compile(r"gi[a-z0-9]{1,6}~\d+")  # Windows' short names of .git, .gitmodules and .gitattributes
-# With any suffix, so `aux.py` matches.
+# The pattern applies to names with any suffix, so `aux.py` matches too.
 _DEVICE = re.compile(r"con|prn|aux|nul|conin\$|conout\$|(com|lpt)\d")
-# Beside a file HEAD, git looks for objects and refs, or for commondir, which says where they are. The other names are
-# files for which such a folder is planted, or that come with it.
+# Beside a file HEAD, git looks for objects and refs, or for commondir, which names their location. The other names
+# belong to files that an attacker would plant in such a folder, or that usually come with it.
 _OF_REPOSITORIES = frozenset({"objects", "refs", "commondir", "gitdir", "config", "config.worktree", "packed-refs"})
 
 
@@ -51,7 +52,7 @@ def path_fault(path: str) -> str | None:
 
 
 def _mixes_alphabets(word: str) -> bool:
-    """Return True if a word has both Latin and Cyrillic letters, many of which look the same."""
+    """Return True if a word contains both Latin and Cyrillic letters, many of which look the same."""
     scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
     return {"LATIN", "CYRILLIC"} <= scripts
 
@@ -64,13 +65,13 @@ def _is_git_name(part: str) -> bool:
 
 
 def _as_windows(part: str) -> str:
-    """Normalise a name as Windows does: without case, in plain letters and digits, without the end that NTFS cuts."""
+    """Normalise a name as Windows does: lower case, plain letters and digits, without the ending that NTFS ignores."""
     return unicodedata.normalize("NFKC", part).casefold().partition(":")[0].rstrip(" .")
 
 
 @lru_cache(maxsize=50_000)
 def is_test_path(path: str) -> bool:
-    """Return True if a path is a test or configures tests, by the conventions of pytest, JavaScript and Go."""
+    """Return True if a path is a test or configures tests, by the rules of pytest, JavaScript and Go."""
     name = path.rpartition("/")[2]
     stem = name.rsplit(".", 1)[0]
     return (
@@ -93,7 +94,10 @@ def folders_of(path: str) -> list[str]:
 
 
 def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str] | None:
-    """Return the first path that equals or is below one of the places, with that place; None if there is none."""
+    """Return the first path that equals or is below one of the places, and that place.
+
+    Returns None if there is no such path.
+    """
     if not places:
         return None
     pairs = ((path, location) for path in paths for location in (path, *folders_of(path)))
@@ -101,27 +105,29 @@ def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str
 
 
 def is_git_folder(files: Iterable[str], folders: Iterable[str]) -> bool:
-    """Return True if git may treat a folder as a repository, or will when a little is added to it.
+    """Return True if git may treat a folder as a repository, or would after small additions.
 
-    Anybody who calls git in that folder would then run the programs that its `config` names. One part beside HEAD is
-    enough, since another change, or one of the owner's programs, may add the rest.
+    Anyone who calls git in such a folder runs the programs that its `config` names. One further part beside HEAD is
+    enough to refuse, since another change, or one of the owner's programs, may add the rest.
 
     Args:
-        files: Names of the entries that are not folders.
-        folders: Names of the folders.
+        files: Names of the folder's entries that are not folders.
+        folders: Names of the folder's subfolders.
     """
     names = {_as_windows(name) for name in files}
     return "head" in names and not _OF_REPOSITORIES.isdisjoint(names | {_as_windows(name) for name in folders})
 
 
 def git_folder(written: Iterable[str], paths: Collection[str]) -> str | None:
-    """Return the first folder around a written file that git may treat as a repository; None if there is none.
+    """Return the first folder that contains a written file and that git may treat as a repository.
+
+    Returns None if there is none.
 
     Args:
         written: Paths of files that are new or changed.
         paths: Paths of all files after the change, including the written ones. The root is "".
     """
-    together = "\n".join(paths)  # One search in all paths: this runs for each file of a reply, and trees may be large
+    together = "\n".join(paths)  # Search all paths at once: this runs for each file of a reply, and trees may be large
     if together.isascii() and "head" not in together.lower():
         return None
     heads = {path.rpartition("/")[0] for path in paths if _is_head(path)}
@@ -141,8 +147,8 @@ def _is_head(path: str) -> bool:
 class Spellings:
     """The paths of a tree as a case-insensitive file system sees them, such as those of macOS and Windows.
 
-    The initial paths are searched as one text, and are indexed one by one only if one of them may conflict: a large
-    tree is searched for each new file.
+    The initial paths are searched as one text, and indexed one by one only if one of them may conflict. This is fast,
+    because each new file needs a search in a tree that may be large.
 
     Args:
         paths: The initial files.
@@ -155,14 +161,17 @@ class Spellings:
         self._text = _fold("\0".join(("", *self._first, "")))
 
     def add(self, path: str) -> None:
-        """Add one more file."""
+        """Add a file."""
         self._files[_fold(path)] = path
         for folder in reversed(folders_of(path)) if "/" in path else ():
             if self._folders.setdefault(_fold(folder), path) != path:
                 return
 
     def clash(self, path: str) -> str | None:
-        """Return a file that cannot coexist with this one: it differs only by case, or one is the other's folder."""
+        """Return a file that cannot coexist with this one, or None.
+
+        Two files conflict if they differ only by case, or if one is a folder of the other.
+        """
         folded = _fold(path)
         names = (folded, *map(_fold, folders_of(path)))
         if f"\0{folded}/" in self._text or any(f"\0{name}\0" in self._text for name in names):

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Purpose(StrEnum):
-    """Purpose of a command."""
+    """What a command is for."""
 
     TEST = "test"
     LINT = "lint"
@@ -16,7 +16,7 @@ class Purpose(StrEnum):
 
 
 class Linter(StrEnum):
-    """The linters and type checkers whose findings can be parsed."""
+    """The linters and type checkers whose findings Nightshift can parse."""
 
     RUFF = "ruff"
     FLAKE8 = "flake8"
@@ -30,14 +30,14 @@ class Linter(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
-    """Base class of everything found in a file of the repository. `line` counts from 1."""
+    """Base class of everything that is found in a file of the repository. `line` counts from 1."""
 
     path: str
     line: int
 
     @property
     def location(self) -> str:
-        """Path and line."""
+        """The path and the line, as a text."""
         return f"{self.path}:{self.line}"
 
 
@@ -45,8 +45,8 @@ class _Placed:
 class FoundCommand(_Placed):
     """A command that a file of the repository names.
 
-    `words` exclude a prefix that would first make an environment (`uv run`, `npx`): the command runs in the existing
-    environment.
+    `words` exclude a prefix that would first make an environment (`uv run`, `npx`), because the command runs in the
+    existing environment.
     """
 
     purpose: Purpose
@@ -55,7 +55,7 @@ class FoundCommand(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLinter(_Placed):
-    """A linter that the repository uses, with the version that one of its files names; empty if none does."""
+    """A linter that the repository uses. `version` is the version that a file names; empty if no file names one."""
 
     linter: Linter
     version: str = ""
@@ -63,7 +63,7 @@ class FoundLinter(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPaths(_Placed):
-    """The folders and files of the tests, as the repository names them."""
+    """The folders and files that contain tests, as a file of the repository names them."""
 
     paths: tuple[str, ...]
 
@@ -81,7 +81,10 @@ class Found:
         return next((each for each in self.commands if each.purpose is purpose), None)
 
     def choose_test_paths(self, given: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Return the test paths that the owner gave, or else those that the files name; empty means anywhere."""
+        """Return the test paths that the owner gave, or else the test paths that the files name.
+
+        An empty result means that there is no restriction.
+        """
         return given or (self.test_paths.paths if self.test_paths else ())
 
     def linter(self, wanted: Linter) -> FoundLinter | None:
@@ -90,7 +93,7 @@ class Found:
 
 
 def once(linters: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
-    """Merge duplicates: each linter keeps its first location and takes the first version that any entry names."""
+    """Merge duplicates: each linter keeps its first location and gets the first version that any entry names."""
     first_by_linter = dict[Linter, FoundLinter]()
     versions = dict[Linter, str]()
     for each in linters:

@@ -1,4 +1,4 @@
-"""Detects functions without a body."""
+"""Detects functions without an implementation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import ast
 
 
 def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Return True if a function has only a docstring, `...`, `pass`, `return None`, or raises NotImplementedError."""
+    """Return True if a function has no implementation.
+
+    It then only has a docstring, `...`, `pass` or `return None`, or only raises NotImplementedError.
+    """
     return all(map(_is_vacuous, node.body))
 
 

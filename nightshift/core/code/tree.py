@@ -1,4 +1,4 @@
-"""The port through which the files of a commit are read, as bytes or as text. Verdicts name this port."""
+"""The ports through which the files of a commit are read, as bytes or as text."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Tree(Protocol):
         ...
 
     def __hash__(self) -> int:
-        """Return a hash, so that results computed from all its files can be cached for it."""
+        """Return a hash, so that results computed from all files of the tree can be cached under it."""
         return object.__hash__(self)
 
     def entries(self) -> Mapping[str, str]:
-        """Return path to the id of its content, for each regular file, in path order."""
+        """Map the path of each regular file to the id of its content, in path order."""
         ...
 
     def unwritable(self) -> frozenset[str]:
-        """Return the paths of links and submodules: nothing may be written there or below."""
+        """Return the paths of links and submodules. Nothing may be written at or below these paths."""
         ...
 
     def read(self, path: str) -> bytes:
@@ -43,12 +43,12 @@ class Tree(Protocol):
 
 @runtime_checkable
 class Tagged(Protocol):
-    """A tree whose commit has a history with tags."""
+    """A tree whose commit has a history with git tags."""
 
     def describe(self) -> str:
-        """Return the nearest tag with a digit, the commits since it and the commit, like `git describe --long`.
+        """Return the nearest tag that contains a digit, the number of commits since, and the commit.
 
-        Empty if there is no such tag.
+        The format is that of `git describe --long`. Empty if there is no such tag.
         """
         ...
 
@@ -58,11 +58,11 @@ class Linked(Protocol):
     """A tree that knows the targets of its symbolic links, and which files are executable."""
 
     def links(self) -> Mapping[str, str]:
-        """Return the path of each link and its target; links that lead out of the tree are left out."""
+        """Map the path of each link to its target; links that lead out of the tree are left out."""
         ...
 
     def programs(self) -> frozenset[str]:
-        """Return the executable files."""
+        """Return the paths of the executable files."""
         ...
 
 
@@ -71,18 +71,18 @@ class Joined(Protocol):
     """A tree with submodules."""
 
     def submodules(self) -> Mapping[str, Tree | None]:
-        """Return the tree of each submodule at its commit; None if no repository here has that commit."""
+        """Map each submodule to its tree at its commit; None if no repository on this machine has that commit."""
         ...
 
 
 @lru_cache(maxsize=2)
 def list_modules(tree: Tree) -> frozenset[str]:
-    """List the modules and folders by which files of a tree are imported, with or without `src`."""
+    """List the names of modules and folders by which files of a tree are imported, with or without `src`."""
     return frozenset(map(top_module, tree.entries()))
 
 
 def list_submodules(tree: Tree) -> tuple[str, ...]:
-    """Return the folders of submodules, even if their files are missing: no package index has their content."""
+    """Return the folders of submodules, including those whose files are missing. No package index has their content."""
     return tuple(tree.submodules()) if isinstance(tree, Joined) else ()
 
 
@@ -93,7 +93,7 @@ def read_submodules(tree: Tree) -> dict[str, bytes]:
 
 
 def follow_links(tree: Tree, path: str) -> str:
-    """Resolve a path through at most `MOST_LINKS` links; empty if there are more."""
+    """Resolve a path through at most `MOST_LINKS` links; return an empty text if there are more."""
     links = tree.links() if isinstance(tree, Linked) else {}
     for _ in range(MOST_LINKS):
         if not (path_and_link := at_or_below((path,), links)):
@@ -104,15 +104,18 @@ def follow_links(tree: Tree, path: str) -> str:
 
 @runtime_checkable
 class Streamed(Protocol):
-    """A tree that can write a file of any size without holding all of it in memory."""
+    """A tree that can write a file of any size without holding the whole file in memory."""
 
     def save(self, path: str, target: BinaryIO) -> None:
-        """Write a file's bytes into an empty file; raises KeyError."""
+        """Write the bytes of the file at `path` into the empty file `target`.
+
+        Raises KeyError if there is no such file.
+        """
         ...
 
 
 def save(tree: Tree, path: str, target: BinaryIO) -> None:
-    """Write a file's bytes into an empty file.
+    """Write the bytes of the file at `path` into the empty file `target`.
 
     Raises:
         KeyError: The file does not exist.

@@ -1,1 +1,1 @@
-"""Tasks: specification, states, limits, verdicts, and questions to the owner."""
+"""Tasks: their specification, states, limits, verdicts and questions to the owner."""

@@ -1,8 +1,8 @@
-"""Model use that a task is allowed: its limits, and the owner's grants on top of them.
+"""How much model use a task is allowed: its limits, raised by the owner's grants.
 
-A grant names the new limit, not the increase (`budget:tokens:100000`), counted from the task's first day. So several
-grants add up whatever happened to the attempts between them, a grant that is read twice counts once, and a grant does
-not raise a limit that the settings have raised meanwhile.
+A grant names the new limit (`budget:tokens:100000`) and not the increase, counted from the task's first day. So the
+highest grant counts, whatever happened to the attempts between several grants. A grant that is read twice counts once,
+and a grant does not add to a limit that the settings have raised meanwhile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PREFIX = "budget"
 
 
 class Measure(StrEnum):
-    """Measures of a budget: names of fields of `Limits` and of `Spent`."""
+    """What a budget limits; the values are names of fields of both `Limits` and `Spent`."""
 
     MODEL_CALLS = "model_calls"
     TOKENS = "tokens"
@@ -32,12 +32,12 @@ _UNITS = {Measure.MODEL_CALLS: " model calls", Measure.TOKENS: " tokens", Measur
 
 
 def raise_limits(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
-    """Return the limits after the grants, counted from `before`.
+    """Return the limits after the grants, as what may be used in addition to `before`.
 
     Args:
         limits: The task's own limits and those of the settings.
-        before: The use at the time when the owner last asked for the task.
-        granted: The subjects of all grants since the owner first asked for the task.
+        before: The use at the time when the owner last requested the task.
+        granted: The subjects of all grants since the owner first requested the task.
     """
     subjects = tuple(granted)
     ceilings: dict[str, Any] = {each.value: _ceiling(each, limits, before, subjects) for each in Measure}
@@ -55,16 +55,18 @@ def lower_limits(limits: Limits, used: Spent) -> Limits:
 def ask_for_more(
     measure: Measure, task_id: int, limits: Limits, before: Spent, used: Spent, granted: Iterable[str], short: float
 ) -> Ask | None:
-    """Return the question to the owner: the limit's amount again, or a multiple that covers the next call.
+    """Return the question to the owner whether to raise a limit.
+
+    The question offers the limit's amount again, or a multiple that covers the next call.
 
     Args:
         measure: The limit that is reached.
         task_id: The id of the task.
         limits: The task's own limits and those of the settings.
-        before: The use at the time when the owner last asked for the task.
+        before: The use at the time when the owner last requested the task.
         used: The use since then.
         granted: The subjects of the owner's grants.
-        short: The amount that is missing for the next call.
+        short: The amount that the next call lacks.
 
     Returns:
         The question; None if there is no such limit, or the limit is 0.
@@ -84,7 +86,7 @@ def ask_for_more(
 
 
 def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str, ...]) -> float | int | None:
-    """Return the most that may be used after `before`; None is unlimited."""
+    """Return how much may be used in addition to `before`; None is unlimited."""
     own: float | int | None = getattr(limits, measure)
     if own is None:
         return None
@@ -95,7 +97,7 @@ def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str
 
 
 def _read_limit(measure: Measure, subject: str) -> float | None:
-    """Return the limit that a subject grants; None if it is about something else."""
+    """Return the new limit of this measure that a subject grants; None if the subject is about something else."""
     prefix, _, rest = subject.partition(":")
     name, _, number = rest.partition(":")
     try:

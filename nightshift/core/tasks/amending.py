@@ -1,4 +1,4 @@
-"""Amendments to a task that is requested again: a note that overrides its description, and packages that it may use."""
+"""Amendments to a task that is requested again: a note that overrides the description, and packages to allow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DESCRIPTION_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """Additions to a task: a note to its description, and distributions that it may use."""
+    """Additions to a task: a note to its description, and distributions that the task may use."""
 
     note: str = ""
     packages: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ def with_note(description: str, note: str) -> str:
     """Return a task's description with the owner's note below it.
 
     Raises:
-        InvalidTask: Description and note are too long together.
+        InvalidTask: The description and the note together are too long.
     """
     if not note:
         return description
@@ -41,7 +41,7 @@ def amend(spec: TaskSpec, amendment: Amendment) -> TaskSpec:
     """Return the specification with the owner's additions.
 
     Raises:
-        InvalidTask: The note is too long, or packages are named for a task that is not in Python.
+        InvalidTask: The note is too long, or the additions name packages although the task is not in Python.
     """
     if amendment.packages and spec.language is not Language.PYTHON:
         raise InvalidTask({"package": "packages are only for tasks in Python; leave it out"})

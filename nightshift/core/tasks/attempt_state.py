@@ -30,7 +30,7 @@ class Reflection:
     """The cause of a failed try, and the next thing to do."""
 
     pattern: str = ""
-    """The kind of failure, in a few words."""
+    """The kind of failure, described in a few words."""
     root_cause: str = ""
     hypothesis: str = ""
     """The expected effect of the fix."""
@@ -38,7 +38,7 @@ class Reflection:
     replan: bool = False
     """True if the approach itself is wrong, so that a new plan is needed."""
     tests_at_fault: bool = False
-    """True if the agent's own tests are wrong, not the code; given tests are never at fault."""
+    """True if the agent's own tests are wrong, not the code. Tests that the owner supplies are never at fault."""
     contradicting_tests: tuple[str, ...] = ()
     """Ids of failing tests of the repository that contradict the task; the owner decides about them."""
 
@@ -49,32 +49,32 @@ class Try:
 
     iteration: int
     digest: str
-    """Digest of the change and the agent's own tests; empty if the same work may be tried again."""
+    """Digest of the change and the agent's own tests; empty if the same change and tests may be tried again."""
     failing: tuple[str, ...]
-    """Ids of the tests that failed; if there are none, one line on the problem."""
+    """Ids of the tests that failed; if no test failed, one line that describes the problem."""
     feedback: str
     reflection: Reflection = field(default_factory=Reflection)
     unconvincing: str = ""
-    """Digest of the change, if all other tests passed and only the agent's own tests did not prove its effect."""
+    """Digest of the change, if the only failure was that the agent's own tests did not prove the change's effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOver:
-    """Summary of the work so far, for a fresh context."""
+    """Summary of the work so far, for a new conversation with the model."""
 
     through: int
     """The last iteration that the summary covers."""
     goal: str = ""
-    """The goal; empty if the task's description says everything."""
+    """The goal; empty if the task's description is enough."""
     passing: tuple[str, ...] = ()
-    """Ids of passing tests of the last verdict: the first of `passing_count`."""
+    """Ids of tests that pass in the last verdict: the first few of `passing_count`."""
     passing_count: int = 0
     failing: tuple[str, ...] = ()
-    """Ids of failing tests of the last verdict."""
+    """Ids of tests that fail in the last verdict."""
     files: tuple[str, ...] = ()
     """Paths that were changed so far."""
     tried: tuple[str, ...] = ()
-    """One line for each try and its failure, oldest first."""
+    """One line for each try with its failure, oldest first."""
     forgotten: int = 0
     """Number of older tries that `tried` omits."""
 
@@ -94,31 +94,31 @@ class AttemptState:
     step_no: int = 0
     """Number of finished steps."""
     iteration: int = 0
-    """Number of tries, each begun by a CODING step."""
+    """Number of tries; each try begins with a CODING step."""
     plan: str = ""
     change: Change = field(default_factory=dict)
     """The changed files relative to the base, without tests."""
     own_tests: Files = field(default_factory=dict)
     """The tests that the agent wrote."""
     test_changes: Change = field(default_factory=dict)
-    """Changes of existing tests that were proposed with the change.
+    """Changes to existing tests that were proposed together with the change.
 
-    Allowed ones are also in `own_tests`; a withdrawn one has the text of the base.
+    Allowed changes are also in `own_tests`. For a withdrawn change, `own_tests` has the text of the base.
     """
     removed_tests: tuple[str, ...] = ()
     """Existing test files that may be removed with the code that they test, sorted by path."""
     summary: str = ""
     """The model's one-line summary of its change."""
     feedback: str = ""
-    """The fault of the last result, for the next phase; empty if there was none."""
+    """The fault of the last result, as input for the next phase; empty if there was no fault."""
     tries: tuple[Try, ...] = ()
     """The last `SHORT_TERM` tries, oldest first."""
     seen: tuple[str, ...] = ()
     """The digest of every try."""
     lessons: tuple[Lesson, ...] = ()
-    """Lessons that memory recalled."""
+    """Lessons that the memory recalled."""
     verdict: Verdict | None = None
-    """The last verdict on this change; None if the change was written after it."""
+    """The verdict on this change; None if the change was written after the last verdict."""
     escalation: int = 0
     """Number of times that the attempt was stuck."""
     ending: Ending | None = None
@@ -128,11 +128,11 @@ class AttemptState:
     """Models that answered, without duplicates."""
     spent: Spent = field(default_factory=Spent)
     held_in: Phase | None = None
-    """While the attempt waits for the owner: the phase that continues after the owner's decision."""
+    """The phase that continues after the owner's decision, while the attempt waits for that decision."""
     asks: tuple[Ask, ...] = ()
-    """While the attempt waits for the owner: the decisions that it needs."""
+    """The decisions that the attempt needs, while it waits for the owner."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Packages that are available to the run: name to exact version."""
+    """Packages that are available to the run: maps names to exact versions."""
     environment: str = ""
     """Digest of the environment that the base declares for runs (`core.code.environments`)."""
     environment_from: tuple[str, ...] = ()
@@ -140,54 +140,59 @@ class AttemptState:
     noted: tuple[str, ...] = ()
     """Findings that were already reported."""
     saw_held_out: bool = False
-    """True if the author of the change had seen the held-out cases."""
+    """True if the author of the change had seen the held-out test cases."""
     brief: Brief | None = None
-    """The task made precise, if its description was vague."""
+    """A more precise version of the task, if the description was vague."""
     questions: tuple[Question, ...] = ()
     """Questions to the owner that came up while the change was written."""
     checked: CheckedChange | None = None
     """The last change that the checks allowed to run."""
     declared: Mapping[str, Declared] = field(default_factory=dict)
-    """The dependency files in which the checks declared packages of this change, by path."""
+    """The dependency files to which the checks added packages that this change needs, by path."""
     readings: tuple[Reading, ...] = ()
-    """Findings of readers in the last few changes that they read, oldest first."""
+    """Findings of reviewers and auditors in the last few changes that they read, oldest first."""
     remarks: tuple[Remark, ...] = ()
     """The remarks for which a review or an audit sent the last change back."""
     sent_back_by: tuple[Reader, ...] = ()
-    """Readers that sent a change back, with one entry for each time."""
+    """The readers (review or audit) that sent a change back, with one entry for each time."""
     parts: tuple[Subtask, ...] = ()
-    """The subtasks that the plan split the task into, at most once per attempt. The name `parts` is the stored one."""
+    """The subtasks into which the plan split the task, at most once per attempt. This name is stored, so it must stay.
+    """
     project: str | None = None
-    """The part of the workspace that all paths are relative to, `change` included (`core.tasks.projects.Scope`).
+    """The part of the workspace that all paths are relative to, those in `change` included
+    (`core.tasks.projects.Scope`).
 
-    It is a project's name, or empty for the root. None is the whole, until a plan names a part, and always in the
-    owner's repositories.
+    It is a project's name, or empty for the root. None means the whole workspace, until a plan names a part. In the
+    owner's repositories it is always None.
     """
     heard_unmet: bool = False
-    """True if a change was sent back for an unmet part of the description (`Verdict.unmet`); this happens only once."""
+    """True if a change was sent back because it did not meet a part of the description (`Verdict.unmet`); happens once.
+    """
     held_tries: int = 0
-    """Number of iterations that failed on held-out cases: each failure reveals a little about them."""
+    """Number of iterations that failed on held-out cases. They are counted because each failure reveals a little about
+    the cases.
+    """
     heard_doubt: bool = False
-    """True if a passing change was sent back because of doubts about it; this happens only once."""
+    """True if a passing change was sent back because of doubts about it; this happens at most once."""
     merged_tests: Files = field(default_factory=dict)
-    """Given tests merged with newer work, if a conflict in other files sent the task back."""
+    """The owner's tests merged with newer work, if a conflict in other files sent the task back."""
     handed: HandOver | None = None
-    """Summary that prompts show instead of the iterations before a fresh start."""
+    """Summary that prompts show in place of the iterations before the conversation was started again."""
     heard: int = 0
-    """The newest message of the owner (`core.tasks.messages`) that the change takes into account."""
+    """Number of the newest owner's message (`core.tasks.messages`) that the change takes into account."""
     test_prompts: tuple[str, ...] = ()
     """Digests of the prompts that asked for tests; no prompt is sent twice."""
     best: BestChange | None = None
-    """The best change that was judged so far; valid only for its own base."""
+    """The best change that was judged so far; it is valid only for the base that it was judged on."""
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """Sentences on demands of the description that the change does not meet, according to the last verdict."""
+        """Demands of the description that the change does not meet by the last verdict, each as a sentence."""
         return self.verdict.unmet if self.verdict else ()
 
     @property
     def scope(self) -> Scope:
-        """The part of the repository that the paths are relative to, for a task that brought no files."""
+        """The part of the repository that the paths are relative to, for a task that has no files of its own."""
         return Scope(project=self.project)
 
     def within(self, environment: Environment) -> AttemptState:
@@ -195,7 +200,7 @@ class AttemptState:
         return replace(self, environment=environment.digest, environment_from=environment.sources)
 
     def reading(self, reader: Reader) -> Reading | None:
-        """Return a reader's findings in the current change; None if it has not read that change."""
+        """Return a reader's findings in the current change; None if the reader has not read that change."""
         now = digest(self.change)
         return next(
             (reading for reading in reversed(self.readings) if (reading.reader, reading.change) == (reader, now)), None
@@ -209,21 +214,21 @@ class AttemptState:
 
     @property
     def open_remarks(self) -> tuple[Remark, ...]:
-        """The grave remarks on the current change, which are shown with the change everywhere."""
+        """Remarks on the current change that are grave; every page that shows the change shows them."""
         return tuple(remark for remark in self.remarks_on_change if remark.gravity in GRAVE)
 
     @property
     def changed_tests(self) -> Files:
-        """Existing tests as the agent changed them, if the change is allowed."""
+        """Existing tests in the agent's version, for the tests whose change is allowed."""
         return {path: text for path, text in self.own_tests.items() if path in self.test_changes}
 
     @property
     def written_tests(self) -> Files:
-        """The new tests of the agent."""
+        """New tests that the agent wrote."""
         return {path: text for path, text in self.own_tests.items() if path not in self.test_changes}
 
     def with_declared(self, change: Change, declared: Mapping[str, Declared]) -> AttemptState:
-        """Return the state with packages declared in files of its change; the readers' findings stay valid for it."""
+        """Return the state after packages were declared in files of the change; the readers' findings stay valid."""
         before, now = digest(self.change), digest(change)
         readings = tuple(
             replace(reading, change=now) if reading.change == before else reading for reading in self.readings
@@ -231,7 +236,7 @@ class AttemptState:
         return replace(self, change=change, declared=declared, readings=readings)
 
     def still_held(self, held: HeldOut) -> HeldOut:
-        """Return the held-out cases; they prove nothing more if the author of the change has seen them."""
+        """Return the held-out cases, without their value as proof if the author of the change has seen them."""
         return held.seen() if self.saw_held_out else held
 
     @property
@@ -255,7 +260,7 @@ class AttemptState:
         return replace(self, verdict=best.verdict, **{name: getattr(best, name) for name in _OF_CHANGE})
 
     def with_try(self, new: Try) -> AttemptState:
-        """Return the state with one more try; only the last few are kept."""
+        """Return the state with one more try; only the last `SHORT_TERM` tries are kept."""
         return replace(self, tries=(*self.tries, new)[-SHORT_TERM:], seen=(*self.seen, new.digest))
 
 
@@ -266,8 +271,8 @@ _OF_CHANGE = tuple(each.name for each in fields(BestChange) if each.name != "ver
 class Step:
     """Result of a phase.
 
-    `state.step_no` counts the finished steps, including this one. This step's own number, under which its model calls
-    are stored, is one less.
+    `state.step_no` counts the finished steps, including this one. The model calls of this step are stored under the
+    step's own number, which is one less.
     """
 
     phase: Phase
@@ -276,12 +281,12 @@ class Step:
     note: str = ""
     """One line for the timeline."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """Small JSON for the timeline: the prompts sent, the findings, the counts of tests."""
+    """Small JSON data for the timeline: the prompts sent, the findings, and the counts of tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """Constants of an attempt, the same in all its phases: the task and its switches."""
+    """The data of an attempt that stay the same in all its phases: the task and its options."""
 
     task: Task
     review: bool = False
@@ -291,39 +296,41 @@ class AttemptContext:
     split: bool = False
     """True if a plan may split the task."""
     iterations: int = 15
-    """Number of tries that the attempt has."""
+    """Maximum number of tries of the attempt."""
     warn_at: int = 12
-    """Number of tries after which the model is warned."""
+    """Number of tries after which the model is told that few tries are left."""
     held: HeldOut = field(default_factory=HeldOut)
     """Held-out cases and files, which no prompt may show."""
     whole_tree: bool = True
-    """True if the whole repository belongs to the task; the daemon's own workspace also holds files of other tasks."""
+    """True if the whole repository belongs to the task. The daemon's own workspace also contains files of other tasks.
+    """
     run_limits: RunLimits = RUN_LIMITS
     granted: frozenset[str] = frozenset()
-    """Subjects that the owner has granted (`core.tasks.change_checks.Ask.subject`)."""
+    """Subjects that the owner has approved (`core.tasks.change_checks.Ask.subject`)."""
     denied: frozenset[str] = frozenset()
     """Subjects that the owner has denied."""
     decided: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
-    """Owner's decisions on packages in other tasks of the repository: project to subject to True if granted.
+    """The owner's decisions on packages in other tasks of the repository. They map a project to a mapping of subjects,
+    which are True if granted.
 
-    The project None is one of the owner's repositories. `within` adds the decisions that are valid in one project.
+    The project None stands for an owner's repository. `within` adds the decisions that are valid in one project.
     """
     answers: Mapping[str, str] = field(default_factory=dict)
-    """Owner's answers to questions, by subject."""
+    """The owner's answers to questions, by subject."""
     messages: tuple[OwnerMessage, ...] = ()
-    """Owner's messages to the task before the step began, oldest first."""
+    """The owner's messages to the task before the step began, oldest first."""
     built_on: tuple[str, ...] = ()
-    """Files of the workspace that were changed by the tasks on which this one depends."""
+    """Files of the workspace that were changed by the tasks that this task depends on."""
 
     @property
     def shown_tests(self) -> Files:
-        """The given tests in the form that a model may see."""
+        """The owner's tests without the parts that a model may not see."""
         return {**self.task.spec.tests, **self.held.shown}
 
     def within(self, project: str | None) -> AttemptContext:
-        """Return the context for a part of the workspace, or for a repository, with the decisions that are valid there.
+        """Return the context for a project of the workspace, or for a repository.
 
-        Decisions for the task itself have priority.
+        The context contains the decisions that are valid there. Decisions about the task itself override these.
         """
         before = holding(self.decided, project).items()
         granted = self.granted | {subject for subject, yes in before if yes and subject not in self.denied}
@@ -339,9 +346,12 @@ class AttemptContext:
         return tuple(sorted(each.removeprefix(kind) for each in subjects if each.startswith(kind)))
 
     def sees_all(self, state: AttemptState) -> bool:
-        """Return True if all files of the tree belong together: one of the owner's repositories, or one project."""
+        """Return True if all files of the tree belong together: those of an owner's repository, or of one project."""
         return self.whole_tree or bool(state.project)
 
     def tests_beside(self, state: AttemptState) -> Files:
-        """Return the tests that a model sees beside its change: the given ones, or else the agent's own."""
+        """Return the tests that a model sees with its change.
+
+        These are the owner's tests, or the agent's own if there are none.
+        """
         return self.shown_tests or state.own_tests

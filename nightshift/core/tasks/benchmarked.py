@@ -1,8 +1,8 @@
-"""Values that an owner adopts from a repository's benchmark: a model's best settings there, and its solve rate.
+"""Results that an owner adopts from a repository's benchmark: a model's best settings there, and its solve rate.
 
-The settings are three: the form of the model's changes, whether it explores with tools, and whether readers check its
-changes. Only settings that the benchmark has compared are adopted; the others stay the owner's. The rate was measured
-under all three, so it is valid for the model only if all three apply.
+There are three settings: the form of the model's changes, whether the model explores with tools, and whether a reviewer
+and an auditor read its changes. Only settings that the benchmark has compared are adopted; the others stay as the owner
+set them. The rate was measured under all three settings, so it is valid for the model only if all three apply.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Protocol = Literal["auto", "whole", "edit"]
 
 
 class Compared(StrEnum):
-    """A setting that may differ between arms of a model."""
+    """A setting that may differ between two arms of a model."""
 
     PROTOCOL = "protocol"
     TOOLS = "tools"
@@ -27,7 +27,7 @@ class Compared(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkSettings:
-    """A model's way of working on a task. None in `explore`, `review` or `audit` leaves the choice to the settings."""
+    """How a model works on a task. None in `explore`, `review` or `audit` leaves the choice to the settings."""
 
     protocol: str
     explore: Explore | None
@@ -37,18 +37,18 @@ class WorkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmarked:
-    """Result of a benchmark for a model in one repository, from the arm that did best.
+    """Benchmark result of a model in one repository, from the arm that did best.
 
     Attributes:
         model: The model, as `backend=model`.
         arm: The name of the arm.
-        solved: The number of items that it solved.
-        items: The number of items that it worked on.
-        at: The end of its last attempt; aware, UTC.
-        protocol: The form of its changes (`auto`, `whole` or `edit`).
-        tools: Whether it explored and edited in steps.
-        readers: Whether a reviewer and an auditor read its changes.
-        taken: Which of the three settings apply to tasks that the model begins.
+        solved: The number of items that the arm solved.
+        items: The number of items that the arm worked on.
+        at: The end of the arm's last attempt, in UTC with a time zone.
+        protocol: The form of the model's changes (`auto`, `whole` or `edit`).
+        tools: Whether the model explored and edited with tools.
+        readers: Whether a reviewer and an auditor read the model's changes.
+        taken: The settings, out of the last three, that apply to tasks that the model begins.
     """
 
     model: str
@@ -63,7 +63,7 @@ class Benchmarked:
 
     @property
     def summary(self) -> str:
-        """The adopted settings, as text."""
+        """A description of the adopted settings."""
         words = {
             Compared.PROTOCOL: {"whole": "whole files", "edit": "edits"}.get(self.protocol, "whole files or edits"),
             Compared.TOOLS: "tools" if self.tools else "no tools",
@@ -72,7 +72,10 @@ class Benchmarked:
         return ", ".join(words[compared] for compared in Compared if compared in self.taken)
 
     def over(self, settings: WorkSettings) -> WorkSettings:
-        """Return the settings for a task that the model begins; settings of the task itself have priority."""
+        """Return the settings for a task that the model begins.
+
+        Settings that the task itself gives override the adopted ones.
+        """
         held, taken = settings, self.taken
         if Compared.PROTOCOL in taken:
             held = replace(held, protocol=self.protocol)
@@ -84,6 +87,6 @@ class Benchmarked:
         return held
 
     def is_of(self, held: WorkSettings) -> bool:
-        """Return True if the result was measured under these settings, which must leave nothing open."""
+        """Return True if the result was measured under these settings, none of which may be None."""
         explores = held.explore in {Explore.AUTO, Explore.ON if self.tools else Explore.OFF}
         return explores and self.protocol == held.protocol and self.readers == bool(held.review or held.audit)

@@ -1,4 +1,7 @@
-"""A change with its verdict. The best one of an attempt that ends without a commit becomes its draft."""
+"""The best change of an attempt, with its verdict.
+
+If the attempt ends without a commit, this change becomes its draft.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from nightshift.core.text.faults import name_first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestChange:
-    """A change with the verdict of its run. See `core.tasks.attempt_state.AttemptState` for the fields."""
+    """A change with the verdict of its run. The fields are those of `core.tasks.attempt_state.AttemptState`."""
 
     base: str
     verdict: Verdict
@@ -29,17 +32,17 @@ class BestChange:
 
     @property
     def rank(self) -> tuple[bool, int, int]:
-        """Sort key: passed first, then many passing tests, then few failing tests."""
+        """Sort key: passed changes first, then those with more passing tests, then those with fewer failing tests."""
         return self.verdict.passed, self.verdict.count(Result.PASSED), -len(self.verdict.failing)
 
 
 def holds_work(change: Change, given: Files, tree: Tree, *, in_project: bool) -> bool:
-    """Return True if a change contains more than the owner's files and those that every new project begins with.
+    """Return True if a change contains more than the owner's files and the files that every new project begins with.
 
     Args:
         change: The change.
-        given: The files that came with the task.
-        tree: The files of its base.
+        given: The files that the owner supplied with the task.
+        tree: The files of the change's base.
         in_project: Whether the paths belong to a project of the workspace.
     """
     return any(
@@ -60,6 +63,6 @@ def tests_in_words(passed: int, total: int) -> str:
 
 
 def describe_tests(passed: int, total: int, failing: Sequence[str], reason: str) -> str:
-    """Describe the test results of a draft: the counts, and the failing tests, or the reason why it is not a result."""
+    """Describe the test results of a draft: the counts, and the failing tests or the reason why it was not accepted."""
     why = f"failing: {name_first(failing)}" if failing else reason
     return "; ".join(filter(None, (tests_in_words(passed, total), why)))

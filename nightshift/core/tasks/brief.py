@@ -1,4 +1,4 @@
-"""A task made precise: a reading of a vague description, and questions about it."""
+"""A more precise version of a vague task: an interpretation of its description, and questions about it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import dataclass
 
 REFUSAL = "refusal:"
-"""Prefix of the subject of a question whether to do a task although its model says that it cannot be done."""
+"""Subject prefix of a question that asks whether to do a task although its model says that it cannot be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """Question that only the owner can answer. `answer` is the owner's answer, or else the assumed `default`.
 
-    `is_refusal` is True if it says that the task cannot be done as described; denying it ends the task.
+    `is_refusal` is True if the question says that the task cannot be done as described; a denial then ends the task.
     """
 
     text: str
@@ -23,14 +23,14 @@ class Question:
 
     @property
     def subject(self) -> str:
-        """Permanent name of the question, also when the attempt begins again."""
+        """Name of the question, which stays the same when the attempt begins again."""
         kind = REFUSAL if self.is_refusal else "question:"
         return f"{kind}{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """An interpretation of a task's description, which is shown above it."""
+    """An interpretation of a task's description; prompts and pages show it above the description."""
 
     goal: str
     inputs: str = ""

@@ -1,9 +1,10 @@
-"""Held-out cases in the form that people write: JSON values, and Python literals in text where JSON is not enough.
+"""Held-out cases as people write them: JSON values, and Python literals as text where JSON is not enough.
 
     {"call": "shop.price:total", "args": [[1, 2], {"literal": "{3, 4}"}], "expect": {"literal": "(7, b'x')"}}
     {"call": "shop.parse", "args": [""], "raises": "ValueError"}
 
-`call` names a function by its module, followed by a dot or a colon. With a colon, the function may belong to a class.
+`call` names a function by its module, a dot or a colon, and the name in the module. After a colon, the function may be
+a method of a class.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from nightshift.core.text.strict import Strict
 
 MAX_CASES = 500
 MAX_CASES_CHARS = 4_000_000
-"""Characters of all case literals of a task together, in the form sent and in the form stored."""
+"""Maximum characters of all case literals of a task together; counts both the form sent and the form stored."""
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _CALL = re.compile(rf"{_NAME}(\.{_NAME})*[.:]{_NAME}(\.{_NAME})*")
 _LITERAL = "literal"
 
 
 class CaseIn(Strict):
-    """One case as a person writes it. `tolerance` is the allowed difference of numbers, relative or absolute."""
+    """One case as a person writes it. `tolerance` is the allowed relative or absolute difference of numbers."""
 
     call: Annotated[str, Field(max_length=300)]
     args: list[Any] = Field(default_factory=list)
@@ -63,14 +64,14 @@ class CaseIn(Strict):
 
 
 def limit_for_all() -> literals.SizeLimit:
-    """Return the size limit for all cases of a task; it is the context of their validation."""
+    """Return the size limit for all cases of a task together; pass it as the context of their validation."""
     return literals.SizeLimit(MAX_CASES_CHARS, f"too much: the cases may have {MAX_CASES_CHARS:,} characters together")
 
 
 def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> str:
-    """Return the fault, or an empty text.
+    """Return why a value cannot be written as a literal; empty if it can.
 
-    Raising it would keep the values alive in the traceback until all faults are known.
+    The fault is not raised, because a traceback would keep the values in memory until all faults are known.
     """
     try:
         meant = _read_named(value, limit) if name == "kwargs" else _value(value, limit)
@@ -83,7 +84,7 @@ def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> 
 
 
 def to_case(read: CaseIn) -> ValueCase:
-    """Return the case that a person wrote; without `expect` and `raises`, an oracle must give the expected value."""
+    """Convert a case that a person wrote. Without `expect` and `raises`, an oracle must give the expected value."""
     module, colon, function = read.call.partition(":")
     if not colon:
         module, _, function = read.call.rpartition(".")
@@ -102,7 +103,7 @@ def to_case(read: CaseIn) -> ValueCase:
 
 
 def as_input(case: ValueCase) -> dict[str, Any]:
-    """Return the input that gives this case."""
+    """Return the input from which `to_case` makes this case."""
     given: dict[str, Any] = {"call": case.call}
     if arguments := literals.read(case.args):
         given["args"] = [_to_json_value(item) for item in arguments]
@@ -133,19 +134,19 @@ def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | Non
 
 
 def oracle_files(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> dict[str, str]:
-    """Return an oracle as files; a single text stands for the module that the cases call."""
+    """Return an oracle as files; a single text becomes the module that the cases call."""
     if not isinstance(oracle, str):
         return dict(oracle)
     return {f"{to_case(cases[0]).module.replace('.', '/')}.py": oracle} if oracle and cases else {}
 
 
 def _read_named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) -> dict[str, Any]:
-    """Read keyword arguments. An argument may be named `literal`."""
+    """Read keyword arguments, each by itself: an argument named `literal` must not be taken for a literal."""
     return {name: _value(value, limit) for name, value in given.items()}
 
 
 def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
-    """Read a value from a person's JSON: a mapping with the single key `literal` is a Python literal."""
+    """Read a value from JSON that a person wrote: a mapping with the single key `literal` is a Python literal."""
     if isinstance(value, dict) and value.keys() == {_LITERAL}:
         return literals.read(str(value[_LITERAL]), limit)
     if isinstance(value, list):
@@ -156,7 +157,7 @@ def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
 
 
 def _to_json_value(value: Any) -> Any:
-    """Return a value as JSON if that preserves it, else as a literal."""
+    """Return a value as JSON if JSON preserves it, otherwise as a literal."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):

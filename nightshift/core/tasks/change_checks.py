@@ -1,4 +1,4 @@
-"""Checks between a change and its execution: their findings, and their questions to the owner."""
+"""Checks of a change before it is executed: their findings, and their questions to the owner."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.task import Change, Files, TaskSpec
 
 LINTER_NOTE = "linter: "
-"""Prefix of an evidence note that does not come from a test run, and that no test run can reproduce."""
+"""Prefix of an evidence note that comes from a linter, so that no test run can reproduce it."""
 _PINNED = re.compile(r"[\w.-]+(?:\[[\w,.-]+\])?(?:==\S+)?")
 
 
 class Severity(StrEnum):
-    """Effect of a finding: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and stored."""
+    """Effect of a finding: BLOCK sends the change back, ASK lets the owner decide, and NOTE is reported and stored."""
 
     BLOCK = "block"
     ASK = "ask"
@@ -27,9 +27,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something in a change that should not simply run. `rule` is its stable name; `line` counts from 1, 0 is none.
+    """Something in a change that should not run without further thought.
 
-    `argv` is the command that the change would run, if the finding is about a command.
+    `rule` is the stable name of the rule. `line` counts from 1; 0 means that there is no line. `argv` is the command
+    that the change would run, if the finding is about a command.
     """
 
     rule: str
@@ -52,12 +53,12 @@ class AskKind(StrEnum):
 
 
 def package_subject(name: str) -> str:
-    """Return the subject of a question about a distribution: its name in the normal form of PEP 503."""
+    """Return the subject of a question about a distribution: the name of the distribution, normalised as in PEP 503."""
     return f"{AskKind.PACKAGE}:{re.sub(r'[-_.]+', '-', name).lower()}"
 
 
 def setup_subject(digest: str) -> str:
-    """Return the subject of a question about a setup script: the digest of its content."""
+    """Return the subject of a question about a setup script: the digest of the script's content."""
     return f"{AskKind.SETUP}:{digest}"
 
 
@@ -65,8 +66,8 @@ def setup_subject(digest: str) -> str:
 class Ask:
     """A decision that a task needs from its owner. `subject` names what a yes allows, such as `package:requests`.
 
-    `default` is the answer that is assumed when the owner does not answer in time; if empty, the task waits without
-    limit.
+    `default` is the answer that is assumed if the owner does not answer in time. If it is empty, the task waits without
+    a time limit.
     """
 
     kind: AskKind
@@ -76,7 +77,7 @@ class Ask:
 
 
 class Answerer(StrEnum):
-    """Author of an answer: the owner, or nobody in time, so that the default applies."""
+    """Who gave an answer: the owner, or nobody in time, so that the default applies."""
 
     OWNER = "owner"
     ASSUMED = "assumed"
@@ -84,10 +85,10 @@ class Answerer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A stored ask with the owner's decision in `granted` (None while it is open), or in `answer` for a question.
+    """A stored `Ask` with the owner's decision in `granted` (None until then), or in `answer` if it is a question.
 
-    `answered_by` is the author of the answer; None while there is no answer, and if the author was not recorded.
-    `wanted` is the task's description.
+    `answered_by` is who gave the answer; None while there is no answer, or if this was not recorded. `wanted` is the
+    task's description.
     """
 
     id: int
@@ -103,9 +104,10 @@ class Approval:
 
 
 def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | None) -> dict[str, bool]:
-    """Return the decisions of a whole repository that are valid in one project: subject to whether it was granted.
+    """Map each subject with a decision that is valid in one project to True if it was granted.
 
-    A yes is valid everywhere, a no only in its own project, where it overrides the yes of another project.
+    A yes is valid in the whole repository. A no is valid only in its own project, where it overrides the yes of another
+    project.
     """
     allowed = {subject: True for decisions in decided.values() for subject, granted in decisions.items() if granted}
     return {**allowed, **decided.get(project, {})}
@@ -115,7 +117,7 @@ def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | Non
 class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
 
-    `task_id` is for the events of a check; None if the task is in no queue. `wanted` are distributions that a plan
+    `task_id` is used in the events of a check; None if the task is in no queue. `wanted` are distributions that a plan
     names before there is a change. `environment` is the digest of the environment that the base declares
     (`core.code.environments`).
     """
@@ -134,7 +136,7 @@ class ChangeCheckJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedChange:
-    """A change that no check objects to, by the digest of all its files, and the notes of the checks."""
+    """A change that no check objects to, identified by the digest of all its files, with the notes of the checks."""
 
     digest: str
     findings: tuple[Finding, ...] = ()
@@ -148,9 +150,9 @@ class Declared:
     after: str
 
     def undo(self, text: str) -> str | None:
-        """Remove the checks' additions from a later text of the file; None if the checks created the file.
+        """Remove the checks' additions from a later version of the file; return None if the checks created the file.
 
-        If the file has changed since, only lines of a requirements.txt can be recognised.
+        If the file has changed since, the additions can only be recognised in a requirements.txt.
         """
         if text == self.after:
             return self.before
@@ -163,10 +165,10 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckReport:
-    """Findings of a check. `packages` are distributions that are available to the run, name to exact version.
+    """Findings of a check. `packages` maps each distribution that is available to the run to its exact version.
 
-    `declares` are dependency files (path to text) that name the packages that the change needs; they are added to the
-    change. `lessons` are lessons from similar changes, for the following phases.
+    `declares` maps dependency files to new texts, which name the packages that the change needs; these files are added
+    to the change. `lessons` are lessons from similar changes, for the phases that follow.
     """
 
     findings: tuple[Finding, ...] = ()

@@ -1,4 +1,4 @@
-"""Commit messages: a subject, a body, and trailers, which recovery and reports read."""
+"""Commit messages: a subject, a body, and trailers that recovery and reports read."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ SLUG_CHARS = 40
 HOME = "Home"
 """The trailer with the id of the home whose daemon made a commit.
 
-Several homes may work on one repository, and each has a task 1. Commits of version 0.1.0 lack this trailer.
+Several homes may work on one repository, and each has its own task 1. Commits of version 0.1.0 lack this trailer.
 """
 _SHAPES_ALONE = Masker()
 _FILLER = re.compile(
     r"(?:(?:sure|okay|certainly|of course|done|here(?:['’]s| is| are)|below is)\b[^.:!]*[.:!]?\s*)+", re.IGNORECASE
 )
-"""Filler at the beginning of a summary, which says nothing about the change."""
+"""Pattern of words at the beginning of a summary that say nothing about the change."""
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """Message of a commit. The body comes from a model or a person; it is plain text and cannot add a trailer."""
+    """Message of a commit. A model or a person wrote the body, which is plain text and cannot add a trailer."""
 
     subject: str
     body: str = ""
     trailers: Mapping[str, str]
 
     def from_home(self, home: str) -> CommitMessage:
-        """Return the message with the id of a home (empty: none) after its first trailer, which names the task."""
+        """Return the message with the id of a home (empty: no id) after the first trailer, which names the task."""
         first, rest = (dict(tuple(self.trailers.items())[part]) for part in (slice(1), slice(1, None)))
         return replace(self, trailers={**first, HOME: home, **rest})
 
     def text(self) -> str:
-        """Return the message in the form that git stores; the trailers are its last paragraph."""
+        """Return the message as git stores it; the trailers are the last paragraph."""
         lines = [f"{name}: {_one_line(value)}" for name, value in self.trailers.items() if _one_line(value)]
         parts = (_subject(self.subject), _body(self.body), "\n".join(lines))
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _SHAPES_ALONE) -> CommitMessage:
-    """Describe what an attempt did, why, and how: the model wrote the summary; the rest is generated.
+    """Describe what an attempt did, why, and how. The model wrote the summary; the rest is generated.
 
-    With the label DRAFT in its verdict, it is the message of a draft, which recovery does not mistake for the result.
+    If the verdict has the label DRAFT, this is the message of a draft, which recovery does not mistake for the result.
 
     Args:
         task: The task.
@@ -71,7 +71,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     full = state.scope.full
     left = mask_remarks(state.open_remarks, mask, full)
     named = "\n".join(textwrap.fill(f"- {remark}", SUBJECT_CHARS, subsequent_indent="  ") for remark in left)
-    # Before the description of the task: a body that is too long is cut at its end.
+    # These come before the task's description, because a body that is too long is cut off at the end.
     assets = (
         [finding.where for finding in state.verdict.findings if finding.kind is FindingKind.ASSET]
         if state.verdict
@@ -112,7 +112,10 @@ def _tests(verdict: Verdict) -> str:
 
 
 def trailers(message: str) -> dict[str, str]:
-    """Return the trailers of a message: its last paragraph, if all its lines are trailers and it is not the subject."""
+    """Return the trailers of a message.
+
+    They are its last paragraph, if every line there is a trailer and the paragraph is not the subject.
+    """
     paragraphs = message.strip().split("\n\n")
     lines = paragraphs[-1].split("\n") if len(paragraphs) > 1 else []
     matches = [_TRAILER.fullmatch(line) for line in lines]
@@ -131,7 +134,7 @@ def subject_of(message: str) -> str:
 
 
 def mark_of(message: str) -> str:
-    """Return the mark of a commit's task (`core.tasks.task.Task.mark`); empty for a commit without a task."""
+    """Return the mark of the task that a commit names (`core.tasks.task.Task.mark`); empty if it names none."""
     return trailers(message).get("Task", "")
 
 
@@ -141,7 +144,10 @@ def home_of(message: str) -> str:
 
 
 def draft_of(message: str) -> str:
-    """Return the mark of a draft's task (`core.tasks.task.Task.mark`); empty for a commit that is not a draft."""
+    """Return the mark of the task that a draft names (`core.tasks.task.Task.mark`).
+
+    The result is empty if the commit is not a draft.
+    """
     return trailers(message).get("Draft-Of", "")
 
 
@@ -152,7 +158,7 @@ def task_of(message: str) -> int | None:
 
 
 def slug(description: str) -> str:
-    """Return some words of a description as part of a branch name: ASCII letters, digits and single hyphens."""
+    """Return a few words of a description for a branch name: ASCII letters, digits and single hyphens."""
     ascii_text = unicodedata.normalize("NFKD", description).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", ascii_text)
     short = ""

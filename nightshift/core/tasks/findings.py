@@ -1,4 +1,4 @@
-"""Findings: observations of a check about a change or a run of its tests, each with its control."""
+"""Findings: what a check observed about a change or a run of its tests, each with its control."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """Kinds of findings; `verdict.judge` determines the consequence of each."""
+    """Kinds of findings; `verdict.judge` decides the consequence of each kind."""
 
     GONE = "gone"
     """A test that passed on the base is now skipped or missing."""
     LOST = "lost"
     """A test passes without reaching a check that it reached on the base."""
     GIVEN_IDLE = "given_idle"
-    """A test of the task did not run."""
+    """A test of the task's own did not run."""
     IDLE = "idle"
-    """A new test passes although none of its checks ran."""
+    """A new test passes although none of its checks was executed."""
     UNREACHED = "unreached"
-    """A line with a check of a new test never ran."""
+    """A line with a check in a new test was never executed."""
     NOT_HERE = "not_here"
     """A test cannot run on this machine, with or without the change."""
     ASSET = "asset"
     """The change modifies a file that determines what tests check."""
     TOOK_MORE = "took_more"
-    """A removal deletes something that the task does not name."""
+    """A change that should remove code deletes something that the task does not name."""
     COPY = "copy"
-    """A test passes although its expected value was changed."""
+    """A test still passes after its expected value was changed."""
     VALUE = "value"
-    """A call returns a different value outside the tests."""
+    """A call returns a different value when it is made outside the tests."""
     OBJECT = "object"
     """A call returns an object where the tests expect a plain value."""
     HELD = "held"
@@ -36,17 +36,20 @@ class FindingKind(StrEnum):
     SEAL = "seal"
     """A function outside the tree was replaced during the tests."""
     FORGED = "forged"
-    """The result channel of the run contains data that no recorder writes."""
+    """The run's result channel contains data that no recorder of ours writes."""
     GREEN_BEFORE = "green_before"
     """None of the agent's tests fails without the change."""
     HOLLOW = "hollow"
-    """The agent's tests do not test what was asked for."""
+    """The agent's tests do not test what the task asked for."""
     MUTANTS = "mutants"
     """The tests detect few of the faults that were inserted into the change."""
 
 
 class Control(StrEnum):
-    """Control of a finding: the base, where it was not seen, or a value that was compared outside the sandbox."""
+    """What an observation was compared with.
+
+    This is the base, where it was not seen, or a value that was compared outside the sandbox.
+    """
 
     BASE = "base"
     VALUE = "value"
@@ -60,8 +63,8 @@ class Finding:
     Attributes:
         kind: The kind of observation.
         where: The test, file or function.
-        says: The observation in a sentence, for the owner, and for the model if it may know about it.
-        control: The control that did not show the observation.
+        says: A sentence that describes the observation to the owner, and to the model if the model may know about it.
+        control: What the observation was compared with, and where it did not occur.
         subject: What the owner's yes allows, if the finding is a question.
     """
 

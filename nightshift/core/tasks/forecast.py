@@ -1,10 +1,10 @@
-"""Forecast of when the queue will be empty and what that will cost, from earlier tasks.
+"""Forecasts from earlier tasks when the queue will be empty, and what that will cost.
 
-Each of a few hundred draws gives every open task the time and the cost of a random ended task, and simulates the
-workers in the order of the queue. The result is the 10th, 50th and 90th percentile of the draws. The bootstrap (B.
-Efron, Annals of Statistics 7, 1979) needs no assumption about the distribution of the times, which is skewed. Beyond
-`SUMMED_FROM` open tasks, a single simulation gives each task the average; the sum of so many tasks is normal enough to
-compute its spread from their variance.
+A few hundred times, every open task is given the time and the cost of an ended task that is drawn at random, and the
+workers are simulated in the order of the queue. The result is the 10th, 50th and 90th percentile of these simulations.
+This bootstrap (B. Efron, Annals of Statistics 7, 1979) needs no assumption about the distribution of the times, which
+is skewed. If more than `SUMMED_FROM` tasks are open, a single simulation gives each task the average. The sum of so
+many tasks is close enough to a normal distribution for its spread to follow from their variance.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nightshift.core.clock import Moment, midnight
 from nightshift.core.quiet_hours import after_work, work_before
 
 LEAST_MEASURED = 3
-"""Ended tasks that a forecast needs."""
+"""Minimum number of ended tasks that a forecast needs."""
 DRAWS, LEAST_DRAWS = 400, 100
 DRAWN_TASKS = 20_000
-"""Tasks to draw in total, which determines the number of draws within `LEAST_DRAWS` and `DRAWS`."""
+"""Total number of tasks to draw, which limits the number of simulations to between `LEAST_DRAWS` and `DRAWS`."""
 SUMMED_FROM = 200
 _PERCENTILES = (0.1, 0.5, 0.9)
 _Z90 = 1.2816
@@ -32,7 +32,7 @@ _Z90 = 1.2816
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTask:
-    """Cost of an ended task: seconds of work on it, and USD, None if a price was unknown."""
+    """Cost of an ended task: seconds of work, and USD (None if a price was unknown)."""
 
     work_s: float
     cost_usd: float | None
@@ -40,7 +40,7 @@ class MeasuredTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTask:
-    """A task that will run without the owner: its use so far, and the seconds until it may begin."""
+    """A task that will run without the owner, with its use so far and the seconds until it may begin."""
 
     work_s: float = 0.0
     cost_usd: float = 0.0
@@ -50,7 +50,7 @@ class OpenTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkSettings:
-    """Settings that limit the work: parallel workers, quiet hours, and money per day."""
+    """Settings that limit the work: the number of workers, quiet hours, and the daily budget."""
 
     workers: int = 1
     quiet_hours: tuple[str, ...] = ()
@@ -59,9 +59,9 @@ class WorkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Conditions of the work. `left_today_usd` is the rest of today's budget, None if there is none.
+    """Conditions of the work. `left_today_usd` is what remains of today's budget; None if there is no budget.
 
-    `quiet_hours` are spans of local time as in the settings.
+    `quiet_hours` are spans of local time, as in the settings.
     """
 
     now: datetime
@@ -72,7 +72,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Range of an estimate: eight of ten draws lie between `low` and `high`."""
+    """Range of an estimate: eight of ten simulated values are between `low` and `high`."""
 
     low: float
     middle: float
@@ -81,7 +81,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeEstimate:
-    """Range of an estimated time; None is more than two weeks away."""
+    """Range of an estimated time; None stands for a time more than two weeks away."""
 
     low: Moment | None
     middle: Moment | None
@@ -94,17 +94,19 @@ class Forecast:
 
     Attributes:
         tasks: Number of tasks that run without the owner.
-        for_owner: Number of tasks that wait for the owner, or for such a task; they are in none of the figures.
-        for_later: Number of tasks that are scheduled for another day, or wait for such a task; they are in none either.
+        for_owner: Number of tasks that wait for the owner, or for a task that does. The figures below exclude these
+            tasks.
+        for_later: Number of tasks that are scheduled for another day, or wait for such a task. The figures below
+            exclude these tasks.
         for_model: Number of tasks that wait until a model answers; they count as if a model answered now.
         measured: Number of ended tasks that the forecast is based on.
-        model: The model of these ended tasks (`backend=model`), including those that the built-in engine solved; empty:
-            all models.
-        takes_s: Seconds of work from now until the last task has ended, without quiet hours; None if too few tasks were
+        model: The model of these ended tasks (`backend=model`), including tasks that the built-in engine solved; empty
+            means all models.
+        takes_s: Seconds of work from now until the last task has ended, without quiet hours. None if too few tasks were
             measured, and zero if no task is open.
-        done_at: The corresponding time, with quiet hours, and as if no budget delayed anything.
+        done_at: The time when the last task has ended, with quiet hours, and as if no budget delayed anything.
         cost_usd: Cost of these tasks from now on; None if a price is unknown.
-        left_usd: The rest of the day's budget; None without such a budget.
+        left_usd: What remains of the day's budget; None without such a budget.
         over_budget: Probability that the budget is used up before its day ends; None without such a budget.
         fit_budget: Number of tasks that the budget is likely to cover; None without such a budget.
         used_up_at: Approximate time when the budget is used up; None if that is unlikely.
@@ -129,7 +131,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class _Prospect:
-    """Outlook for a task: pairs of seconds and USD that it may still need, all equally likely."""
+    """Possible remaining costs of a task: pairs of seconds and USD, all equally likely."""
 
     task: OpenTask
     rests: Sequence[tuple[float, float]]
@@ -141,7 +143,7 @@ class _Prospect:
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """One simulated course: the end of each task, in seconds from now, and its cost, sorted by end."""
+    """The outcome of one simulation: the end of each task in seconds from now, and its cost, sorted by end."""
 
     ends: Sequence[tuple[float, float]]
 
@@ -154,7 +156,10 @@ class _Course:
         return sum(cost for _, cost in self.ends)
 
     def within(self, left_usd: float, day_s: float) -> tuple[int, float]:
-        """Return how many tasks a budget pays for, and the seconds until it is used up (infinite if not on its day)."""
+        """Return how many tasks a budget pays for, and the seconds until it is used up.
+
+        The seconds are infinite if the budget lasts until its day ends.
+        """
         spent = 0.0
         for count, (ends_s, cost) in enumerate(self.ends):
             spent += cost
@@ -166,7 +171,7 @@ class _Course:
 
 
 def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> Forecast:
-    """Compute the forecast; the same arguments give the same answer.
+    """Compute the forecast; the same arguments always give the same result.
 
     Args:
         tasks: The tasks that run without the owner, in the order in which they will be claimed.
@@ -208,7 +213,7 @@ def _forecast_measured(
 
 
 def _compare_budget(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
-    """Compare the tasks with the budget of the day; empty without a budget."""
+    """Compare the cost of the tasks with the budget of the day; empty without a budget."""
     left_usd, now = conditions.left_today_usd, conditions.now
     if left_usd is None:
         return {}
@@ -236,18 +241,18 @@ def _above(limit: float, cost: Estimate) -> float:
 def _prospects(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask]) -> list[_Prospect]:
     fresh = _prospect(OpenTask(), measured)
     return [
-        _prospect(task, measured) if task.work_s else replace(fresh, task=task)  # Most have not begun
+        _prospect(task, measured) if task.work_s else replace(fresh, task=task)  # Most tasks have not begun
         for task in tasks
     ]
 
 
 def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
-    """Return the outlook of a task; it is assumed to be like a task that took longer than this one so far."""
+    """Return the possible remaining costs of a task, from measured tasks that took longer than this one so far."""
     rests = [
         (each.work_s - task.work_s, max(0.0, (each.cost_usd or 0.0) - task.cost_usd))
         for each in measured
         if not task.work_s or each.work_s > task.work_s
-    ] or [(task.work_s, task.cost_usd)]  # Longer than any before: assume as much again
+    ] or [(task.work_s, task.cost_usd)]  # The task has taken longer than all others: assume the same again
     (mean_s, variance_s), (mean_usd, variance_usd) = (_moments(values) for values in zip(*rests, strict=True))
     return _Prospect(
         task=task,
@@ -260,7 +265,7 @@ def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
 
 
 def _course(prospects: Sequence[_Prospect], rests: Sequence[tuple[float, float]], workers: int) -> _Course:
-    """Simulate tasks that take `rests`: each worker that is free starts the next one."""
+    """Simulate tasks whose remaining costs are `rests`: each worker that is free starts the next task."""
     ends = [rest for each, rest in zip(prospects, rests, strict=True) if each.task.is_running]
     free = [work_s for work_s, _ in ends]
     free += [0.0] * (workers - len(free))

@@ -1,10 +1,10 @@
-"""A fork: a new task that begins with the files and the plan that a step of another task left behind.
+"""Forks: new tasks that begin with the files and the plan that a step of another task left behind.
 
-It is a task of its own, with its own limits and its own commit; the source task is not changed. The source's grants,
-costs and lessons stay with the source: the fork inherits its work, not its account.
+A fork is a separate task with its own limits and its own commit; the source task is not changed. The source's grants,
+costs and lessons stay with the source: the fork inherits only its work.
 
-Forks of one step by several models are held: a passing commit stays on the fork's branch until the owner integrates one
-of them (`attempt.branch_integration`).
+If several models fork one step, their forks are held: a passing commit stays on the fork's branch until the owner
+integrates one of them (`attempt.branch_integration`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _GATES = frozenset({Phase.REVIEW, Phase.AUDIT, Phase.TESTING, Phase.REFLECTING})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """Origin of a task that is a fork: a step of an attempt of `source`.
+    """Origin of a task that is a fork: a step of an attempt of the task `source`.
 
-    `model` is the model that is asked first in every phase, as `backend=model`; if empty, the settings decide. `noted`
-    is True if the owner added a remark, which the code must follow. A fork that is `held` leaves its commit on its
-    branch.
+    `model` is the model that is asked first in every phase, as `backend=model`; if it is empty, the settings decide.
+    `noted` is True if the owner added a remark, which the code must follow. A fork that is `held` leaves its commit on
+    its branch.
     """
 
     source: int
@@ -42,24 +42,21 @@ class Fork:
 
 
 def make_fork_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
-    """Return the fork's specification: the source's, with the remark below its description, and without dependencies.
-
-    Raises:
-        InvalidTask: Description and remark are too long together.
-    """
+    """Return the fork's specification: the source's, with the remark below its description and without dependencies."""
     description = with_note(spec.description, note)
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
     fork_spec = replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
-    return replace(fork_spec, split=False) if fork.held else fork_spec  # Its subtasks would land on their own
+    return replace(fork_spec, split=False) if fork.held else fork_spec  # A held fork's subtasks would land separately
 
 
 def begin(state: AttemptState, fork: Fork) -> AttemptState:
-    """Return the state at which the fork begins; `state` is the one after the step.
+    """Return the state with which the fork begins; `state` is the source's state after the forked step.
 
-    Tries are counted from the start, and the inherited code is the first try. The last failure is inherited, with its
-    diagnosis if there is one. The fork never begins after the checks: an attempt that waits continues with its waiting
-    phase, a split one with PLANNING, and one that passed or ended with CODING.
+    Tries are counted from zero, and the inherited code is the first try. The last failure is inherited, with its
+    diagnosis if there is one. The fork never begins after the checks. A fork of an attempt that waits continues with
+    the phase that waits, a fork of a split attempt with PLANNING, and a fork of an attempt that passed or ended with
+    CODING.
     """
     from nightshift.core.tasks.attempt_state import AttemptState  # noqa: PLC0415  # a lot of classes, and whoever lists tasks needs none
 
@@ -85,10 +82,11 @@ def begin(state: AttemptState, fork: Fork) -> AttemptState:
 
 
 def begin_with_draft(state: AttemptState) -> AttemptState:
-    """Return the state of an attempt that begins with an earlier attempt's draft; `state` is that attempt's last one.
+    """Return the state of an attempt that begins with an earlier attempt's draft.
 
-    A change that failed a run goes to REFLECTING first, and does not count as a try of the new attempt. A change that
-    no run judged is its first try, and is reviewed and tested as it is.
+    `state` is the last state of the earlier attempt. If a run failed the draft, the new attempt begins with REFLECTING,
+    and the draft does not count as a try. If no run judged the draft, it is the first try, and is reviewed and tested
+    without changes.
     """
     best = state.at_best()
     has_failed = best.verdict is not None and best.verdict.has_run and not best.verdict.passed
@@ -100,7 +98,11 @@ def begin_with_draft(state: AttemptState) -> AttemptState:
 
 
 def _phase(phase: Phase | None, *, noted: bool) -> Phase:
-    """Return the phase in which a fork begins. A remark is for the author of the code, so no later phase is first."""
+    """Return the phase in which a fork begins.
+
+    A fork with the owner's remark begins at the latest with the phase that writes code, because the remark is for the
+    author of the code.
+    """
     if phase is Phase.SPLIT:
         return Phase.PLANNING
     if phase in _BEGINNINGS or (phase in _GATES and not noted):

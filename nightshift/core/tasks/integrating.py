@@ -1,4 +1,4 @@
-"""Integrating or discarding a commit that waits on its task's own branch: the results, and the message that lands."""
+"""Results of integrating or discarding a commit that waits on its task's own branch, and the message of the commit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from nightshift.core.tasks.commit_message import CommitMessage, subject_of, trai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integrated:
-    """A commit that is on its target.
+    """A commit that is on its target branch.
 
-    `commit` is the commit on the target, `waited` the one that waited on `branch`; they are the same unless newer work
-    came between or the commit was a draft. `judged` is a sentence on the run, `label` the claim that the commit may
-    make. `already` is True if nothing had to be done. `ended` are the other forks of the task that were cancelled.
+    `commit` is the commit on the target branch. `waited` is the commit that waited on `branch`; it is the same commit
+    unless newer work came between or it was a draft. `judged` is a sentence about the test run. `label` is the label
+    that the commit may have. `already` is True if nothing had to be done. `ended` are the other forks of the task,
+    which were cancelled.
     """
 
     task_id: int
@@ -34,8 +35,8 @@ class Integrated:
 class Discarded:
     """A commit whose branch was removed; `undo` is the command that creates the branch again.
 
-    `already` is True if the branch did not exist any more; `is_at_remote` is True if it was pushed and still exists
-    there.
+    `already` is True if the branch no longer existed. `is_at_remote` is True if the branch was pushed and still exists
+    at the remote.
     """
 
     task_id: int
@@ -49,7 +50,7 @@ class Discarded:
 
 
 def result_message(message: str, mark: str, label: str, remark: str = "") -> CommitMessage:
-    """Return the message under which a commit lands: that of a result, with the label of the last verdict.
+    """Return the message with which a commit lands: that of a normal result, with the label of the last verdict.
 
     Args:
         message: The message of the commit that waited.

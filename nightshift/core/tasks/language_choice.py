@@ -1,4 +1,4 @@
-"""Chooses the language of a task whose owner does not set it: from the task itself, or else from its repository."""
+"""Chooses the language of a task if the owner does not set it: from the task itself, or else from its repository."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PATH = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*/?")
 _FOREIGN = frozenset({"node_modules", "vendor", "third_party", "dist", "build", "docs", "site-packages"})
 """Folders whose code is third-party or generated."""
 _OWN_SHARE = 4
-"""A marker at the root determines the language if one in this many source files has that language."""
+"""A marker file at the root decides the language if one in this many source files has that language."""
 
 
 def language_of(path: str) -> Language | None:
@@ -44,7 +44,10 @@ def language_of(path: str) -> Language | None:
 
 
 def _read_language(spec: TaskSpec) -> Language | None:
-    """Return the language named by a task's tests, files, command or description, in this order; None if none is."""
+    """Return the language that a task's tests, files, command or description shows, in this order.
+
+    Returns None if none does.
+    """
     if spec.cases or spec.oracle or spec.packages:
         return Language.PYTHON
     named = list(_list_paths(spec.description))
@@ -58,7 +61,7 @@ def _read_language(spec: TaskSpec) -> Language | None:
 
 
 def choose_language(spec: TaskSpec, list_files: Callable[[], Collection[str]] = tuple) -> Language:
-    """Choose the language of a task: the one it names, or that of the folders it names, or that of all files.
+    """Choose the language of a task: the one it names, or else that of the folders it names, or else that of all files.
 
     Args:
         spec: The task.
@@ -74,7 +77,7 @@ def choose_language(spec: TaskSpec, list_files: Callable[[], Collection[str]] = 
 
 
 def _language_within(folder: str, files: Collection[str]) -> Language | None:
-    """Return the language of a folder, whose name ends with a slash; the root is the empty text."""
+    """Return the language of a folder. The folder's name ends with a slash; the root is the empty text."""
     within = [path.removeprefix(folder) for path in files if path.startswith(folder)]
     counts = Counter(
         language for path in within if (language := language_of(path)) and not _FOREIGN.intersection(path.split("/"))
@@ -95,6 +98,9 @@ def _list_paths(text: str) -> Iterator[str]:
 
 
 def _most(languages: Iterable[Language | None]) -> Language | None:
-    """Return the most frequent language, the first one if several are equal; None if there is none."""
+    """Return the most frequent language, or the first of several equally frequent ones.
+
+    Returns None if there is no language.
+    """
     ranked = Counter(language for language in languages if language).most_common(1)
     return ranked[0][0] if ranked else None

@@ -1,4 +1,4 @@
-"""A lesson that memory recalls for an attempt."""
+"""The lesson that the memory recalls for an attempt."""
 
 from __future__ import annotations
 

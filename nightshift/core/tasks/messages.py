@@ -1,4 +1,4 @@
-"""Messages of an owner to an open task; they stay with the task, for all later attempts."""
+"""Messages of an owner to an open task; they stay with the task and apply to all its later attempts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from datetime import datetime
 
 MAX_MESSAGE_CHARS = 4000
 MOST_MESSAGES = 50
-"""Most messages of one task: all of them are in each of its prompts."""
+"""Maximum number of messages to one task, because each of its prompts contains all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerMessage:
-    """One message; `id` gives the order. With `interrupts`, a running model request is not awaited.
+    """One message; `id` gives the order. With `interrupts`, a model request in progress is interrupted.
 
-    `attempt` is the task's attempt at that time, 0 before the first.
+    `attempt` is the attempt that the task was in when the message was sent; 0 before the first attempt.
     """
 
     id: int

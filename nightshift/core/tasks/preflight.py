@@ -1,4 +1,4 @@
-"""Result of running a repository's suite before anything is changed, and the reason if nothing can be judged there."""
+"""Result of running a repository's suite before any change, with the reason if the suite cannot judge changes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from nightshift.core.tasks.task import Language
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
-    """The base's suite, run once before a model is asked.
+    """Result of running the base's suite once before a model is asked.
 
     Attributes:
         repo: The root of the checkout.
         commit: The commit that was run.
         at: The time of the run.
         language: The language of the tests.
-        command: The words of the command, or the runner of the tests.
+        command: The arguments of the command, or the runner of the tests.
         environment: The files that declare the installed environment.
-        collected: The number of tests; none for a command that names no tests.
+        collected: The number of tests; 0 for a command that does not list its tests.
         passed: The number of tests that passed.
         failed: The number of tests that failed, without those that cannot run here.
         idle: The reasons why tests cannot run here, each with the number of tests.
-        note: The way in which the run ended, if it did not end normally.
-        fault: The reason why nothing can be judged here, with a remedy; empty if something can be judged.
-        surroundings: A digest of language, command and environment; the suite is not run again while it is the same.
+        note: How the run ended, if it did not end normally.
+        fault: The reason why no change can be judged here, with a remedy; empty if changes can be judged.
+        surroundings: A digest of language, command and environment; the suite runs again only if this digest changes.
     """
 
     repo: str
@@ -53,7 +53,10 @@ class Preflight:
 
     @property
     def ask(self) -> Ask:
-        """The question whether to work on tasks although nothing can be judged; one for each `surroundings`."""
+        """The question whether to work on tasks although no change can be judged.
+
+        It is asked once for each `surroundings`.
+        """
         question = f"{self.fault[:1].upper()}{self.fault[1:]}. Work on its tasks anyway?"
         return Ask(
             kind=AskKind.ENVIRONMENT, subject=f"{AskKind.ENVIRONMENT}:suite:{self.surroundings}", question=question

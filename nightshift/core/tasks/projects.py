@@ -1,8 +1,8 @@
-"""Projects: folders of the daemon's own workspace, each a program that is developed independently.
+"""Projects: folders of the daemon's own workspace, each of which is a separate program.
 
-A task of a project sees its folder as the root of all files: paths, imports and test runs are the same as for a person
-who opens that folder of a clone. Only git knows the whole workspace (`Scope.full`). Files in the workspace's root
-itself are developed there, without the projects beside them.
+A task of a project sees the project's folder as the root of all files. Paths, imports and test runs are the same as for
+a person who opens that folder in a clone. Only git uses paths of the whole workspace (`Scope.full`). A task on files
+directly in the workspace's root does not see the projects.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from nightshift.core.tasks.task import Change, Files, Language, TaskSpec
 
 MAX_NAME_CHARS = 40
 ROOT = ""
-"""Project name that stands for the files in the workspace's root itself."""
+"""Project name that stands for the files directly in the workspace's root."""
 
 DEPENDENCY_FILES = ("requirements.txt", "pyproject.toml", "package.json")
 PYTEST = {"pytest.ini": "[pytest]\npythonpath = . src\n"}
-"""Configuration with which plain `pytest` finds a project's modules, as the judging runs do."""
+"""Configuration that makes plain `pytest` find a project's modules, as the test runs of a verdict do."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 LAID_OUT = ("README.md", *DEPENDENCY_FILES, *PYTEST)
@@ -48,7 +48,7 @@ def name_fault(name: str) -> str | None:
 
 
 def projects_of(tree: Tree) -> tuple[str, ...]:
-    """Return the projects of a workspace by name: folders with a README.md and a dependency file."""
+    """Return the names of a workspace's projects: folders with a README.md and a dependency file."""
     entries = listing_of(tree.entries())
     readmes = entries.having(last_of, "README.md")
     return tuple(
@@ -59,17 +59,17 @@ def projects_of(tree: Tree) -> tuple[str, ...]:
 
 
 def place_fault(name: str, tree: Tree) -> str | None:
-    """Return why a workspace has no room for a project with this name; None if it has."""
+    """Return why a workspace cannot contain a project with this name; None if it can."""
     if why := name_fault(name):
         return why
     return f"{name!r} is not a folder of the workspace" if name in tree.entries() or name in tree.unwritable() else None
 
 
 def beginning(spec: TaskSpec) -> str | None:
-    """Return the part in which a task of the workspace works before its plan; None if the plan decides.
+    """Return the part of the workspace in which a task works before its plan; None if the plan decides.
 
-    A task with tests, files, a command or cases of its own has a layout; unless it names a project, it works at the
-    root.
+    A task that comes with tests, files, a command or cases already has a folder layout. Unless such a task names a
+    project, it works at the root.
     """
     if spec.project is not None:
         return spec.project
@@ -80,8 +80,8 @@ def beginning(spec: TaskSpec) -> str | None:
 class Scope:
     """The part of a repository that a task sees.
 
-    `project` is None for the whole repository. `given` are the paths that a task brought at the root of a workspace:
-    the projects that contain them are visible to the task.
+    `project` is None for the whole repository. `given` are the paths of files that the task brought to the root of a
+    workspace; the task also sees the projects that contain these files.
     """
 
     project: str | None = None
@@ -98,19 +98,22 @@ class Scope:
         return _Without(tree, hidden) if hidden else tree
 
     def fault(self, tree: Tree) -> str | None:
-        """Return why a workspace has no room for the part; None if it has."""
+        """Return why a workspace cannot contain this part; None if it can."""
         return place_fault(self.project, tree) if self.project else None
 
     def full(self, path: str) -> str:
-        """Return a path of the part as a path of the repository."""
+        """Convert a path relative to the part to a path relative to the repository."""
         return f"{self.project}/{path}" if self.project else path
 
     def all_full(self, change: Change) -> dict[str, str | None]:
-        """Return a change of the part as a change of the repository."""
+        """Convert a change with paths relative to the part to a change with paths relative to the repository."""
         return {self.full(path): text for path, text in change.items()}
 
     def inside(self, path: str) -> str | None:
-        """Return a path of the repository as a path of the part; None if it is outside."""
+        """Convert a path relative to the repository to a path relative to the part.
+
+        Returns None if the path is outside the part.
+        """
         if not self.project:
             return path
         folder, _, rest = path.partition("/")
@@ -121,13 +124,13 @@ WHOLE = Scope()
 
 
 def scopes_of(*trees: Tree) -> tuple[Scope, ...]:
-    """Return the parts of a workspace that are worked on separately: its root, and the projects in these trees."""
+    """Return the parts of a workspace that are developed separately: its root, and the projects in these trees."""
     names = dict.fromkeys(name for tree in trees for name in projects_of(tree))
     return (Scope(project=ROOT), *(Scope(project=name) for name in names))
 
 
 class _Part(Tree):
-    """A part of a tree; its entries are read once."""
+    """A part of a tree; the list of its files is read once."""
 
     def __init__(self, tree: Tree, name: str) -> None:
         self.full_tree, self._name = tree, name
@@ -135,18 +138,18 @@ class _Part(Tree):
 
     @property
     def commit(self) -> str:
-        """The commit and the part, so that caches by commit distinguish the parts."""
+        """The commit and the part, so that caches with the commit as key distinguish the parts."""
         return f"{self.full_tree.commit}-{self._name}"
 
     def entries(self) -> Listing[str]:
-        """Return path to the id of its content, as in `Tree`."""
+        """Map each path to the id of its content, as in `Tree`."""
         if self._entries is None:
             self._entries = self._own(listing_of(self.full_tree.entries()))
         return self._entries
 
     @abstractmethod
     def _own(self, entries: Listing[str]) -> Listing[str]:
-        """Return the files of the part, with its paths."""
+        """Return the files of the part, with paths relative to the part."""
 
 
 class _Below(_Part):
@@ -160,7 +163,7 @@ class _Below(_Part):
         return Listing({path.removeprefix(self.folder): entries[path] for path in entries.below(self.folder)})
 
     def unwritable(self) -> frozenset[str]:
-        """Return links and submodules in the folder."""
+        """Return the paths of links and submodules in the folder."""
         there = (path for path in self.full_tree.unwritable() if path.startswith(self.folder))
         return frozenset(path.removeprefix(self.folder) for path in there)
 
@@ -174,7 +177,7 @@ class _Below(_Part):
 
 
 class _Without(_Part):
-    """The root of a workspace without the folders of its projects, which cannot be written to."""
+    """The root of a workspace without the folders of its projects. These folders cannot be written to."""
 
     def __init__(self, tree: Tree, hidden: frozenset[str]) -> None:
         super().__init__(tree, hashlib.sha256("/".join(sorted(hidden)).encode()).hexdigest()[:12])
@@ -187,7 +190,7 @@ class _Without(_Part):
         return path.partition("/")[0] in self._hidden
 
     def unwritable(self) -> frozenset[str]:
-        """Return the projects, and links and submodules outside of them."""
+        """Return the folders of the projects, and the links and submodules outside them."""
         return self._hidden | {path for path in self.full_tree.unwritable() if not self._is_hidden(path)}
 
     def read(self, path: str) -> bytes:
@@ -204,9 +207,10 @@ class _Without(_Part):
 
 
 def place_of(tree: Tree) -> tuple[Tree, str]:
-    """Return the whole workspace's tree, and the project folder that this part is, with a final slash.
+    """Return the tree of the whole workspace, and the project folder that `tree` is, with a final slash.
 
-    For any other tree, including the root of a workspace without its projects: the tree itself and an empty text.
+    If `tree` is not a project's folder, return the tree itself and an empty text. This includes the root of a workspace
+    without its projects.
     """
     return (tree.full_tree, tree.folder) if isinstance(tree, _Below) else (tree, "")
 
@@ -226,22 +230,22 @@ def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
 
 
 def whole_of(tree: Tree) -> Tree:
-    """Return the tree that a part was taken from; any other tree is returned unchanged."""
+    """Return the tree that a part belongs to; any other tree is returned unchanged."""
     while isinstance(tree, _Part):
         tree = tree.full_tree
     return tree
 
 
-# --- Files that a new project begins with
+# The functions below write the files that a new project begins with.
 
 
 def beginnings(name: str, about: str, language: Language, present: Collection[str]) -> Files:
-    """Return the files that every project has, as far as they are missing.
+    """Return those files of every project that are missing.
 
     Args:
         name: The project's name.
-        about: A line that describes it; may be empty.
-        language: The language of the task that begins it.
+        about: A line that describes the project; may be empty.
+        language: The language of the task that begins the project.
         present: The paths of the project's files.
     """
     script = language is Language.JAVASCRIPT
@@ -257,9 +261,10 @@ def beginnings(name: str, about: str, language: Language, present: Collection[st
 
 
 def start_of(given: Files, project: str | None, change: Change) -> Files:
-    """Return a change's files that no model wrote: the given files, and those of `beginnings` that configure tests.
+    """Return the files of a change that no model wrote.
 
-    A given file that is identical in the base is no longer part of the change.
+    These are the owner's files, and those of `beginnings` that configure tests. A file of the owner that is identical
+    in the base is no longer part of the change.
     """
     steering = {path: text for path, text in PYTEST.items() if project and change.get(path) == text}
     return {path: text for path, text in given.items() if path in change} | steering

@@ -1,4 +1,4 @@
-"""Results of the queue, pauses, and the delays between attempts."""
+"""Results of the queue, the pauses, and the delays between attempts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nightshift.core.tasks.states import DaemonState, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """The answer to a submission. `created` is False if a task with its key exists already.
+    """The answer to a submission. `created` is False if a task with the same key exists already.
 
-    `differs` names the fields in which that task differs from the submission; `replaces` is the ended task that this
-    one replaces.
+    `differs` names the fields in which the existing task differs from the submission. `replaces` is the ended task that
+    the new task replaces.
     """
 
     task_id: int
@@ -29,9 +29,10 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """News for a worker pool: the ids of tasks that it lost, and of tasks that the owner wants cancelled.
+    """The queue's report to a worker pool.
 
-    `newest_messages` maps each task with an interrupting message of the owner to the id of the newest one.
+    It contains the ids of tasks that the pool lost, and of tasks that the owner wants cancelled. `newest_messages` maps
+    each task with an interrupting message of the owner to the id of the newest such message.
     """
 
     lost: frozenset[int]
@@ -39,16 +40,16 @@ class Heartbeat:
     newest_messages: Mapping[int, int] = field(default_factory=dict)
 
 
-# Prefix of the reason of a task that waits for something outside it.
+# Beginning of the reason of a task that waits for a resource outside the task.
 WAITING_FOR = "waiting for: "
-# Text before the cause, in the reason of a task whose commit exists only locally.
+# Part of the reason of a task whose commit exists only locally; the cause follows.
 NOT_PUSHED = "; not pushed: "
 
 
 class PauseSource(StrEnum):
-    """Sources of pauses. The owner ends the first two (`resume`); the others end with their cause.
+    """What causes a pause. The owner ends the first two (`resume`); the others end with their cause.
 
-    `lifted_by` describes for people what ends each pause.
+    `lifted_by` describes to people what ends each pause.
     """
 
     OWNER = "owner"
@@ -61,7 +62,7 @@ class PauseSource(StrEnum):
 
     @property
     def lifted_by(self) -> str:
-        """Condition under which tasks are started again, in the form that follows “It goes on”."""
+        """Condition under which tasks are started again, worded to follow “It goes on”."""
         if self in BY_OWNER:
             return f"when you resume: `{format_command('resume')}`, or Resume on the dashboard"
         if self is PauseSource.REVIEW:
@@ -91,14 +92,14 @@ _LABELS = {
     PauseSource.PROGRAM: "Paused: restart needed",
 }
 BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
-"""Pauses that `resume` ends."""
+"""Sources of the pauses that `resume` ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseReason:
-    """One reason why no task is started, with its display name `label`. `lifted_by` says what ends it.
+    """One reason why no task is started. `label` is its display name, and `lifted_by` says what ends it.
 
-    `until` is the time at which it ends, if that is known.
+    `until` is the time at which the reason ends, if that is known.
     """
 
     source: PauseSource
@@ -111,13 +112,13 @@ class PauseReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseState:
-    """The reasons why no task is started, in the order of `PauseSource`; tasks are started if there are none."""
+    """The reasons why no task is started, in the order of `PauseSource`; if there are none, tasks are started."""
 
     reasons: tuple[PauseReason, ...] = ()
 
     @property
     def paused(self) -> bool:
-        """True if no task is started."""
+        """True if there is a reason why no task is started."""
         return bool(self.reasons)
 
     @property
@@ -138,13 +139,13 @@ class PauseState:
         return DaemonState.CHECKPOINT if self.has(PauseSource.CHECKPOINT) else DaemonState.PAUSED
 
     def has(self, source: PauseSource) -> bool:
-        """Return True if this source pauses claims."""
+        """Return True if this source keeps tasks from being claimed."""
         return any(each.source is source for each in self.reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """Number of tries of a task, and the wait between them: “full jitter”.
+    """How often a task is tried, and how long it waits between tries (“full jitter”).
 
     The wait after try n is uniform in [0, min(cap_s, base_s · 2^(n - 1))] seconds, after Marc Brooker, “Exponential
     Backoff And Jitter”, AWS Architecture Blog, 2015.
@@ -156,5 +157,5 @@ class RetryPolicy:
     rng: random.Random = field(default_factory=random.Random)
 
     def rest_s(self, tries: int) -> float:
-        """Return the wait after `tries` tries, in seconds."""
+        """Return the wait in seconds after this number of tries."""
         return self.rng.uniform(0.0, min(self.cap_s, self.base_s * 2.0 ** min(tries - 1, 60)))

@@ -1,6 +1,6 @@
-"""The reason why a task ended, as text: the ending of the attempt and the failure that was left.
+"""The reason why a task ended, as text: how the attempt ended, and the failure that remained.
 
-The stored reason begins with the ending, so that equal endings can be counted; a list shows the failure first.
+The stored reason begins with the ending, so that equal endings can be counted. Lists of tasks show the failure first.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ _FAILURE = ". Last failure: "
 
 
 def with_failure(ending: str, failure: str) -> str:
-    """Return the reason of an attempt that ended with a failure, such as “Gave up after 4 tries, the limit”."""
+    """Append the failure to the text of an ending, such as “Gave up after 4 tries, the limit”."""
     return f"{ending}{_FAILURE}{failure}"
 
 
 def cause_first(reason: str) -> str:
-    """Return the reason in one line with the failure first and the ending in brackets; other reasons are unchanged."""
+    """Return a reason in one line, with the failure first and the ending in brackets; other reasons stay unchanged."""
     ending, separator, failure = reason.partition(_FAILURE)
     if not separator or not failure.strip():
         return reason

@@ -1,4 +1,4 @@
-"""Remarks of a change's readers: the findings of REVIEW and AUDIT."""
+"""Remarks: what the readers of a change found in phases REVIEW and AUDIT."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Gravity(StrEnum):
 
 
 GRAVE = frozenset({Gravity.CRITICAL, Gravity.HIGH})
-"""Gravities of remarks that are shown wherever a change is shown, as long as they are open."""
+"""Severities of remarks that are shown wherever a change is shown, as long as the remarks are open."""
 
 
 class Reader(StrEnum):
-    """Readers of a change before it is tested."""
+    """The roles of models that read a change before it is tested."""
 
     REVIEW = "review"
     AUDIT = "audit"
@@ -30,9 +30,9 @@ class Reader(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A finding in a change. `line` counts from 1 in the new file, 0 is none; `fix` may be empty.
+    """What a reader found in a change. `line` counts from 1 in the new file; 0 means no line. `fix` may be empty.
 
-    `path` is the reader's text: if the change has no such file, the remark is about the change as a whole.
+    `path` is written by the reader. If the change has no such file, the remark is about the change as a whole.
     """
 
     path: str
@@ -44,7 +44,7 @@ class Remark:
 
     @property
     def where(self) -> str:
-        """Path and line."""
+        """The path and the line, as a text."""
         return f"{self.path}:{self.line}" if self.line else self.path
 
     def __str__(self) -> str:
@@ -54,9 +54,10 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Findings of a reader in a change, which is identified by its digest.
+    """What a reader found in a change; the change is identified by its digest.
 
-    `parts` counts the pieces in which it was read; `unread` says why a piece was not read, or is empty.
+    `parts` counts the pieces in which the change was read. `unread` says why a piece was not read; empty if all were
+    read.
     """
 
     reader: Reader
@@ -69,7 +70,10 @@ class Reading:
 def mask_remarks(
     remarks: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str
 ) -> tuple[Remark, ...]:
-    """Return the findings with secrets masked, which a model may repeat; `full` converts paths to the repository's."""
+    """Return the remarks with secrets masked, because a model may repeat a secret.
+
+    `full` converts paths to paths of the repository.
+    """
     return tuple(
         replace(remark, path=mask(full(remark.path)), reason=mask(remark.reason), fix=mask(remark.fix))
         for remark in remarks
@@ -77,7 +81,7 @@ def mask_remarks(
 
 
 def worst_first(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Return each finding once, sorted by gravity, then by location."""
+    """Return the remarks without duplicates, sorted by severity and then by location."""
     order = list(Gravity)
     return tuple(
         sorted(dict.fromkeys(remarks), key=lambda remark: (order.index(remark.gravity), remark.path, remark.line))
@@ -85,6 +89,6 @@ def worst_first(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
 
 
 def count_by_gravity(remarks: Iterable[Remark]) -> str:
-    """Count findings by gravity, such as `1 critical, 2 high`; empty if there are none."""
+    """Count remarks by severity, such as `1 critical, 2 high`; empty if there are none."""
     counts = Counter(remark.gravity for remark in remarks)
     return ", ".join(f"{counts[gravity]} {gravity}" for gravity in Gravity if counts[gravity])

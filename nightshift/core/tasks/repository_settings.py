@@ -1,7 +1,7 @@
-"""Settings for all tasks of one repository, used where a task sets nothing itself, and their only validation.
+"""Settings for all tasks of one repository, with their validation. They apply where a task sets nothing itself.
 
-A task's own fields override these settings, and these override the global settings. Rules and packages are combined:
-both allow something.
+A task's own fields override these settings, and these override the global settings. Rules and packages are combined
+instead, because both levels allow something.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ HELP: Mapping[str, str] = {
     "pids": "the processes and threads of one run; for example 256",
     "work_mb": "what one run may write; for example 256",
 }
-"""Help on each setting for the owner, with an example, in display order."""
+"""Help text on each setting for the owner, with an example. The order is that of the display."""
 BENCHMARK = "benchmark"
-"""Setting that only `nightshift bench use` makes: the best settings of models, as measured by the benchmark."""
+"""Setting that only `nightshift bench use` writes: the best settings of models, as measured by the benchmark."""
 BY_HAND = "allow"
-"""Setting that only the command line may change: it determines which code is allowed (`config.fields.ByHand`)."""
+"""Setting that only the command line may change, because it decides which code is allowed (`config.fields.ByHand`)."""
 
 
 class BenchmarkedIn(Strict):
-    """Values from a benchmark in stored form (`core.tasks.benchmarked.Benchmarked`)."""
+    """Benchmark results as they are stored (`core.tasks.benchmarked.Benchmarked`)."""
 
     model: Annotated[str, Field(min_length=1, max_length=400)]
     arm: Annotated[str, Field(min_length=1, max_length=100)]
@@ -77,7 +77,10 @@ class BenchmarkedIn(Strict):
 
 
 class RepositorySettingsIn(RunLimitsIn):
-    """A person's input for all tasks of a repository. None leaves a field to the repository or to the settings."""
+    """Settings of a repository as a person enters them.
+
+    None leaves a field to the repository's files, or else to the global settings.
+    """
 
     test_command: Annotated[CommandIn, Field(min_length=1, max_length=MAX_WORDS)] | None = None
     test_paths: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
@@ -104,7 +107,7 @@ class RepositorySettingsIn(RunLimitsIn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositorySettings:
-    """Settings of a repository. None leaves a field to the repository's files, or to the settings."""
+    """Settings of a repository. None leaves a field to the repository's files, or else to the global settings."""
 
     test_command: tuple[str, ...] | None = None
     test_paths: tuple[str, ...] | None = None
@@ -122,7 +125,7 @@ class RepositorySettings:
     limits: Limits = field(default_factory=Limits)
 
     def apply_to(self, spec: TaskSpec) -> TaskSpec:
-        """Return the task with the repository's settings wherever it sets nothing itself."""
+        """Return the task with the repository's settings in each field that the task does not set itself."""
         judged = spec.tests or spec.test_command or spec.cases or spec.oracle
         left_out = set(Linter) - set(self.linters) if self.linters is not None else set[Linter]()
         packages = self.packages if spec.language is Language.PYTHON else ()
@@ -148,7 +151,7 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
     """Parse the settings of a repository from plain values.
 
     Raises:
-        InvalidTask: Names the invalid fields and the values that each accepts.
+        InvalidTask: Names the invalid fields and what each of them accepts.
     """
     try:
         read = RepositorySettingsIn.model_validate(dict(values))
@@ -166,7 +169,10 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
 
 
 def change_settings(stored_values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored settings after changes, as plain values; None removes a value. Raises the errors of `parse`."""
+    """Return the stored settings after changes, as plain values; None removes a value.
+
+    Raises the same errors as `parse`.
+    """
     merged = {**stored_values, **changes}
     parse(merged)
     read = RepositorySettingsIn.model_validate(merged).model_dump(mode="json")
@@ -174,7 +180,7 @@ def change_settings(stored_values: Mapping[str, Any], changes: Mapping[str, Any]
 
 
 def readable(stored_values: Mapping[str, Any]) -> tuple[RepositorySettings, dict[str, str]]:
-    """Return the readable stored values as settings, and the faults of those that this version cannot read."""
+    """Return the stored values that this version can read as settings, and the faults of all others."""
     try:
         return parse(stored_values), {}
     except InvalidTask as error:
@@ -200,7 +206,7 @@ def _faults(error: ValidationError) -> dict[str, str]:
 
 
 class Source(StrEnum):
-    """Source of a value."""
+    """Where a value comes from."""
 
     KEPT = "kept"
     FOUND = "found"
@@ -210,9 +216,11 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One setting of a repository: the effective value, and the value from each source, as plain values.
+    """One setting of a repository: its effective value, and the value that each source has for it, ready for JSON.
 
-    `place` is the location of a found value. `by_hand` is True if only the command line may change the setting.
+    `place` says where in the repository the value `found` was detected. `by_hand` is True if only the command line
+    may
+    change the setting.
     """
 
     name: str
@@ -228,11 +236,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryOptions:
-    """All settings of a repository, with the commands and linters found in the files of a commit.
+    """All settings of a repository, with the commands and linters that the files of a commit name.
 
-    `setup_draft` is a proposed setup script, made from the steps that the repository has for another agent. `checks`
-    are the results of its suites before anything was changed. `faults` are stored values that this version cannot read;
-    `error` says why the files could not be read.
+    `setup_draft` is a proposed setup script, made from the set-up steps that the repository has for another agent.
+    `checks` are the results of the repository's suites before any change. `faults` are stored values that this version
+    cannot read. `error` says why the files could not be read.
     """
 
     repo: str
@@ -249,13 +257,14 @@ class RepositoryOptions:
 def describe_settings(
     stored_values: Mapping[str, Any], declarations: Found, otherwise: Mapping[str, Any], *, own_runs: bool
 ) -> tuple[Option, ...]:
-    """Describe each setting of a repository: its value, and the source of that value.
+    """Describe each setting of a repository: its value, and the source of the value.
 
     Args:
         stored_values: The values that were set for the repository.
-        declarations: The values in its files.
-        otherwise: The values of the settings and of git.
-        own_runs: True if our own runs find its tests, so that a found command judges nothing unless the owner sets it.
+        declarations: The values in the repository's files.
+        otherwise: The values of the global settings and of git.
+        own_runs: True if Nightshift's own test runs find the repository's tests. Then a command that the files name
+            judges nothing unless the owner sets it.
     """
     values = _name_values(declarations)
     options = {name: _option(name, stored_values, values.get(name), otherwise.get(name)) for name in HELP}
@@ -287,7 +296,7 @@ def _option(name: str, stored_values: Mapping[str, Any], declaration: tuple[Any,
 
 
 def _name_values(declarations: Found) -> dict[str, tuple[Any, str]]:
-    """Return the found values by the names of the settings, each with its location."""
+    """Return the values in the files by the names of the settings, each with its location."""
     values = dict[str, tuple[Any, str]]()
     if test := declarations.command(Purpose.TEST):
         values["test_command"] = list(test.words), test.location

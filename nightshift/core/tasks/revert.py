@@ -1,4 +1,4 @@
-"""Reverting integrated work: the result, and a message from which git's history shows the revert."""
+"""Reverting integrated work: the result, and a commit message that shows the revert in git's history."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from nightshift.core.tasks.commit_message import CommitMessage, task_of, trailers
 
 REVERTS, OF_TASK = "Reverts", "Reverted-Task"
-"""Trailers of a revert. Not `Task`: recovery treats a task as done if a commit has its `Task` trailer."""
+"""Trailers of a revert. `Task` is not used, because recovery treats a task as done if a commit has its `Task` trailer.
+"""
 
 FORCED = "Not judged: its owner wanted it all the same."
-"""Text in the message of a commit that was made without a run."""
+"""Text in the message of a commit that was made without a test run."""
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.MULTILINE)
@@ -21,8 +22,8 @@ _BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.M
 class Reverted:
     """A commit that was reverted or, with `reapplied`, restored.
 
-    `commit` is the agent's commit, `by` the new one on `branch` (short name), `judged` a sentence on the tests that
-    were run.
+    `commit` is the agent's commit. `by` is the new commit on `branch` (short name). `judged` is a sentence about the
+    tests that were run.
     """
 
     task_id: int
@@ -37,14 +38,14 @@ class Reverted:
 
 
 def revert_message(subject: str, commit: str, task_id: int, judged: str, *, reapply: bool = False) -> CommitMessage:
-    """Return a revert's message. For a revert of a revert it uses git's own words for reapplying.
+    """Return the message of a revert. For a revert of a revert, it begins as git's own message for reapplying.
 
     Args:
         subject: The subject of the agent's commit.
-        commit: The commit to undo: the agent's commit, or the revert of it.
+        commit: The commit to undo: the agent's commit, or its revert.
         task_id: The task of the agent's commit.
-        judged: A sentence on the tests that were run.
-        reapply: Whether `commit` is a revert.
+        judged: A sentence about the tests that were run.
+        reapply: True if `commit` is a revert.
     """
     what = f"This brings the work of task {task_id} back" if reapply else f"This takes the work of task {task_id} back"
     return CommitMessage(
@@ -55,9 +56,10 @@ def revert_message(subject: str, commit: str, task_id: int, judged: str, *, reap
 
 
 def undoes(message: str) -> str | None:
-    """Return the full id of the commit that a message reverts, made by Nightshift or by `git revert`; None if none.
+    """Return the full id of the commit that a message reverts, by Nightshift's or git's wording.
 
-    Git's own sentence counts only in commits without a task: the body of a task's commit comes from a model.
+    Returns None if it reverts none. Git's own sentence counts only in commits without a task, because a model writes
+    the body of a task's commit.
     """
     if match := _ID.fullmatch(trailers(message).get(REVERTS, "")):
         return match[0]

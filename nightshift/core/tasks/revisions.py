@@ -12,13 +12,13 @@ from nightshift.core.tasks.projects import WHOLE, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Author of the commits. None uses the git configuration of the repository's owner."""
+    """Author of commits. A field of None is filled from the git configuration of the repository's owner."""
 
     name: str | None = None
     email: str | None = None
 
     def over(self, other: Author) -> Author:
-        """Return this author with missing parts taken from the other."""
+        """Return this author, with the fields that are None taken from the other."""
         return Author(name=self.name or other.name, email=self.email or other.email)
 
 
@@ -26,10 +26,10 @@ class Author:
 class Workspace:
     """Workspace of one task: a repository, a base commit in it, and the branch for the result.
 
-    `repo` is the root of the named checkout, `git_dir` the folder with git's data for it. `target` is the full name of
-    the branch that the base was taken from, None if the base is not a branch. `since` is the creation time of the task:
-    an older commit with the same task number belongs to a task of another database. `scope` is the part of the
-    repository that `tree` contains and that changes are relative to.
+    `repo` is the root of the named checkout, and `git_dir` is the folder with git's data for it. `target` is the full
+    name of the branch that the base was taken from; None if the base is not a branch. `since` is the creation time of
+    the task: an older commit with the same task number belongs to a task of another database. `scope` is the part of
+    the repository that `tree` contains and that changes are relative to.
     """
 
     repo: Path
@@ -43,7 +43,8 @@ class Workspace:
     since: datetime | None = None
     scope: Scope = WHOLE
     mark: str = ""
-    """Name of the task in its commits (`core.tasks.task.Task.mark`); if empty, its local number is used."""
+    """Name of the task in its commits (`core.tasks.task.Task.mark`); if it is empty, the task's local number is used.
+    """
 
     def aim_at(self, branch: str) -> Workspace:
         """Return the workspace with another target branch, given by its short or full name."""
@@ -57,7 +58,7 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit of the daemon. `tree` is git's id of its tree, `branch` the short name of its branch."""
+    """A commit that the daemon made. `tree` is the id of its tree in git; `branch` is the short name of its branch."""
 
     id: str
     tree: str
@@ -67,7 +68,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFacts:
-    """A commit in git's stored form: its id, its tree, its parents, and its whole message."""
+    """A commit as git stores it: its id, its tree, its parents, and its whole message."""
 
     id: str
     tree: str
@@ -77,7 +78,7 @@ class CommitFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """A file that a commit changed, with the numbers of added and removed lines; None for a binary file."""
+    """A file that a commit changed, with the numbers of added and removed lines (None for a binary file)."""
 
     path: str
     added: int | None
@@ -86,7 +87,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangingCommit:
-    """A commit with its changes; `at` is its commit time. A merge has no files here."""
+    """A commit with the files that it changed. `at` is the commit's time. A merge lists no files."""
 
     id: str
     parents: tuple[str, ...]
@@ -97,7 +98,7 @@ class ChangingCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """One commit of a history; `task_id` comes from its trailer."""
+    """One commit of a history; `task_id` is read from the commit's trailer."""
 
     id: str
     at: datetime
@@ -108,9 +109,9 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushResult:
-    """Result of a push. `tried` is False if there is no remote or pushing is off.
+    """Result of a push. `tried` is False if there is no remote or pushing is switched off.
 
-    `is_wanted` is False if pushing is off.
+    `is_wanted` is False if pushing is switched off.
     """
 
     pushed: bool

@@ -1,4 +1,7 @@
-"""The enums of states and the one table of legal moves, which the database enforces."""
+"""The states of tasks, attempts and the daemon, and the one table of legal status changes.
+
+The database enforces this table.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Status of a task. The reason for its end is an `Ending`."""
+    """Status of a task. For a task that has ended, an `Ending` says why."""
 
     QUEUED = "queued"
     SCHEDULED = "scheduled"
     BLOCKED = "blocked"
     SHARED = "shared"
-    """The task is in the hub's queue, or with another node."""
+    """The task is in the hub's queue, or on another node."""
     RUNNING = "running"
     WAITING = "waiting"
     DONE = "done"
@@ -56,7 +59,7 @@ class CircuitState(StrEnum):
 
 
 class Phase(StrEnum):
-    """A phase of one attempt; its value is in the first line of a system prompt."""
+    """A phase of one attempt; the first line of a system prompt contains its value."""
 
     CLARIFYING = "CLARIFYING"
     PLANNING = "PLANNING"
@@ -82,7 +85,7 @@ class Outcome(StrEnum):
     SPLIT = "split"
 
 
-# Phases in which a run of the state machine ends.
+# Phases in which the state machine of an attempt stops.
 TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.AWAITING_APPROVAL, Phase.SPLIT})
 
 _S = Status
@@ -91,9 +94,9 @@ MOVES: dict[Status, frozenset[Status]] = {
     _S.SCHEDULED: frozenset({_S.QUEUED, _S.BLOCKED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
     _S.BLOCKED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
     _S.SHARED: frozenset({_S.QUEUED, _S.DONE, _S.FAILED, _S.CANCELLED}),
-    _S.RUNNING: frozenset(set(_S) - {_S.RUNNING}),  # To blocked while its parts are worked on
+    _S.RUNNING: frozenset(set(_S) - {_S.RUNNING}),  # Moves to BLOCKED while its subtasks are worked on
     _S.WAITING: frozenset({_S.QUEUED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
-    # To done if the owner integrates the commit that the task left on its branch.
+    # Moves to DONE if the owner integrates the commit that the task left on its branch.
     _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.DONE}),
     _S.DONE: frozenset(),
     _S.CANCELLED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.DONE}),
@@ -104,5 +107,5 @@ ENDED = frozenset(_S) - OPEN
 
 
 def may_move(start: Status, end: Status) -> bool:
-    """Return True if the table allows the move."""
+    """Return True if the table allows the change from status `start` to status `end`."""
     return end in MOVES[start]

@@ -1,4 +1,7 @@
-"""The only validation of tasks that people send: the same rules for YAML, API, CLI and dashboard."""
+"""The only validation of tasks that people submit.
+
+YAML, the API, the command line and the dashboard share its rules.
+"""
 
 from __future__ import annotations
 
@@ -48,21 +51,30 @@ PositiveInt = Annotated[StrictInt, Field(ge=1, lt=2**53)]
 
 
 def _few(files: object) -> object:
-    """Limit the number of files. Runs before their validation, so invalid files give one error instead of one each."""
+    """Limit the number of files.
+
+    This runs before each file is validated, so that invalid files give one error, and not one each.
+    """
     if isinstance(files, Mapping) and len(files) > MAX_FILES:
         raise ValueError(_TOO_MUCH)
     return files
 
 
 def _no_version(name: object) -> object:
-    """Reject a version with a helpful message before the pattern does, because people write packages as for pip."""
+    """Reject a package version with a helpful message, because people write packages as for pip.
+
+    Runs before the field's pattern, whose message would be less helpful.
+    """
     if isinstance(name, str) and (match := re.match(r"\s*([\w.-]{1,80})\s*[=<>!~]", name)):
         raise ValueError(f"must be a name alone: {match[1]}; give the version in ALLOWED_DEPS, as name==version")
     return name
 
 
 def _split_command(command: object) -> object:
-    """Split a command that is one text, as a shell does; a command that needs a shell is passed to `sh -c`."""
+    """Split a command that is one text, as a shell does.
+
+    A command that uses shell syntax becomes `sh -c` with the text.
+    """
     if not isinstance(command, str):
         return command
     try:
@@ -73,14 +85,14 @@ def _split_command(command: object) -> object:
 
 
 def _as_list(value: object) -> object:
-    """Turn a single value into a list."""
+    """Put a single value into a list; a list stays unchanged."""
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 """Quoted text that a shell does not interpret."""
 _SHELL = re.compile(r"[|&;<>$`*?]|^\w+=")
-"""A character that a shell interprets, or a variable assignment before the command."""
+"""Pattern of a character that a shell interprets, or of a variable assignment before the command."""
 _MAY_BE_PYTHON = (Language.PYTHON, Language.AUTO)
 _NO_TEXT = "must be a text; put it in quotes"
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
@@ -155,7 +167,7 @@ class TaskIn(Strict):
     @field_validator("description")
     @classmethod
     def _not_blank(cls, text: str) -> str:
-        text = text.removeprefix("\ufeff").strip()  # Byte order mark of some editors
+        text = text.removeprefix("\ufeff").strip()  # Some editors add a byte order mark
         if not text:
             raise ValueError("is empty; describe what is to be done")
         return without_nul(text)
@@ -255,7 +267,7 @@ def parse_spec(data: object) -> TaskSpec:
     """Parse a task from a person's input.
 
     Raises:
-        InvalidTask: Names the invalid fields and how to fix them.
+        InvalidTask: Names the invalid fields, and says how to fix them.
     """
     if not isinstance(data, Mapping):
         raise InvalidTask({"task": "must be a mapping with at least a description"})
@@ -281,12 +293,12 @@ def parse_spec(data: object) -> TaskSpec:
 
 
 def _language_unsaid(spec: TaskSpec) -> Language:
-    """Return the language of a task that names none; AUTO if its repository or project may determine it."""
+    """Return the language of a task that names none; AUTO if the files of its repository or project may decide."""
     return Language.AUTO if spec.repo or spec.project else choose_language(spec)
 
 
 def as_input(spec: TaskSpec) -> dict[str, Any]:
-    """Return the input that gives this task: JSON values, only those that differ from the defaults.
+    """Return the input from which this task would be parsed: JSON values, only those that differ from the defaults.
 
     `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` returned.
     """

@@ -14,14 +14,14 @@ from nightshift.core.tasks.held_out import ValueCase
 from nightshift.core.tasks.states import Ending, Status
 
 Files = Mapping[str, str]
-"""Path to text. Paths are relative to the repository's root, with `/`."""
+"""Maps paths to texts. Paths are relative to the repository's root, with `/`."""
 
 Change = Mapping[str, str | None]
-"""Path to its new text; None removes the file."""
+"""Maps paths to new texts; None removes the file."""
 
 
 def digest(change: Change, own_tests: Files | None = None) -> str:
-    """Return a SHA-256 over paths and texts of a change and the tests written for it; equal work gets an equal one."""
+    """Return a SHA-256 digest of a change and the tests written for it; equal paths and texts give equal digests."""
     hasher = hashlib.sha256()
     for group in (change, own_tests or {}):
         for path, text in sorted(group.items()):
@@ -33,7 +33,7 @@ def digest(change: Change, own_tests: Files | None = None) -> str:
 
 
 class Explore(StrEnum):
-    """The choice whether a model works in steps with tools. `AUTO` uses steps if a single prompt is not enough."""
+    """Whether a model explores with tools in several steps. `AUTO` does so if a single prompt is not enough."""
 
     AUTO = "auto"
     ON = "on"
@@ -41,7 +41,7 @@ class Explore(StrEnum):
 
     @staticmethod
     def read_typed(value: object) -> object:
-        """Turn booleans back into `on` and `off`: YAML reads the bare words as booleans."""
+        """Turn booleans back into `on` and `off`, because YAML reads the unquoted words as booleans."""
         return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
@@ -57,14 +57,14 @@ class Kind(StrEnum):
 class Language(StrEnum):
     """The language of the task's code and tests.
 
-    TypeScript counts as JavaScript; its types are stripped by Node.js or tools.
+    TypeScript counts as JavaScript; Node.js or other tools strip the types.
     """
 
     PYTHON = "python"
     JAVASCRIPT = "javascript"
     GO = "go"
     AUTO = "auto"
-    """Replaced when the task is stored (`core.tasks.language_choice`), so no stored task has this value."""
+    """Replaced by a real language when the task is stored (`core.tasks.language_choice`), so no stored task has it."""
 
     @classmethod
     def _missing_(cls, value: object) -> Language | None:
@@ -72,7 +72,7 @@ class Language(StrEnum):
 
 
 class Lint(StrEnum):
-    """The role of a repository's linters before a commit: their findings are only noted, or must be fixed."""
+    """What a repository's linters do before a commit: their findings are only noted, or must be fixed."""
 
     NOTED = "noted"
     REQUIRED = "required"
@@ -85,11 +85,11 @@ MAX_PRIORITY = 1_000_000
 class Limits:
     """Limits of one task; None leaves a limit to the settings.
 
-    `wall_s` limits the seconds of one attempt, without the time that it waits for a model's reply, which has limits of
-    its own. `model_calls`, `tokens` (prompt and reply together) and `cost_usd` count over all attempts since the owner
-    last asked for the task. The rest limit each run in the sandbox, with all its processes together: `suite_s` (seconds
-    of processor time of its tests), `memory_mb`, `cpus` (cores at once), `pids` (processes and threads) and `work_mb`
-    (files that it writes).
+    `wall_s` limits the seconds of one attempt, not counting the time that it waits for a model's reply, which has its
+    own limits. `model_calls`, `tokens` (prompt and reply together) and `cost_usd` limit the total of all attempts since
+    the owner last requested the task. The other fields limit each run in the sandbox, with all its processes together:
+    `suite_s` (seconds of processor time of its tests), `memory_mb`, `cpus` (cores at once), `pids` (processes and
+    threads) and `work_mb` (files that the run writes).
     """
 
     attempts: int | None = None
@@ -105,12 +105,12 @@ class Limits:
     work_mb: int | None = None
 
     def over(self, defaults: Limits) -> Limits:
-        """Return these limits, with missing ones taken from `defaults`."""
+        """Return these limits, with limits of None taken from `defaults`."""
         pairs = {f.name: getattr(self, f.name) for f in fields(self)}
         return Limits(**{k: getattr(defaults, k) if v is None else v for k, v in pairs.items()})
 
     def of_run(self) -> RunLimits:
-        """Return the limits of each test run, with the defaults of `RunLimits` for missing ones."""
+        """Return the limits of each test run, with limits of None taken from the defaults of `RunLimits`."""
         given: dict[str, Any] = {
             "cpu_s": self.suite_s,
             "memory_mb": self.memory_mb,
@@ -125,11 +125,11 @@ class Limits:
 class TaskSpec:
     """Specification of a task. Only `core.tasks.submission.parse_spec` creates it, whatever the source of the input.
 
-    `allow` are rules of the static checker that this task may break. `packages` are distributions that it may use.
-    `mcp` are tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `needs`
-    are labels that a node must have to claim it. `cases` are calls with their required results, which no prompt shows;
-    `oracle` are files that compute these results. `project` is the folder of the workspace that it works in
-    (`core.tasks.projects`): empty for the root, None if the plan decides.
+    `allow` are rules of the static checker that this task may break. `packages` are distributions that the task may
+    use. `mcp` are tools of the owner's servers, as `server.tool`, that its model may call while it writes the change.
+    `needs` are labels that a node must have to claim the task. `cases` are calls with their required results, which no
+    prompt shows. `oracle` are files that compute these results. `project` is the folder of the workspace in which the
+    task works (`core.tasks.projects`): empty for the root, None if the plan decides.
     """
 
     description: str
@@ -164,9 +164,9 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Use of models and of the sandbox so far; `+` adds two of them.
+    """Use of models and of the sandbox so far; `+` adds two of these values.
 
-    `cost_usd` is the known cost; `unpriced` counts the model calls of unknown price.
+    `cost_usd` is the known cost; `unpriced` counts the model calls whose price is unknown.
     """
 
     model_calls: int = 0
@@ -193,11 +193,12 @@ class Spent:
 class Task:
     """A task in the queue.
 
-    `fence` is the fencing token: it grows with each claim, and a write with an older one is rejected. `spent` is the
-    total use, `spent_before` the use up to the time when the owner last asked for the task: its limits count from
-    there. `project` is the folder it works in, once the owner or the plan has decided it. `hub_id` is its number in the
-    hub, `hub_fence` this node's fencing token there; None if it is not shared, or does not belong to this node now.
-    `draft_attempt` is the attempt whose draft the next ones begin with; 0 if they begin from the base.
+    `fence` is the fencing token: it grows with each claim, and a write with an older token is rejected. `spent` is the
+    total use. `spent_before` is the use up to the time when the owner last requested the task; the limits count only
+    what is used after that. `project` is the folder in which the task works, once the owner or the plan has decided it.
+    `hub_id` is the task's number on the hub, and `hub_fence` is this node's fencing token there; None if the task is
+    not shared, or does not belong to this node now. `draft_attempt` is the attempt whose draft the next attempts begin
+    with; 0 if they begin from the base.
     """
 
     id: int
@@ -227,5 +228,8 @@ class Task:
 
     @property
     def mark(self) -> str:
-        """Name of the task in its commits: its local number, or the hub's, which is the same on all nodes."""
+        """Name of the task in its commits.
+
+        This is its local number, or its number on the hub, which is the same on all nodes.
+        """
         return str(self.id) if self.hub_id is None else f"hub-{self.hub_id}"

@@ -13,11 +13,11 @@ from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.task import Change, Files, Language
 
 HELD_OUT = "HeldOut"
-"""The kind of a failure of held-out cases."""
+"""Kind of a failure that held-out cases cause."""
 
 
 class Label(StrEnum):
-    """The strength of a passing verdict, shown wherever a commit is shown."""
+    """How much a passing verdict proves. The label is shown wherever a commit is shown."""
 
     VERIFIED = "verified"
     TESTS_PASSED = "tests_passed"
@@ -28,13 +28,13 @@ class Label(StrEnum):
     DOCUMENTED = "documented"
     REMOVED = "removed"
     DOUBTFUL = "doubtful"
-    """It passed, but there is evidence against it: it is never integrated without asking the owner."""
+    """The change passed, but there is evidence against it, so it is never integrated without asking the owner."""
     DRAFT = "draft"
-    """It did not pass, and is kept for the owner."""
+    """The change did not pass, and is kept for the owner."""
 
 
 class Result(StrEnum):
-    """The way in which one test ended."""
+    """How one test ended."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -47,7 +47,7 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """One test of the owner's suite, with the id that the owner knows."""
+    """Result of one test of the owner's suite, with the id by which the owner knows the test."""
 
     id: str
     result: Result
@@ -57,9 +57,10 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One distinct failure in a form for models: without absolute paths or times.
+    """One distinct failure, described for models: without absolute paths or times.
 
-    `frame` is the last own frame (`path:line in function`), and `excerpt` a few lines of code around it.
+    `frame` is the last frame of the traceback in the task's own code (`path:line in function`). `excerpt` contains a
+    few lines of code around it.
     """
 
     id: str
@@ -72,9 +73,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedMutant:
-    """A small fault that was inserted into a line of the change, as text, and whether a self-written test detected it.
+    """A small fault that was inserted into a line of the change, as text, and whether the agent's tests detected it.
 
-    `by` is the first test that failed because of it; empty if none did, or if the run did not finish.
+    `by` is the first test that failed because of the fault; empty if no test failed, or if the run did not finish.
     """
 
     path: str
@@ -89,10 +90,11 @@ class Evidence:
     """Evidence for a verdict, stored with the commit so that the commit can be judged again.
 
     `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
-    `complete` is True if the whole repository was staged, not only the closure of the tests. `suites` has the test
-    files that were run, each with its origin: given, own, command or regression. `held_out` counts the cases that no
-    prompt had shown and whose results were compared outside the sandbox; `held_from` names their origins: tests, cases,
-    oracle. `mutants` are those that were tried; a run that needed none does not describe its lines.
+    `complete` is True if the whole repository was staged, and not only the files that the tests can see. `suites` lists
+    the test files that were run, each with its origin: given, own, command or regression. `held_out` counts the cases
+    that no prompt had shown and whose results were compared outside the sandbox; `held_from` names their origins:
+    tests, cases or oracle. `mutants` are the inserted faults that were tried; a run that needed none does not describe
+    its lines.
     """
 
     tree: str
@@ -114,8 +116,9 @@ class Evidence:
 class SuiteReport:
     """Results of tests. `reason` says in one line what went wrong.
 
-    `before` names tests of the base that already failed without the change, as far as that was checked, and still fail:
-    they are excluded from `results` and `failures`. `mended` are tests that failed before and pass now.
+    `before` names tests of the base that already failed without the change, as far as that was checked, and still fail.
+    These tests are excluded from `results` and `failures`. `mended` are tests that failed without the change and pass
+    now.
     """
 
     reason: str
@@ -137,16 +140,16 @@ class SuiteReport:
 
     @property
     def not_reached(self) -> frozenset[str]:
-        """The ids of the tests with unknown results, because the run was cut off before them."""
+        """The ids of tests whose results are unknown, because the run was cut off before them."""
         return frozenset(case.id for case in self.results if case.result is Result.NOT_REACHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial(SuiteReport):
-    """A test run while the change is being written. It proves nothing, and cannot be used in place of a verdict.
+    """A test run while the change is being written. It proves nothing and cannot replace a verdict.
 
-    `reason` is empty if all tests passed. `dropped` are files of the change that the run did not see, path to reason.
-    `command` is the command that ran the tests, `python` the Python version.
+    `reason` is empty if all tests passed. `dropped` maps files of the change that the run did not see to the reasons.
+    `command` is the command that ran the tests. `python` is the Python version.
     """
 
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -156,13 +159,13 @@ class Trial(SuiteReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(SuiteReport):
-    """The judgement of one run. `reason` says in one line why it did not pass.
+    """The judgement of one run. `reason` says in one line why the change did not pass.
 
-    `weak` names the self-written tests that prove nothing: they pass without the change, or still pass when their
-    expected values are perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner
-    alone, on the expected values of held-out cases: they never reach a model, nor the memory that prompts are built
-    from. `unmet` are sentences on demands of the description that the change does not meet, although it passed.
-    `findings` are the observations of all checks, whether or not they decided the verdict.
+    `weak` names the agent's own tests that prove nothing, because they pass without the change, or still pass when
+    their expected values are altered. Such a verdict blames the tests, not the code. `unseen` contains lines for the
+    owner alone about the expected values of held-out cases; they never reach a model, nor the memory that prompts are
+    built from. `unmet` contains sentences about demands of the description that the change does not meet, although it
+    passed. `findings` are the observations of all checks, whether or not they decided the verdict.
     """
 
     passed: bool
@@ -190,48 +193,49 @@ class Verdict(SuiteReport):
 
     @property
     def has_run(self) -> bool:
-        """True if anything was run; checks alone can judge a change too."""
+        """True if anything was run, because checks without a run can judge a change too."""
         return bool(self.results) or self.evidence.sandbox != "none"
 
     @property
     def labelled_reason(self) -> str:
-        """The reason, preceded by the label if the label says more than that tests passed."""
+        """The reason, after the label if the label says more than that tests passed."""
         label = self.evidence.label
         return self.reason if label is Label.TESTS_PASSED else f"{label.value.replace('_', '-')}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteJob:
-    """A tree to judge: `base` with `change` on top.
+    """A tree to judge: `base` with `change` applied.
 
     Attributes:
         base: The tree without the change.
         change: The change.
-        given: The task's tests.
+        given: The tests that the owner supplies with the task.
         held: The held-out cases.
         own: The agent's tests, which must fail without the change.
-        own_proven: True if the agent's tests were found to fail without the change before, so that this need not be
+        own_proven: True if the agent's tests are already known to fail without the change, so that this need not be
             shown again.
-        start: The files that the owner gave with the task: "without the change" is the base with these on top.
+        start: The files that the owner supplies with the task. "Without the change" means the base with these files
+            applied.
         regression: Paths of test files of the base that must still pass.
-        command: Without any tests, this command decides by its exit code.
+        command: Decides by its exit code if there are no tests.
         allow: Rules that `command` may break.
         language: The language of the tests.
-        packages: Distributions that the run may see in addition to the test libraries, name to exact version.
+        packages: Maps distributions that the run may use, in addition to the test libraries, to exact versions.
         environment: The digest of the environment that the base declares.
         limits: Limits of the run; None uses those of the runner.
         whole_tree: True if the whole repository belongs to the task.
-        only: Paths of test files, of any kind, if a trial runs just these; a verdict needs all of them.
-        documents: True if the change is documentation alone and is judged as such.
+        only: Paths of test files, of any kind, if a trial runs only these; a verdict needs all test files.
+        documents: True if the change is only documentation and is judged as such.
         takes_away: True if the change adds nothing, so that all tests of the base judge it.
-        keeps_behaviour: True if the task wants no change of behaviour, so that the tests of the base that reach the
+        keeps_behaviour: True if the task wants no change of behaviour, so that those tests of the base that reach the
             change judge it.
         gone: Test files of the base that are removed with the change.
         asked: The task's description, which a passing change must meet; None checks nothing.
-        told_weak: True if the agent's tests were sent back once already because they proved nothing.
+        told_weak: True if the agent's tests were already sent back once because they proved nothing.
         held_tries: Number of earlier tries that failed on held-out cases.
-        granted: Subjects of test assets that the owner has granted.
-        denied: Subjects of test assets that the owner has denied.
+        granted: Test assets whose change the owner has granted, as subjects of questions.
+        denied: Test assets whose change the owner has denied, as subjects of questions.
     """
 
     base: Tree
@@ -261,5 +265,5 @@ class SuiteJob:
     denied: frozenset[str] = frozenset()
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
-        """Return the sandbox limits of the run: the usual ones, with the limits of the job if it has any."""
+        """Return the sandbox limits of the run: the `usual` limits, replaced by those of the job if it has any."""
         return usual if self.limits is None else usual.with_run(self.limits)

@@ -1,1 +1,1 @@
-"""Text as values: encodings, formats, masking, and plain data from people."""
+"""Text as values: encodings, formats, masking, and plain data that people send."""

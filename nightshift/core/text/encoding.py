@@ -1,8 +1,8 @@
-"""The only conversion between a file's bytes and its text: UTF-8, with a stand-in character for each other byte.
+"""The only conversion between a file's bytes and its text: UTF-8, with a stand-in character for every other byte.
 
-Every byte sequence can be restored exactly from its text, so a file in another encoding, or a binary file, is judged,
+Every byte sequence can be restored exactly from its text. So a file in another encoding, or a binary file, is judged,
 committed and reverted with its original bytes. A stand-in character is half of a surrogate pair (`surrogateescape`).
-The texts of models contain none: the reader of replies rejects them.
+Texts from models contain no stand-ins, because the parser of replies rejects them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def decode(raw: bytes) -> str:
 def encode(text: str) -> bytes:
     """Return the bytes of a file's text.
 
-    A surrogate that stands for no byte, which cannot come from a file, is written as its three bytes, so that any text
-    can be measured, staged and parsed. `is_encodable` detects it; such a text is never committed.
+    A surrogate that stands for no byte, which cannot come from a file, is written as three bytes, so that any text can
+    be measured, staged and parsed. `is_encodable` detects such a text, which is never committed.
     """
     try:
         return text.encode("utf-8", "surrogateescape")
@@ -40,7 +40,10 @@ def is_utf8(text: str) -> bool:
 
 
 def in_one_line(text: str) -> str:
-    """Join the lines of a text into one, without changing the lines: two spaces in an example of an output stay two."""
+    """Join the lines of a text with single spaces.
+
+    Spaces within a line stay, as they matter in an example of an output.
+    """
     return " ".join(filter(None, map(str.strip, text.splitlines())))
 
 

@@ -1,7 +1,7 @@
-"""Limits for reports on faults of an input: the number of faults, and the characters of each.
+"""Limits for reports about faults of an input: the number of faults, and the characters of each.
 
-An input may have a fault every few bytes, and an answer that names them all is many times as large as the input. All
-interfaces follow this rule: the API, the command line and tasks.yaml.
+An input may have a fault every few bytes, and an answer that named all faults would be many times as large as the
+input. The API, the command line and tasks.yaml all use these limits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 MOST = 50
-"""Faults that are reported; the rest are only counted."""
+"""Maximum number of faults that are reported; the others are only counted."""
 MOST_NAMED = 10
 NAME_CHARS = 120
 WHY_CHARS = 600
@@ -22,17 +22,17 @@ def limit_faults(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def cut(text: str, most: int) -> str:
-    """Return the text, or its beginning if it is longer."""
+    """Return the text, shortened to its first `most` characters if it is longer."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def and_more(left_out: int) -> str:
-    """Return the words that follow the reported faults; empty if none was left out."""
+    """Return a text that follows the reported faults and counts those left out; empty if none was left out."""
     return f"and {left_out:,} more" if left_out else ""
 
 
 def name_first(names: Iterable[object], most: int = MOST_NAMED, between: str = ", ") -> str:
-    """Return the first of some names, each shortened, and the number of the others."""
+    """List the first `most` names, each shortened, and the number of the remaining names."""
     texts = [str(name) for name in names]
     shown = between.join(cut(text, NAME_CHARS) for text in texts[:most])
     return f"{shown} {and_more(len(texts) - most)}" if len(texts) > most else shown

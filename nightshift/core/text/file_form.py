@@ -1,7 +1,7 @@
-"""The form of a file's text as bytes: encoding, byte order mark, line ends, newline at the end.
+"""The form in which a file stores its text: encoding, byte order mark, line ends, and newline at the end.
 
-Models see `readable` texts without these details, and their new texts get the form of the file. All other code uses
-texts in the form of `core.text.encoding`.
+Models see `readable` texts without these details, and their new texts are converted to the form of the file. All other
+code uses texts as `core.text.encoding` returns them.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ _MARKS = ((codecs.BOM_UTF8, _UTF8), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.
 _DECLARED = re.compile(
     r"""[ \t\f]*(?:\#|//|/\*|--|;|%|"|<[?!]|@charset).*?(?:coding[:=]|charset)[ \t]*["']?([-\w.]+)""", re.ASCII
 )
-"""PEP 263 and similar rules of other languages: a comment in the first two lines."""
+"""Pattern of an encoding declaration: a comment in the first two lines (PEP 263 and similar rules of other languages).
+"""
 _ASCII = "".join(map(chr, range(128)))
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """The form of one file: its byte order mark, and the encoding of the rest."""
+    """The form of one file: its byte order mark, and the encoding of the remaining bytes."""
 
     encoding: str = _UTF8
     mark: bytes = b""
 
 
 def readable(text: str) -> str | None:
-    """Return a file's text for people; None if it is binary.
+    """Return a file's text as people read it; None if the file is binary.
 
     If all lines end with CRLF, each gets a plain newline instead; mixed line ends are unchanged.
     """
@@ -44,13 +45,13 @@ def readable(text: str) -> str | None:
 def write_like(text: str, before: str | None) -> str:
     """Convert a model's text to the form of the file that it replaces; `before` is None for a new file.
 
-    An encoding that the text itself declares has priority. The presence or absence of a final newline is kept, unless
-    it is all that changes.
+    If the text itself declares an encoding, that encoding is used. The presence or absence of a final newline is kept,
+    unless it is the only difference.
 
     Raises:
-        UnicodeEncodeError: The file's encoding lacks a character; the message names both.
+        UnicodeEncodeError: The file's encoding lacks a character; the message names the encoding and the character.
     """
-    if not is_utf8(text):  # Bytes that a program wrote
+    if not is_utf8(text):  # A program wrote these bytes
         return text
     old, form = before or "", (form_of(before) if before else None) or FileForm()
     was = _body(old, form)
@@ -95,7 +96,7 @@ def _unify_newlines(text: str) -> str:
 
 
 def _read_declared(text: str) -> str:
-    """Return the encoding that a text declares for itself; empty without one, or if it is not a superset of ASCII."""
+    """Return the encoding that a text declares; empty if it declares none, or one that is not a superset of ASCII."""
     for line in text[:1000].split("\n", 2)[:2]:
         if match := _DECLARED.match(line):
             try:
@@ -106,7 +107,7 @@ def _read_declared(text: str) -> str:
 
 
 def _is_exact(raw: bytes, encoding: str) -> bool:
-    """Return True if decoding and encoding restores these bytes exactly."""
+    """Return True if decoding and encoding restores exactly these bytes."""
     try:
         return raw.decode(encoding).encode(encoding) == raw
     except (LookupError, ValueError):

@@ -1,7 +1,7 @@
-"""The format of shares, money, counts and durations, the same in every text, report and answer.
+"""Formats shares, money, counts and durations in the same way in every text, report and answer.
 
 `server/static/app/text.js` uses the same rules in the browser; `tests/core/text/formats.json` tests both. A value is
-rounded once, halves away from zero, so a larger value never looks smaller.
+rounded only once, and halves are rounded away from zero, so a larger value never looks smaller.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def percent(share: float | None) -> str:
-    """Format a share of one: `87 %`; nearly nothing is `< 1 %`, and nearly all is `> 99 %`."""
+    """Format a share between 0 and 1, such as `87 %`; nearly nothing is `< 1 %`, and nearly all is `> 99 %`."""
     if share is None:
         return NOTHING
     text = _fix(100 * share)
@@ -25,7 +25,7 @@ def percent(share: float | None) -> str:
 
 
 def money(usd: float, unpriced: int = 0) -> str:
-    """Format US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; with `unpriced` calls of unknown cost: `$1.27 + ?`."""
+    """Format US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`. With `unpriced` calls of unknown cost: `$1.27 + ?`."""
     if unpriced:
         return f"{_dollars(usd)} + ?" if usd else "$?"
     return _dollars(usd)
@@ -65,7 +65,7 @@ def coarse(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Format the time since an event in the largest unit: `now`, `50 s ago`, `3 h ago`; for the future: `in 2 h`."""
+    """Format the time since an event in its largest unit: `now`, `50 s ago`, `3 h ago`. A future time is `in 2 h`."""
     distance = int(_fix(abs(seconds)))
     if distance < 5:
         return "now"
@@ -98,6 +98,6 @@ def _dollars(usd: float) -> str:
 
 def _fix(value: float, places: int = 0) -> str:
     """Format like JavaScript's `toFixed`: the exact double, with halves away from zero."""
-    if abs(value) >= 1e15:  # No fraction, and more digits than Decimal's precision
+    if abs(value) >= 1e15:  # No fraction, and more digits than Decimal supports
         return f"{value:.{places}f}"
     return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))

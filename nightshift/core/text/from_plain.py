@@ -1,7 +1,7 @@
-"""Makes a value of one of our types from plain JSON data, for callers that cannot wait for pydantic to load.
+"""Converts plain JSON data to our types, for callers that cannot wait for pydantic to load.
 
-It supports only the types that `core.status` consists of, and reads only data that was written from such values.
-Pydantic reads the data that people and models send.
+Only the types that `core.status` consists of are supported, and only data that was written from such values. Data from
+people and models is parsed with pydantic instead.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ T = TypeVar("T")
 
 
 def from_plain(kind: type[T], value: object) -> T:
-    """Convert a value to that type. Unknown fields are ignored, because a newer version may have added them.
+    """Convert plain data to a value of type `kind`.
+
+    Unknown fields are ignored, because a newer version may have added them.
 
     Raises:
-        ValueError: The value does not fit the type.
+        ValueError: The data does not fit the type.
     """
     return cast("T", _convert(kind, value))
 

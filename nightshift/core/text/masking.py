@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 MASK = "***"
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
-"""Values of JSON."""
+"""Values that JSON can represent."""
 MAX_LINE = 2000
 _SHAPES = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
@@ -28,10 +28,10 @@ _SHORTEST, _EDGE = 6, 8
 
 
 class Masker:
-    """Masks known secrets, also in their forms in addresses, JSON and base64, and texts that look like secrets.
+    """Masks known secrets, also as they appear in addresses, JSON and base64, and texts that look like secrets.
 
-    A text that was cut in the middle of a secret begins or ends with a part of it; that part is masked too. The class
-    is callable, so most users just need a `Callable[[str], str]`. One instance serves the whole daemon, because
+    A text that was cut in the middle of a secret begins or ends with a part of the secret; that part is masked too. The
+    class is callable, so most users only need a `Callable[[str], str]`. The whole daemon shares one instance, because
     reloaded settings may add secrets (`learn`).
     """
 
@@ -40,7 +40,7 @@ class Masker:
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Mask these secrets as well from now on.
+        """Mask these secrets too from now on.
 
         No secret is ever forgotten, because later texts may contain an old key.
         """
@@ -66,7 +66,7 @@ class Masker:
         return printable(masked, max_chars=len(masked), max_line=len(masked))
 
     def clean(self, text: str, max_chars: int) -> str:
-        """Clean a text like `shown`, and cut it to a length."""
+        """Clean a text like `shown`, and cut it to at most `max_chars` characters."""
         shown = self.shown(text)
         return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
 
@@ -98,7 +98,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _without_edges(text: str, secret: str) -> str:
-    """Mask a part of the secret at the end or at the beginning of the text."""
+    """Mask a part of the secret if the text begins or ends with it."""
     if len(secret) <= _EDGE:
         return text
     start = text.rfind(secret[:_EDGE], max(0, len(text) - len(secret)))
@@ -111,9 +111,10 @@ def _without_edges(text: str, secret: str) -> str:
 
 
 def printable(raw: bytes | str, *, max_chars: int = 200_000, max_line: int = MAX_LINE) -> str:
-    """Convert untrusted output to text that is safe in a log or a terminal; HTML is escaped where it is shown.
+    """Convert untrusted output to text that is safe in a log or a terminal; HTML must still be escaped for display.
 
-    Control, format and unassigned characters become visible escapes. Long lines and long texts are cut, with a note.
+    Control, format and unassigned characters become visible escapes. Long lines and long texts are cut off, with a
+    note.
     """
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     cut = text[:max_chars].replace("\r\n", "\n")

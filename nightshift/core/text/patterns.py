@@ -1,4 +1,4 @@
-"""Regular expressions from people and models, run by RE2, so that each takes at most linear time."""
+"""Runs regular expressions from people and models with RE2, so that each search takes at most linear time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_MEMORY_BYTES = 1 << 18
 
 
 def compile_bytes(text: str, *, case_sensitive: bool = True, multiline: bool = False) -> Any:
-    """Compile an expression over UTF-8 bytes; its `search` accepts bytes or a memory map.
+    """Compile an expression over UTF-8 bytes; the `search` of the result accepts bytes or a memory map.
 
     Args:
         text: The expression.

@@ -1,7 +1,7 @@
-"""Plain data from people: limits for its nesting and its number of values, and a JSON reader that enforces them.
+"""Limits the nesting and the number of values in data that people send, and parses JSON within these limits.
 
-Input is stored as JSON, parsed again elsewhere and processed by recursive functions, and each of them fails at some
-depth of its own. So input that is nested too deeply is rejected at once, with the field's name.
+Input is stored as JSON, parsed again elsewhere and processed by recursive functions, each of which fails at some depth.
+So input that is nested too deeply is rejected at once, with the field's name.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from typing import Any
 from nightshift.core.text.faults import cut
 
 MAX_DEPTH = 50
-"""Most lists and mappings that may be nested in one value; each field of a task is a value."""
+"""Maximum number of lists and mappings that may be nested in one value; each field of a task is a value."""
 MAX_VALUES = 300_000
-"""Most values of one submission: numbers, texts, lists and mappings, whatever their length."""
+"""Maximum number of values in one submission: numbers, texts, lists and mappings, whatever their length."""
 TOO_DEEP = f"nested more than {MAX_DEPTH} deep; make it flatter"
 
 _AROUND = 10
-"""Most levels around a field's value: `cases`, a case and `args` are around a value."""
+"""Maximum number of levels around the value of a field: for example `cases`, a case and `args` surround a value."""
 _NAME_CHARS = 80
-# An unfinished text matches up to the end; otherwise the search for its end would begin again at each quote in it.
+# A string without its closing quote matches up to the end of the text. Otherwise the search for the closing quote would
+# begin again at each quote in it.
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
 
 
 class BadData(ValueError):
-    """Data that is rejected. `field` is the top-level name that contains the fault, if there is one."""
+    """Data that is rejected. `field` is the top-level name that contains the fault, if any."""
 
     def __init__(self, why: str, field: str = "") -> None:
         self.field = field
@@ -35,7 +36,7 @@ class BadData(ValueError):
 
 
 def read_json(text: str, *, most_values: int = MAX_VALUES) -> Any:
-    """Parse a JSON text. The limits are checked before parsing, which costs many times as much.
+    """Parse a JSON text. The limits are checked before parsing, because parsing costs many times as much.
 
     Raises:
         BadData: The text is nested too deeply, or has too many values.
@@ -46,12 +47,12 @@ def read_json(text: str, *, most_values: int = MAX_VALUES) -> Any:
 
 
 def too_deep(value: object) -> bool:
-    """Return True if a value is nested more deeply than `MAX_DEPTH`; it may share parts, but must be finite."""
+    """Return True if a value is nested more deeply than `MAX_DEPTH`. The value may share parts, but must be finite."""
     return _measure(value, MAX_VALUES)[0] > MAX_DEPTH
 
 
 def check(data: Mapping[str, object]) -> dict[str, str]:
-    """Return the faults in the nesting and size of some fields, by their names; empty if there are none."""
+    """Map each field that is nested too deeply or too large to its fault; empty if there are none."""
     faults, left = dict[str, str](), MAX_VALUES - len(data)
     for name, value in data.items() if left >= 0 else ():
         depth, count = _measure(value, left)
@@ -64,7 +65,7 @@ def check(data: Mapping[str, object]) -> dict[str, str]:
 
 
 def shallow(value: Any, most: int = MAX_DEPTH) -> Any:
-    """Return the value down to a depth, with a note in place of everything deeper."""
+    """Return the value cut off below a depth; a note replaces everything deeper."""
     if isinstance(value, list | tuple | dict) and not most:
         return f"… (nested more than {MAX_DEPTH} deep; the rest is not shown)"
     if isinstance(value, Mapping):
@@ -73,7 +74,10 @@ def shallow(value: Any, most: int = MAX_DEPTH) -> Any:
 
 
 def _measure(value: object, most: int) -> tuple[int, int]:
-    """Return the depth of a value and its number of values; counting stops above `most`, or at too great a depth."""
+    """Return the depth of a value and the number of values in it.
+
+    Counting stops above `most`, or at too great a depth.
+    """
     deepest, count, waiting = 0, 0, [(value, 1)]
     while waiting and count <= most and deepest <= MAX_DEPTH:
         inner, depth = waiting.pop()
@@ -102,12 +106,12 @@ def _look_through(text: str, most_values: int) -> None:
             depth += sign != ","
         if depth > MAX_DEPTH + _AROUND:
             raise BadData(TOO_DEEP, last.strip('"'))
-        if count > most_values or texts > 2 * most_values:  # A value and its name
+        if count > most_values or texts > 2 * most_values:  # Each value may have a name
             raise BadData(f"contains more than {most_values:,} values; send less at a time")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a mapping, and reject repeated names, of which one would silently be lost."""
+    """Build a mapping, and reject a repeated name, because one of its values would be lost silently."""
     values = dict[str, Any]()
     for name, value in pairs:
         if name in values:

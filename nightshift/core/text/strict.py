@@ -1,4 +1,7 @@
-"""The base class of models for people's input: unknown fields are rejected, many of them by number only."""
+"""The base class of models for input from people.
+
+Unknown fields are rejected; if there are many, only their number is named.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _few_unknown(cls, data: Any) -> Any:
-        """Runs before field validation, so that many unknown fields give one error instead of one each."""
+        """Reject many unknown fields with one error; runs before field validation, which would give one error each."""
         if isinstance(data, Mapping) and len(data) > len(cls.model_fields) + faults.MOST:
             field_names = ", ".join(cls.model_fields)
             unknown = [name for name in data if name not in cls.model_fields]

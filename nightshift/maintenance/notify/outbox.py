@@ -46,7 +46,7 @@ class ChannelQueue:
         return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)
 
     def with_notice(self, notice: Notice) -> ChannelQueue:
-        """Add a notice; beyond `MAX_WAITING`, the untried ones become a digest."""
+        """Add a notice. If more than `MAX_WAITING` are waiting, merge those never sent into one digest."""
         return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merge(MAX_WAITING)
 
     def merge(self, most: int) -> ChannelQueue:

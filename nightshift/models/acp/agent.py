@@ -23,11 +23,11 @@ from nightshift.verdict.environments.registries import CERTIFICATES, Registries
 TMP = "/tmp"  # noqa: S108 (inside)
 HOME = f"{TMP}/home"
 LIMITS = SandboxLimits(cpus=2.0, memory_mb=4096, pids=1024, work_mb=512, output_bytes=4 << 20, reserved_mb=1 << 16)
-"""Limits of one run. `work_mb` bounds the size of a single file, `output_bytes` the agent's standard error."""
+"""Limits of one run. `work_mb` limits the size of a single file, and `output_bytes` the agent's standard error."""
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/sbin")
 _HIDDEN = Path("/usr/local")
 GRACE_S = 5.0
-"""Seconds an agent may take to exit after its answer or after it was told to stop."""
+"""Seconds that an agent may take to exit, after its answer or after it was asked to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +37,10 @@ class AgentSettings:
     Attributes:
         command: the program and its arguments.
         hosts: the endpoints that the agent may reach.
-        variables: environment variables in addition to the usual ones, including the agent's key.
+        variables: environment variables in addition to the sandbox's default ones, including the agent's key.
         folders: folders of this machine that are mounted read-only in the sandbox, at the same path.
         auth_method: the id of the login method to request; empty for none.
-        turn_s: timeout of one turn, in seconds.
+        turn_s: timeout in seconds for the agent's answer to one prompt.
         most_mb: disk space that the agent may use, in MB.
     """
 
@@ -84,7 +84,7 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlace:
-    """The surroundings in which agents run.
+    """Where and with what agents run.
 
     Attributes:
         sandbox: runs the agents.

@@ -1,8 +1,9 @@
-"""An agent as a backend of the chain: the change that it makes in its copy becomes the reply, in the form of a model's.
+"""An agent as a backend of the chain. The change that the agent makes in its copy of the files becomes the reply.
 
-The agent gets the same request as a model. In phases that want files (CODING, TESTING), the files that it changed are
-put into the reply. From there on the reply is handled like any other: parsed, checked and judged without regard to its
-author. In all other phases the agent's last message is the reply, and its changes to the copy are ignored.
+The agent gets the same request as a model. In phases that need files (CODING, TESTING), the files that the agent
+changed are written into the reply in the same form that models use. The reply is then parsed, checked and judged like
+any other, without regard to its author. In all other phases the agent's last message is the reply, and its changes to
+the copy are ignored.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ class AcpBackend(BaseModelHandler):
 
     Args:
         settings: the agent to start.
-        site: returns where the agent runs, or why it cannot run, in words for the owner.
-        model: the model's name; the name of the agent's program if None.
+        site: returns the place where the agent runs, or the reason why it cannot run, in words for the owner.
+        model: the model's name; None for the name of the agent's program.
     """
 
     name = "acp"
-    streams = False  # a tool call may be silent for minutes; the turn's timeout bounds it
+    streams = False  # a tool call may be silent for minutes; `turn_s` limits it
     needs_sandbox = own_tools = True
     setup = "set ACP_COMMAND to an agent that speaks the Agent Client Protocol, and ACP_HOSTS and ACP_VARIABLES for it"
 
@@ -83,13 +84,13 @@ class AcpBackend(BaseModelHandler):
         return agent if isinstance(agent, cls) else None
 
     def is_available(self) -> bool:
-        """Check that the program exists, is visible inside the sandbox, and that there is a sandbox for it."""
+        """Check that the program exists, that it can run inside the sandbox, and that there is a sandbox."""
         site = self._site()
         self.detail = self._settings.fault or (site if isinstance(site, str) else "")
         return not self.detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """Run the agent for one turn."""
+        """Send the request to the agent, and return the agent's change or last message as the reply."""
         site, began_s = self._site(), time.monotonic()
         if isinstance(site, str):
             raise ModelUnavailable(f"the agent cannot be started: {site}")
@@ -118,7 +119,7 @@ class AcpBackend(BaseModelHandler):
     async def _work(
         self, site: AgentPlace, session: AgentSession, copy: WorkingCopy, request: ModelRequest
     ) -> tuple[Turn, AgentRun]:
-        """Return the turn and its run; the agent has ended by then.
+        """Return the agent's answer and the run that produced it. The agent has ended by then.
 
         Raises:
             ModelUnavailable: the agent died, broke the protocol or exceeded a limit.
@@ -163,7 +164,7 @@ class AcpBackend(BaseModelHandler):
                 await asyncio.gather(asked, return_exceptions=True)
 
     async def _why_gone(self, run: AgentRun) -> str:
-        """Return why the agent is gone, with the end of its standard error."""
+        """Return why the agent ended, with the end of its standard error."""
         await asyncio.wait({run.ended}, timeout=GRACE_S)
         if not run.ended.done():
             return f"{self.model} closed its output and did not end"
@@ -176,7 +177,7 @@ class AcpBackend(BaseModelHandler):
         return f"{self.model} {how}" + (f"; its last words: {words}" if words else "")
 
     def _report(self, request: ModelRequest, turn: Turn, run: AgentRun, harvest: Harvest) -> None:
-        """Emit an event that lists what the agent was refused and which of its changes do not count."""
+        """Emit an event that lists what the agent was refused, and which of its changes were ignored."""
         lines = [
             *(f"{what} (refused)" for what in turn.refused),
             *(f"{what} (no network)" for what in run.proxy.refused),
@@ -189,7 +190,7 @@ class AcpBackend(BaseModelHandler):
 
 
 def _files(material: Material | None) -> Iterator[tuple[str, bytes]]:
-    """List the files as the request's phase sees them: the base, the change so far, and the tests beside it."""
+    """Yield the files as the request's phase sees them: the base with the change so far and the tests."""
     if material is None:
         return
     state = material.state
@@ -219,7 +220,7 @@ def _reply(turn: Turn, harvest: Harvest) -> tuple[str, Finish]:
 
     Raises:
         ModelRefused: the agent refuses the request.
-        TimedOut: the turn was cut short before the agent had changed anything.
+        TimedOut: the time was over before the agent had changed anything.
     """
     if harvest.files:
         blocks = [file_block(path, text) for path, text in sorted(harvest.files.items())]
@@ -232,7 +233,7 @@ def _reply(turn: Turn, harvest: Harvest) -> tuple[str, Finish]:
 
 
 def _summary(turn: Turn, harvest: Harvest) -> str:
-    """Return a one-line summary of the change without markup, since the agent's text may look like a file block."""
+    """Return a one-line summary of the change. Markup is removed, since the agent's text may look like a file block."""
     summary = _SUMMARY.search(turn.text)
     words = (summary[1] if summary else turn.text.strip().partition("\n")[0]).translate(_MARKS)
     return " ".join(words.split())[:_MOST_SUMMARY] or f"Change {', '.join(sorted(harvest.files)[:3])}"

@@ -1,8 +1,8 @@
-"""The Agent Client Protocol as Nightshift speaks it: JSON-RPC 2.0 in lines, and one session with one turn.
+"""The part of the Agent Client Protocol that Nightshift uses: JSON-RPC 2.0 in lines, and one session with one prompt.
 
-The peer is not trusted: the size and number of messages are bounded. A permission is granted if all its paths are
-inside the sandbox, and refused if one is outside; the sandbox would block that access anyway. An agent reads and writes
-the files of its copy directly, since the copy is in the same sandbox.
+The peer is not trusted, so the size and number of its messages are limited. A permission is granted if all its paths
+are inside the sandbox, and refused if one is outside; the sandbox would block such an access anyway. An agent reads and
+writes the files of its copy directly, since the copy is in the same sandbox.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_LINE = 16 << 20
 MOST_BYTES = 256 << 20
 """Maximum size of all messages of one session together, in bytes."""
 MOST_NOISE = 200
-"""Number of lines without a message that are ignored: some agents print a log to the stream of messages."""
+"""Number of lines that are not messages and are ignored. Some agents print a log to the stream of messages."""
 METHOD_NOT_FOUND, INTERNAL = -32601, -32603
 AUTH_REQUIRED = -32000
 _MOST_SAID = 500
@@ -48,12 +48,12 @@ class RpcError(NightshiftError):
 
 
 class Connection:
-    """One connection. It answers the peer's requests one after the other, so at most one of them is open at a time.
+    """A connection to an agent. It answers the agent's requests one after the other, so at most one is open at a time.
 
     Args:
-        reader: the stream from the peer; its limit is the maximum size of a message.
-        writer: the stream to the peer.
-        session: answers the peer's requests.
+        reader: the stream from the agent; the reader's limit is the maximum size of a message.
+        writer: the stream to the agent.
+        session: answers the agent's requests.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: AgentSession) -> None:
@@ -88,7 +88,7 @@ class Connection:
         await self._send({"method": method, "params": params})
 
     async def listen(self) -> None:
-        """Handle messages until the peer goes away; requests that still wait then fail with the same error."""
+        """Handle messages until the peer goes away. Requests that still wait then fail with the same error."""
         try:
             while True:
                 await self._take(await self._line())
@@ -177,7 +177,7 @@ class NotLoggedIn(RpcError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The result of a turn.
+    """The agent's answer to the prompt.
 
     Attributes:
         reason: the protocol's stop reason.
@@ -195,7 +195,7 @@ class Turn:
 
 
 class AgentSession:
-    """One session with one turn. It handles the messages of its connection.
+    """One session with one prompt. It handles the messages of its connection.
 
     Args:
         on_text: receives the text that the agent writes, and its tool calls.
@@ -208,7 +208,7 @@ class AgentSession:
         self._cost: float | None = None
 
     async def begin(self, connection: Connection, auth_method: str) -> None:
-        """Agree on the protocol version, log in if configured, and open the session.
+        """Agree on the protocol version, log in if a login method is configured, and open the session.
 
         Raises:
             NotLoggedIn: the agent needs a login.
@@ -239,16 +239,16 @@ class AgentSession:
         self._id = session_id
 
     async def prompt(self, connection: Connection, text: str) -> Turn:
-        """Send the prompt and wait until the agent ends its turn. Raises the errors of `Connection.request`."""
+        """Send the prompt and wait until the agent has answered it. Raises the errors of `Connection.request`."""
         asked = {"sessionId": self._id, "prompt": [{"type": "text", "text": text}]}
         return self._turn(_mapping(await connection.request("session/prompt", asked)))
 
     async def cancel(self, connection: Connection) -> None:
-        """Ask the agent to end its turn."""
+        """Ask the agent to stop working on the prompt."""
         await connection.notify("session/cancel", {"sessionId": self._id})
 
     def cut_short(self) -> Turn:
-        """Return the turn so far, as cancelled."""
+        """Return the answer so far, marked as cancelled."""
         return self._turn({"stopReason": "cancelled"})
 
     def _turn(self, answer: Mapping[str, Any]) -> Turn:
@@ -286,7 +286,7 @@ class AgentSession:
                 self._cost = float(amount)
 
     def _begin_call(self, update: Mapping[str, Any]) -> None:
-        """Start a tool call and with it a new message, since only the last message counts as the answer."""
+        """Record a tool call. The text after it belongs to a new message, since only the last message is the answer."""
         name = str(update.get("toolCallId"))
         if name in self._calls or len(self._calls) > 10_000:
             return
@@ -329,7 +329,7 @@ class AgentSession:
 
 
 def _is_own(path: object) -> bool:
-    """Check whether a path, relative to the agent's working folder if not absolute, is in a folder of the agent's."""
+    """Check whether a path is in a folder of the agent's own. A relative path starts at the agent's working folder."""
     if not isinstance(path, str):
         return False
     path_inside = posixpath.normpath(posixpath.join(WORK, path))

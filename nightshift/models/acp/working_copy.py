@@ -1,7 +1,7 @@
 """A copy of a task's files on disk, in which untrusted code may do anything.
 
-The copy is read after all processes of the agent have ended. Links are never followed, neither for folders nor for
-files.
+The copy is read only after all processes of the agent have ended. Symbolic links to folders or files are never
+followed.
 """
 
 from __future__ import annotations
@@ -30,22 +30,27 @@ MOST_DROPPED = 40
 
 
 class OutsideCopy(OSError):
-    """A path that is not a plain file of the copy."""
+    """The entry at a path of the copy is not an ordinary file, or its change cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harvest:
-    """Changed files: path to new text, or None for a deleted file. `dropped` maps each ignored path to the reason."""
+    """The changes in a copy.
+
+    Attributes:
+        files: maps each changed path to its new text, or to None for a deleted file.
+        dropped: maps each ignored path to the reason.
+    """
 
     files: Mapping[str, str | None] = field(default_factory=dict)
     dropped: Mapping[str, str] = field(default_factory=dict)
 
 
 class WorkingCopy:
-    """A copy in one folder. Call `lay_out` first.
+    """A copy of files in one folder. `lay_out` must be called first.
 
     Args:
-        folder: path of the copy; `lay_out` creates it.
+        folder: path of the copy; `lay_out` creates the folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -63,7 +68,7 @@ class WorkingCopy:
             self._before[path] = (len(content), _digest(content))
 
     def harvest(self) -> Harvest:
-        """Return the differences from the files that were laid out. No process may still be changing the copy."""
+        """Return what has changed since the files were laid out. No process may still be changing the copy."""
         files, dropped, seen = dict[str, str | None](), dict[str, str](), set[str]()
         chars = 0
         for path, entry in self._walk():
@@ -84,7 +89,7 @@ class WorkingCopy:
         return Harvest(files=files, dropped=dropped)
 
     def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield all entries that are not folders, except new ones that are left out."""
+        """Yield all entries that are not folders, without new entries that belong to tools or are ignored."""
         count, rules = 0, IgnoreRules()
         for root, folders, names in os.walk(self.folder):
             below = Path(os.path.relpath(root, self.folder))
@@ -103,7 +108,7 @@ class WorkingCopy:
                     yield path, Path(root, name).lstat()
 
     def _is_left_out(self, path: str, rules: IgnoreRules, *, folder: bool = False) -> bool:
-        """Check whether a new entry is not part of a change, as it belongs to a tool or the repository ignores it."""
+        """Check whether a new entry belongs to a tool or is ignored by the repository, so is no part of the change."""
         name = path.rpartition("/")[2]
         if name not in LEFT_OUT and not name.endswith(LEFT_OUT_ENDS) and not rules.ignore(path, folder=folder):
             return False
@@ -117,10 +122,10 @@ class WorkingCopy:
             return ""
 
     def _read_change(self, path: str, entry: os.stat_result) -> str | None:
-        """Return the new text of a file, or None if it is unchanged.
+        """Return the new text of a file, or None if the file is unchanged.
 
         Raises:
-            OutsideCopy: the file does not count.
+            OutsideCopy: the change cannot be used.
         """
         size, digest = self._before.get(path, (-1, ""))
         if not stat.S_ISREG(entry.st_mode):
@@ -140,9 +145,9 @@ class WorkingCopy:
             raise OutsideCopy(f"cannot be read: {error}") from None
 
     def _read(self, path: str, most: int) -> bytes:
-        """Read a file without following a link; the walk enters no linked folders.
+        """Read a file without following a link. Linked folders are excluded before, by `_walk`.
 
-        Opens without blocking, so a pipe at the path cannot hang the read.
+        The file is opened in non-blocking mode, so a pipe at the path cannot hang the read.
         """
         file = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as stream:

@@ -1,1 +1,1 @@
-"""The inbox: reads and watches `tasks.yaml`, and submits new entries to the queue. Never writes the file."""
+"""The inbox: reads and watches `tasks.yaml`, and submits new entries to the queue. It never writes the file."""

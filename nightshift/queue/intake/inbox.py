@@ -1,9 +1,10 @@
 """Submits the entries of `tasks.yaml` to the queue, and reports the result in the log and the status.
 
-Valid entries are submitted one by one under their keys. A corrected entry replaces its task as long as that has not
-begun: it has the same key, or a similar description while the task's own entry is gone. An entry with faults stays in
-the file and is reported until it is corrected. An entry that the queue refuses (its repository or a dependency does not
-exist) is tried again periodically, because the cause may be fixed outside the file.
+Valid entries are submitted one by one under their keys. A corrected entry replaces its task as long as the task has not
+begun. An entry counts as corrected if it has the same key as the task, or a similar description while the task's own
+entry is gone. An entry with faults stays in the file and is reported until it is corrected. An entry that the queue
+refuses (because its repository or a dependency does not exist) is tried again periodically, because the cause may be
+fixed outside the file.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from nightshift.queue.manager import QueueManager
 Keep = Callable[[tuple[str, ...], Sequence[int]], object]
 SHOWN = 5
 MOST_CORRECTED = 50
-"""Maximum number of new entries, and of removed ones, that are compared; more are no corrections by hand."""
-# Minimum ratio (`difflib`) for a description to be a correction of another one, and the number of compared characters.
+"""Maximum number of new entries, and of removed entries, that are compared. A larger edit is not a correction by hand.
+"""
+# Minimum similarity (`difflib` ratio) of two descriptions for one to be a correction of the other, and the number of
+# characters that are compared.
 ALIKE, COMPARED_CHARS = 0.6, 2000
 
 
 class Inbox:
-    """Processes readings; belongs to the watcher's thread, except `notices`, which may be called on any.
+    """Processes readings of the file. It belongs to the watcher's thread, but `notices` may be called on any thread.
 
     Args:
-        queue: gets the tasks, and finds them by their keys.
-        emit: gets the events.
+        queue: receives the tasks, and finds them by their keys.
+        emit: receives the events.
         name: the file's name in messages.
         keep: stores the current notices, for a status without a daemon, and the tasks of the entries.
         tasks: the tasks that were stored last.
@@ -62,7 +65,7 @@ class Inbox:
     def take(self, reading: Reading) -> bool:
         """Submit the entries that are not in the queue yet.
 
-        Return False if the queue refused one, so that it is tried again.
+        Returns False if the queue refused an entry, so that the caller tries again later.
 
         Raises:
             StoreError: the database could not be written; the same reading may be passed again.
@@ -99,19 +102,22 @@ class Inbox:
         return not refused
 
     def _read_gone(self, reading: Reading) -> dict[int, Task]:
-        """Return the tasks that have not begun and whose entries were removed from the file; the newest of many."""
+        """Return the tasks that have not begun and whose entries were removed from the file.
+
+        If there are many, only the newest are returned.
+        """
         present = {entry.key for entry in reading.entries}
         ids = sorted(task_id for key, task_id in self._ids.items() if key not in present)
         tasks = map(self._queue.get, ids[-MOST_CORRECTED:] if _is_complete(reading) else ())
         return {task.id: task for task in tasks if not task.attempt and task.status in OPEN}
 
     def refuse(self, faults: Sequence[Fault]) -> None:
-        """Report why no entry of a file counts."""
+        """Report why no entry of the file can be used."""
         self._reported = None
         self._tell(faults, is_broken=True)
 
     def notices(self) -> tuple[str, ...]:
-        """List the faults that hold entries up now, for the status."""
+        """List the faults that keep entries from being submitted now, for the status."""
         faults, follows = self._faults, "none of its entries is used" if self._is_broken else "the entry waits"
         lines = [f"{self._name}:{fault} ({follows} until this is fixed)" for fault in faults[:SHOWN]]
         rest = and_more(len(faults) - SHOWN) if len(faults) > SHOWN else ""
@@ -138,7 +144,10 @@ class Inbox:
     def _send(
         self, entries: Sequence[Entry], gone: Mapping[int, Task]
     ) -> tuple[list[tuple[Entry, TaskSpec, Future[Submitted]]], list[Fault]]:
-        """Submit all entries before waiting for any, so that they share commits; only dependencies are waited for."""
+        """Submit all entries before waiting for any result, so that they share database transactions.
+
+        Only an entry that depends on others waits for their results.
+        """
         sent: dict[str, tuple[Entry, TaskSpec, Future[Submitted]]] = {}
         refused: list[Fault] = []
         words = {task_id: _shorten(task.spec) for task_id, task in gone.items()}
@@ -167,7 +176,10 @@ class Inbox:
 
 
 def _is_complete(reading: Reading) -> bool:
-    """Check whether missing entries were really removed; a file that is empty or has faults may be under edit."""
+    """Check whether entries that are missing were really removed.
+
+    A file that is empty or has faults may be in the middle of an edit.
+    """
     return bool(reading.entries) and not reading.faults
 
 
@@ -179,7 +191,7 @@ def with_ids(entry: Entry, ids: Mapping[str, int]) -> TaskSpec:
     """Return the entry's task, with its dependencies on other entries replaced by the ids of their tasks.
 
     Raises:
-        KeyError: one of those entries has no id.
+        KeyError: an entry that it depends on has no id.
     """
     depends_on = dict.fromkeys((*entry.spec.depends_on, *(ids[key] for key in entry.after)))
     return replace(entry.spec, depends_on=tuple(depends_on))

@@ -1,10 +1,10 @@
-"""YAML as plain values with their positions, so that every fault can name a line and a column.
+"""Reads YAML as plain values with their positions, so that every fault can name a line and a column.
 
 The result has only JSON's types: texts, numbers, booleans, null, lists, and mappings with texts as keys. Dates stay
-texts, and so does everything that JSON would not read as a number: `010` is not 8, `1:30` is not 90. Aliases are
-refused, so a result can never be larger than its text. Anchors, and comments directly after a text, are faults, because
-they are mostly meant as a part of the text. The depth is checked on the parser's events, before the composer (which
-recurses) gets the text.
+texts, and so does everything that JSON would not read as a number: `010` is not 8, and `1:30` is not 90. Aliases are
+refused, so the result can never be larger than its text. Anchors, and comments directly after a text, are faults,
+because they are mostly meant as a part of the text. The nesting depth is checked on the parser's events, before the
+text reaches the composer, which is recursive.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _TAG = "tag:yaml.org,2002:"
 QUOTES = "if this is part of a text, put the text in quotes"
 _COMMENT = re.compile(r"[ \t]+(#[^\r\n]*)")
 _NO_COMMENT = re.compile(r"#\w")
-"""A `#` that probably belongs to the text before it, such as an issue's number."""
+"""Pattern of a `#` that probably belongs to the text before it, such as the number of an issue."""
 _TEXTS = {_TAG + name for name in ("str", "timestamp", "value", "merge")}
 _NUMBERS = {_TAG + name for name in ("int", "float")}
 _CONSTANTS = {_TAG + name for name in ("bool", "null")}
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # one of two base classes
-    """A loader with JSON's definition of a number."""
+    """A YAML loader that recognises numbers as JSON does."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {
         first: [(tag, form) for tag, form in forms if tag not in _NUMBERS]
@@ -50,7 +50,7 @@ _Loader.add_implicit_resolver(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A fault in a file, and its position; line and column count from 1."""
+    """A fault in a file, with its position; the line and the column count from 1."""
 
     line: int
     column: int
@@ -61,7 +61,7 @@ class Fault:
 
 
 class BrokenFile(UnusableFile):
-    """The file cannot be used; contains the first faults, with the file's name if it is known."""
+    """The file cannot be used. The message contains the first faults, and the file's name if it is known."""
 
     def __init__(self, all_faults: Iterable[Fault], name: str = "") -> None:
         self.faults = limit_faults(sorted(all_faults, key=lambda f: (f.line, f.column)))
@@ -69,7 +69,10 @@ class BrokenFile(UnusableFile):
 
 
 def limit_faults(all_faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the first faults, each cut, and one that counts the others; applying it again changes nothing."""
+    """Return the first faults, each shortened, and a fault that counts the others.
+
+    Applying this twice changes nothing.
+    """
     first = all_faults if len(all_faults) <= faults.MOST + 1 else all_faults[: faults.MOST]
     shown = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)
     rest = all_faults[len(first) :]
@@ -78,10 +81,11 @@ def limit_faults(all_faults: Sequence[Fault]) -> tuple[Fault, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
-    """A value and its position: a mapping's parts are at their keys, a list's parts at themselves.
+    """A value with its position.
 
-    `faults` are those of the value itself, such as a key that appears twice; `all_faults` includes those of its parts.
-    `comment` is the comment after it on its line.
+    The parts of a mapping have the positions of their keys, and the items of a list have their own positions. `faults`
+    are those of the value itself, such as a key that appears twice; `all_faults` includes those of its parts. `comment`
+    is the comment after the value on its line.
     """
 
     value: Any
@@ -98,7 +102,7 @@ class Marked:
             yield from part.all_faults()
 
     def find(self, name: str) -> Marked:
-        """Return the deepest part on the dotted path `name`, for example `limits.tokens`.
+        """Return the deepest part that exists on the dotted path `name`, for example `limits.tokens`.
 
         Keys may contain dots themselves.
         """
@@ -110,7 +114,7 @@ class Marked:
 
 
 def parse(text: str) -> Marked | None:
-    """Read one document; None if it is empty. Anything that is not a plain value becomes a fault at its position.
+    """Parse one document; None if it is empty. Anything that is not a plain value becomes a fault at its position.
 
     Raises:
         BrokenFile: the text is not YAML, or exceeds a limit.
@@ -138,7 +142,10 @@ def _fault(node: Any, message: str) -> Fault:
 
 
 def _check_events(text: str) -> dict[int, str]:
-    """Refuse what must not be composed; return the anchors by the position of their values in the text."""
+    """Refuse everything that the composer must not get.
+
+    Returns the anchors by the positions of their values in the text.
+    """
     depth = count = 0
     anchors = dict[int, str]()
     for event in yaml.parse(text, Loader=_Loader):
@@ -171,7 +178,7 @@ class _Builder:
         self._scalars = SafeConstructor()
 
     def build(self, node: yaml.Node, position: yaml.Node) -> Marked:
-        """Return the value of `node` with the position of `position`."""
+        """Return the value of `node`, with the position of the node `position`."""
         parts: dict[str, Marked] = {}
         value: Any = None
         comment = ""
@@ -220,7 +227,7 @@ class _Builder:
         try:
             if node.tag in _CONSTANTS or len(node.value) <= MAX_NUMBER_CHARS:
                 return self._scalars.construct_object(node), []
-        except (ValueError, LookupError, yaml.YAMLError):  # errors of the constructor for `!!int x` and similar
+        except (ValueError, LookupError, yaml.YAMLError):  # the constructor raises these for `!!int x` and similar
             pass
         kind = node.tag.removeprefix(_TAG)
         return None, [_fault(node, f"{node.value[:40]!r} is not a value of the kind {kind}")]

@@ -1,4 +1,4 @@
-"""Reads `tasks.yaml`: a list of tasks, each with the fields that the API accepts, or just a description.
+"""Reads `tasks.yaml`: a list of tasks, each with the fields that the API accepts, or only a description.
 
     tasks:
       - Create a health check endpoint
@@ -8,10 +8,10 @@
       - description: Report what those tests cover
         depends_on: [payment-tests]
 
-An entry is submitted once, under its own `key` or one made from its content. That key ignores fields with default
+An entry is submitted once, under its own `key` or a key made from its content. The latter ignores fields with default
 values, so an upgrade that adds a field does not submit the file again. `depends_on` accepts the ids of tasks and the
-keys of entries further up. An entry with a fault only holds up itself and the entries that depend on it. A file that is
-not YAML, or not a list of tasks, is refused completely, because the limits of its entries are unknown.
+keys of entries further up. An entry with a fault only delays itself and the entries that depend on it. A file that is
+not YAML, or not a list of tasks, is refused completely, because it is unknown where its entries begin and end.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ MAX_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One task of the file. `spec.key` is always set; `after` are the keys of entries above that it depends on.
+    """One task of the file. `spec.key` is always set; `after` are the keys of earlier entries that it depends on.
 
-    `marked` contains the positions of its fields.
+    `marked` contains the positions of the task's fields.
     """
 
     spec: TaskSpec
@@ -47,22 +47,22 @@ class Entry:
     marked: Marked | None = field(default=None, compare=False, repr=False)
 
     def faults(self, fields: Mapping[str, str]) -> list[Fault]:
-        """List the faults of its fields, at their positions in the file."""
+        """List the faults of the entry's fields, at their positions in the file."""
         here = self.marked or Marked(value=None, line=self.line, column=1)
         return [_fault_at(here.find(name), f"{name}: {why}") for name, why in fields.items()]
 
     @property
     def key(self) -> str:
-        """The key under which it is submitted."""
+        """The key under which the entry is submitted."""
         assert self.spec.key is not None
         return self.spec.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Result of reading: the valid entries in the file's order, faults of the others, and notices for their author.
+    """Result of reading the file: its valid entries in order, faults of the others, and notices.
 
-    `total` counts valid and invalid entries.
+    The notices are for the author of the file. `total` counts valid and invalid entries.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -75,7 +75,7 @@ def load_file(path: Path) -> Reading:
     """Read the file; a missing file has no entries.
 
     Raises:
-        BrokenFile: it cannot be read, is too large, or is not a list of tasks in YAML.
+        BrokenFile: the file cannot be read, is too large, or is not a list of tasks in YAML.
     """
     try:
         return load_bytes(read_bytes(path))
@@ -84,10 +84,10 @@ def load_file(path: Path) -> Reading:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of the file; empty if it is missing.
+    """Return the bytes of the file; empty if the file is missing.
 
     Raises:
-        BrokenFile: it is not a regular file, cannot be read or is too large.
+        BrokenFile: the file is not a regular file, cannot be read or is too large.
     """
     try:
         with open(path, "rb", opener=_open_at_once) as stream:
@@ -104,24 +104,24 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without blocking; otherwise opening a pipe waits for a writer."""
+    """Open a file without blocking, because opening a pipe would otherwise wait for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def load_bytes(raw: bytes) -> Reading:
-    """Read the bytes of a tasks file, UTF-8 with or without a byte order mark.
+    """Parse the bytes of a tasks file, which are UTF-8 with or without a byte order mark.
 
     Raises:
-        BrokenFile: it is not a list of tasks in YAML.
+        BrokenFile: the bytes are not a list of tasks in YAML.
     """
     return read_tasks(_decode(raw))
 
 
 def read_tasks(text: str) -> Reading:
-    """Read the text of a tasks file.
+    """Parse the text of a tasks file.
 
     Raises:
-        BrokenFile: it is not a list of tasks in YAML.
+        BrokenFile: the text is not a list of tasks in YAML.
     """
     tree = parse(text)
     if tree is None or tree.value is None:
@@ -140,7 +140,7 @@ def read_tasks(text: str) -> Reading:
 
 
 def content_key(spec: TaskSpec, after: tuple[str, ...] = (), language: Language = Language.PYTHON) -> str:
-    """Return a key made from the task's content: SHA-256 of its fields that differ from their defaults.
+    """Return a key made from the task's content: SHA-256 of the fields that differ from their defaults.
 
     `language` is the owner's explicit choice; an automatically chosen language has never been part of the key.
     """
@@ -170,7 +170,7 @@ def _decode(raw: bytes) -> str:
 
 
 def _items(tree: Marked) -> list[Marked]:
-    """Return the entries; raise BrokenFile for faults of the file outside them."""
+    """Return the entries; raise BrokenFile if the file has faults outside the entries."""
     if not isinstance(tree.value, dict):
         raise BrokenFile([*tree.all_faults(), _fault_at(tree, "must be a mapping with the one key `tasks`")])
     unknown = (part for key, part in tree.parts.items() if key != "tasks")
@@ -194,26 +194,26 @@ def _fault_at(part: Marked, message: str) -> Fault:
 
 @dataclass
 class _Reader:
-    """Reads the entries one after the other, with access to those above."""
+    """Validates the entries one after the other, and knows the entries further up."""
 
     faults: list[Fault] = field(default_factory=list)
     entries: dict[str, Entry] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
-    """The keys of entries with faults, with their lines."""
+    """Maps the keys of entries with faults to their lines."""
     bad: int = 0
 
     def take(self, item: Marked) -> None:
-        """Validate one entry and keep it, or note its faults."""
+        """Validate one entry, and store the entry or its faults."""
         entry_faults, misread = list[Fault](), list(item.all_faults())
         data = {"description": item.value} if isinstance(item.value, str | int | float) else item.value
         data, after = self._split_depends_on(item, data, entry_faults)
         spec: TaskSpec | None = None
         try:
-            # Unreadable values would be reported a second time, as missing or of a wrong type.
+            # Skip validation, which would report unreadable values a second time, as missing or of a wrong type.
             spec = None if misread else parse_spec(data)
         except InvalidTask as invalid:
-            # Without the keys of entries, the indexes within depends_on differ from those in the file.
+            # The keys of entries were removed from depends_on, so the remaining indexes differ from those in the file.
             places = (
                 (n, item.find("depends_on" if after and n.startswith("depends_on.") else n)) for n in invalid.fields
             )

@@ -1,11 +1,11 @@
-"""Watches `tasks.yaml` and passes on each new reading.
+"""Watches `tasks.yaml` and passes on each new reading of the file.
 
-The folder is watched and not the file, because editors save by replacing the file and it may appear later. If the path
-is a symbolic link, the folder of its target is watched too. Events only speed up what polling also finds, because some
-file systems send none, and a link in the path may be replaced elsewhere.
+The folder is watched and not the file, because editors replace the file when they save, and the file may appear later.
+If the path is a symbolic link, the folder of its target is watched too. Polling finds every change; events only make
+this faster. Some file systems send no events, and a link in the path may be replaced in a folder that is not watched.
 
-A file is read when it is complete: two polls see the same size and time, and a writer has closed it or replaced it. If
-no event reports the closing, or the last line has no end, the file must be unchanged for longer.
+A file is read when it is complete: two polls see the same size and time, and a writer has closed or replaced the file.
+If no event reports that the file was closed, or its last line has no line end, it must be unchanged for a longer time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OnFaults = Callable[[Sequence[Fault]], None]
 OnCrash = Callable[[Exception], None]
 Look = tuple[int, ...]
 """Device, inode, size and change time of a file, or the error number if it cannot be examined."""
-_ENDS = (b"\n", b"\r", b"]", b"}", b"", b"\0")  # a file in UTF-16 ends with a zero, and is refused at once
+_ENDS = (b"\n", b"\r", b"]", b"}", b"", b"\0")  # a file in UTF-16 ends with a zero byte, and is refused at once
 _EVENTS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileMovedEvent,
@@ -46,17 +46,18 @@ log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Calls back from a thread of its own, at the start and after each change, one call at a time.
+    """Calls back from its own thread, at the start and after each change, one call at a time.
 
     Args:
-        path: the file; neither it nor its folder need exist.
-        on_reading: processes a reading; returns False to get it again later, though the file has not changed.
-        on_faults: gets the faults of a file that cannot be read; the last reading stays in `last`.
-        on_crash: called when a callback raised; the watcher has ended then, until `revive`.
+        path: the file; neither the file nor its folder needs to exist.
+        on_reading: processes a reading; returns False to get the reading again later, even if the file has not changed.
+        on_faults: receives the faults of a file that cannot be read; the last reading stays in `last`.
+        on_crash: called when a callback raised an error; the watcher has then ended, until `revive` is called.
         debounce_s: seconds between two polls of a file that was closed or replaced.
-        rest_s: seconds for which a file must be unchanged if it may still be written to.
-        look_s: seconds between two polls without an event. If `on_reading` returned False or raised a `StoreError` (a
-            full disk, a locked database), the file is read again then, because nobody would change it just for that.
+        rest_s: seconds for which a file must be unchanged if a writer may still have it open.
+        look_s: seconds between two polls without an event. If `on_reading` returned False or raised a `StoreError`
+            (because of a full disk or a locked database), the file is read again after this time, even if it has not
+            changed.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Watcher:
 
     @property
     def is_alive(self) -> bool:
-        """True if changes are seen and passed on, or the watcher has not started yet or was stopped."""
+        """True if changes are seen and passed on, or if the watcher has not started yet or was stopped."""
         return self._thread.is_alive() or self._thread.ident is None or self._stopping.is_set()
 
     def revive(self) -> None:
@@ -101,12 +102,12 @@ class Watcher:
         return threading.Thread(target=self._run, name="intake", daemon=True)
 
     def reread(self) -> None:
-        """Read the file again, changed or not."""
+        """Read the file again, even if it has not changed."""
         self._raw = self._read_look = None
         self._touched.set()
 
     def stop(self) -> None:
-        """Stop watching and wait for a running callback; may be called twice, or before `start`."""
+        """Stop watching and wait for a running callback to end; may be called twice, or before `start`."""
         self._stopping.set()
         self._touched.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -135,11 +136,13 @@ class Watcher:
         return at.st_dev, at.st_ino, at.st_size, at.st_ctime_ns
 
     def _read_if_whole(self, look: Look, rest_s: float) -> float:
-        """Read the file if it has changed since it was read; return the seconds until the next poll.
+        """Read the file if it is complete and has changed since the last reading.
+
+        Returns the seconds until the next poll.
 
         Args:
             look: the file's current state.
-            rest_s: seconds for which it has been unchanged.
+            rest_s: seconds for which the file has been unchanged.
         """
         if look == self._read_look:
             self._is_closed = False
@@ -166,7 +169,7 @@ class Watcher:
         return self._look_s
 
     def _follow_folders(self) -> None:
-        """Watch the folders of the file and of its link's target, if they exist and the system can watch them."""
+        """Watch the folders of the file and of its link's target, where they exist and the system can watch them."""
         folders = dict[str, Look]()
         for folder in {self._path.parent, Path(os.path.realpath(self._path)).parent}:
             with contextlib.suppress(OSError):
@@ -184,14 +187,14 @@ class Watcher:
             for name in folders:
                 observer.schedule(handler, name, event_filter=_EVENTS)
             observer.start()
-        except OSError:  # no inotify watches left (fs.inotify.max_user_watches), or the folder has just gone
+        except OSError:  # no inotify watches are left (fs.inotify.max_user_watches), or the folder was just removed
             self._stop_observer()
 
     def _notice(self, event: events.FileSystemEvent) -> None:
         names = {self._path.name, Path(os.path.realpath(self._path)).name}
         if not {Path(os.fsdecode(path)).name for path in (event.src_path, event.dest_path)} & names:
             return
-        # A new file is closed later; a link is complete at once.
+        # A new file will be closed later, but a new link is complete at once.
         self._is_closed |= not isinstance(event, events.FileCreatedEvent) or self._path.is_symlink()
         self._touched.set()
 

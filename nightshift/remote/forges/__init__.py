@@ -1,1 +1,1 @@
-"""GitHub, GitLab, Gitea and Forgejo: issues come in as tasks, finished branches go out as draft pull requests."""
+"""GitHub, GitLab, Gitea and Forgejo: issues become tasks, and finished branches become draft pull requests."""

@@ -1,11 +1,11 @@
-"""An HTTP client for forges: conditional requests, pages, rate limits, and one error for an unavailable forge.
+"""An HTTP client for forges with conditional requests, paged lists, rate limits and one error for an unavailable forge.
 
-Each cached answer is requested again with its ETag, so checking a repository without changes costs only a few empty
-answers, which GitHub does not count. Answers are cached in memory only. A daemon that dies forgets them and reads
-everything again, so it cannot have recorded something as seen without acting on it.
+Each cached answer is requested again with its ETag, so checking an unchanged repository costs only a few empty answers,
+which GitHub does not count. Answers are cached in memory only. A daemon that dies reads everything again, so it cannot
+have recorded a change as seen without acting on it.
 
-The token is sent only to the forge's own address. Redirects are not followed, and a next page at another address is
-refused.
+The token is sent only to the forge's own address. Redirects are not followed, and a list's next page at another address
+is refused.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ MAX_PAGES = 50
 PER_PAGE = 50
 KEPT, KEPT_BYTES = 500, 1 << 20
 LONGEST_REST_S = 7200.0
-"""Seconds. Maximum rest that is respected; if a forge asks for a longer one, its clock or ours may be wrong."""
+"""Seconds. The longest pause that is respected. If a forge asks for a longer one, its clock or ours may be wrong."""
 SECONDARY_REST_S = 60.0
-"""Seconds. GitHub's advice for a secondary rate limit without a stated time."""
+"""Seconds to pause for a secondary rate limit without a stated time, as GitHub advises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class _Kept:
 
 
 class Client:
-    """Requests to one forge, one at a time.
+    """Sends requests to one forge, one at a time.
 
     Args:
         base: the base address of the API.
         headers: sent with each request; they contain the token.
-        clock: returns the current time, for rests.
+        clock: returns the current time, to compute pauses.
         request_s: timeout of one request, in seconds.
     """
 
@@ -67,12 +67,12 @@ class Client:
 
         Raises:
             ForgeRefused: the forge refuses the request.
-            ForgeAway: the forge does not answer, or wants to rest.
+            ForgeAway: the forge does not answer, or asks for a pause.
         """
         return (await self._page(self._address(path, query)))[0]
 
     async def find(self, path: str, **query: str | int) -> Any:
-        """Like `get`, but return None if there is nothing, or nothing that the token may see."""
+        """Return the content at a path, as `get` does; None if it does not exist or is hidden from the token."""
         try:
             return await self.get(path, **query)
         except ForgeRefused as refused:
@@ -81,7 +81,7 @@ class Client:
             raise
 
     async def pages(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
-        """Return all rows of a list, page by page; `key` names the list in an answer that is an object."""
+        """Return all rows of a list, from all its pages. `key` names the list if the answer is an object."""
         rows: list[Mapping[str, Any]] = []
         address = self._address(path, query)
         for _ in range(MAX_PAGES):
@@ -91,7 +91,7 @@ class Client:
                 raise ForgeAway(f"the answer to {path} is no list")
             rows += part
             if not following:
-                if len(part) >= PER_PAGE:  # a full page does not change when a next one appears
+                if len(part) >= PER_PAGE:  # a full page gets a next page without changing itself
                     self._cache.pop(address, None)
                 break
             address = following
@@ -102,7 +102,7 @@ class Client:
 
         Raises:
             ForgeRefused: the forge refuses the request.
-            ForgeAway: the forge does not answer, or wants to rest; it may have accepted the request anyway.
+            ForgeAway: the forge does not answer, or asks for a pause. It may have carried out the request anyway.
         """
         answer = await self._send_request(method, self._address(path, {}), {}, json.dumps(body).encode())
         return _json(answer.content, path) if answer.content else None
@@ -177,7 +177,7 @@ class Client:
         raise ForgeRefused(status, f"the forge refuses it (HTTP {status})" + (f": {message}" if message else ""))
 
     def _rest_s(self, answer: httpx.Response, message: str) -> float | None:
-        """Return how many seconds to leave the forge alone if its rate limit is reached; None for any other error."""
+        """Return the seconds to pause if the answer reports a rate limit; None for any other error."""
         status, headers = answer.status_code, answer.headers
         spent = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining")) == "0"
         if status not in {403, 429} or not (
@@ -201,19 +201,19 @@ class Client:
         return max(0.0, min(LONGEST_REST_S, (at - self._clock()).total_seconds()))
 
     def _until(self, seconds: str) -> float | None:
-        """Return the seconds until a Unix time, or None."""
+        """Return the seconds from now until a Unix time, given as text; None if the text is not a time."""
         if not seconds.isdigit() or len(seconds) > 12:
             return None
         return (datetime.fromtimestamp(int(seconds), UTC) - self._clock()).total_seconds() + 1.0
 
 
 def segment(text: str) -> str:
-    """Escape a text as one segment of a path."""
+    """Escape a text for use as one segment of a URL path."""
     return quote(text, safe="")
 
 
 def text_of(value: object) -> str:
-    """Return a text of an answer; empty if it is missing."""
+    """Return a value of an answer if it is a text, otherwise an empty string."""
     return value if isinstance(value, str) else ""
 
 
@@ -225,7 +225,7 @@ def _json(content: bytes, what: str) -> Any:
 
 
 def _message(answer: httpx.Response) -> str:
-    """Return the forge's message in a refusal, on one line."""
+    """Return the message of the forge's error answer, on one line."""
     try:
         content = json.loads(answer.content)
     except (ValueError, RecursionError):

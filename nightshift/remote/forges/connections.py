@@ -1,7 +1,7 @@
-"""Reads the repository and the forge from a setting, and finds the class that speaks to the forge.
+"""Reads the repository and the forge from a setting, and finds the class for the forge's API.
 
-An owner gives the address that the browser shows. The forge's kind follows from a well-known host; for a self-hosted
-forge the settings name it (`forge_kinds`).
+An owner gives the address that the browser shows. A well-known host determines the kind of forge; for a self-hosted
+forge the settings name the kind (`forge_kinds`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS: Mapping[str, str] = {
     "gitea": "nightshift.remote.forges.gitea:Gitea",
     "forgejo": "nightshift.remote.forges.gitea:Gitea",
 }
-"""Maps each kind to the class that speaks to it, which is imported on first use."""
+"""Maps each kind of forge to the class for its API, which is imported on first use."""
 KNOWN: Mapping[str, str] = {
     "github.com": "github", "gitlab.com": "gitlab", "codeberg.org": "forgejo", "gitea.com": "gitea",
 }  # fmt: skip
@@ -36,9 +36,14 @@ _NAME = re.compile(r"[\w.-]+(/[\w.-]+)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A repository at a forge (`project`, such as `octo/hello`) and its checkout on this machine (`repo`).
+    """A repository at a forge, and its checkout on this machine.
 
-    `site` is the base address of the forge, with the scheme.
+    Attributes:
+        kind: the kind of forge, a key of `KINDS`.
+        site: the base address of the forge, with the scheme.
+        project: the repository's name at the forge, such as `octo/hello`.
+        repo: the folder of the checkout.
+        token: the token for the forge; empty if there is none.
     """
 
     kind: str
@@ -54,12 +59,15 @@ class Connection:
 
     @property
     def pull_sign(self) -> str:
-        """The character before the number of a pull request."""
+        """The character that the forge writes before the number of a pull request."""
         return "!" if self.kind == "gitlab" else "#"
 
     @property
     def id(self) -> str:
-        """The prefix of tasks' keys: `gh:octo/hello`, with the host for a self-hosted forge."""
+        """The prefix of the tasks' idempotency keys, such as `gh:octo/hello`.
+
+        For a self-hosted forge, the prefix contains the host.
+        """
         host = self.site.partition("://")[2]
         return f"{SHORT[self.kind]}:{self.project if host in KNOWN else f'{host}/{self.project}'}"
 
@@ -67,7 +75,7 @@ class Connection:
 def connections(
     repos: Mapping[str, str], kinds: Mapping[str, str], token_of: Callable[[str, str], str]
 ) -> tuple[Connection, ...]:
-    """Return the connections that the settings ask for.
+    """Return the connections that the settings configure.
 
     Args:
         repos: maps the address of each repository to the folder of its checkout.
@@ -75,7 +83,7 @@ def connections(
         token_of: returns the token for a kind and a host; empty if there is none.
 
     Raises:
-        ConfigError: lists all faults, each with its fix.
+        ConfigError: lists all faults in the settings, each with its fix.
     """
     faults: list[str] = []
     parsed_connections: list[Connection] = []
@@ -116,11 +124,11 @@ def _begins(address: str, prefix: str) -> bool:
 
 
 def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Forge, Client]:
-    """Open the forge of a repository; returns also its client, which the caller closes.
+    """Open the forge of a repository. Also return its HTTP client, which the caller must close.
 
     Args:
         connection: the repository.
-        clock: returns the current time, for rests.
+        clock: returns the current time, to compute pauses.
         options: further arguments of `Client`.
     """
     module, _, name = KINDS[connection.kind].partition(":")
@@ -130,7 +138,7 @@ def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Fo
 
 
 class Checked:
-    """A forge whose malformed answers raise `ForgeAway`."""
+    """A wrapper of a forge that raises `ForgeAway` for malformed answers."""
 
     def __init__(self, forge: Forge) -> None:
         self._forge = forge

@@ -1,8 +1,8 @@
-"""Gitea and Forgejo: their REST API, version 1, which both support.
+"""Gitea and Forgejo, through the REST API, version 1, which both support.
 
-A person may give the agent work if the person has write permission for the repository. The permission is requested once
-per writer and look; only a token of one of the repository's administrators may request it. The checks of a commit are
-its statuses.
+A person may give the agent work if that person has write permission for the repository. The permission is requested
+once per author in each look at the forge. Only a token of an administrator of the repository may request it. The checks
+of a commit are its statuses.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ BAD = frozenset({"failure", "error"})
 
 
 class Gitea:
-    """One repository; see `remote.forges.port.Forge`.
+    """One repository at Gitea or Forgejo; see `remote.forges.port.Forge`.
 
     Args:
         client: client for the API.
-        project: owner and name.
+        project: owner and name, such as `octo/hello`.
     """
 
     def __init__(self, client: Client, project: str) -> None:
@@ -31,12 +31,12 @@ class Gitea:
 
     @staticmethod
     def api(site: str) -> str:
-        """Return the address of a site's API."""
+        """Return the address of the API of a forge."""
         return f"{site}/api/v1"
 
     @staticmethod
     def headers(token: str) -> dict[str, str]:
-        """Return the headers of each request."""
+        """Return the headers to send with each request."""
         return {"Accept": "application/json", **({"Authorization": f"token {token}"} if token else {})}
 
     async def look(self, watch: Watch) -> Seen:
@@ -76,7 +76,7 @@ class Gitea:
         return _pull(row, tuple(remarks), await self._list_failed_checks(text_of(row["head"]["sha"])))
 
     async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
-        """List the failed statuses of a commit; None while some have not ended."""
+        """List the failed statuses of a commit; None while some checks have not ended."""
         rows = await self._client.pages(f"{self._root}/commits/{commit}/status", "statuses", limit=PER_PAGE)
         if any(row["status"] == "pending" for row in rows):
             return None
@@ -89,13 +89,13 @@ class Gitea:
         )
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or update it if it exists; return its id."""
+        """Write the comment, or update it if it exists; return the comment's id."""
         at = f"{self._root}/issues"
         paths = CommentPaths(all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={})
         return await self._commenter.write(comment, paths)
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or return the one that this branch already has, in any state."""
+        """Open the pull request, or return an existing pull request of the branch, even if it is closed or merged."""
         body = {
             "title": f"WIP: {proposal.title}",  # this prefix marks a draft
             "head": proposal.branch,
@@ -145,7 +145,7 @@ class Gitea:
 
 
 def _is_ours(row: Row) -> bool:
-    """Check whether the pull request's branch is in this repository, not in a fork."""
+    """Check whether the pull request's branch belongs to this repository, not to a fork."""
     return bool(row["head"].get("repo_id") == row["base"].get("repo_id"))
 
 

@@ -1,7 +1,7 @@
-"""GitHub, and GitHub Enterprise: its REST API, version 2022-11-28.
+"""GitHub and GitHub Enterprise, through the REST API, version 2022-11-28.
 
 GitHub's `author_association` decides whether a person may give the agent work. The checks of a commit are its check
-runs and its statuses together.
+runs together with its statuses.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from nightshift.remote.forges.steps import Commenter, CommentPaths, Row, foremos
 VERSION = "2022-11-28"
 PERMITTED = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 BAD = frozenset({"failure", "timed_out", "startup_failure"})
-"""Conclusions of check runs that a change may fix."""
+"""Conclusions of failed check runs that a change to the code may fix."""
 BAD_STATES = frozenset({"failure", "error"})
 
 
 class GitHub:
-    """One repository; see `remote.forges.port.Forge`.
+    """One repository at GitHub; see `remote.forges.port.Forge`.
 
     Args:
         client: client for the API.
-        project: owner and name.
+        project: owner and name, such as `octo/hello`.
     """
 
     def __init__(self, client: Client, project: str) -> None:
@@ -46,12 +46,12 @@ class GitHub:
 
     @staticmethod
     def api(site: str) -> str:
-        """Return the address of a site's API."""
+        """Return the address of the API of a forge."""
         return "https://api.github.com" if site.endswith("://github.com") else f"{site}/api/v3"
 
     @staticmethod
     def headers(token: str) -> dict[str, str]:
-        """Return the headers of each request."""
+        """Return the headers to send with each request."""
         named = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
         return {**named, "Authorization": f"Bearer {token}"} if token else named
 
@@ -87,7 +87,7 @@ class GitHub:
         return _pull(row, remarks, await self._list_failed_checks(head))
 
     async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
-        """List the failed checks of a commit; None while some have not ended."""
+        """List the failed checks of a commit; None while some checks have not ended."""
         at = f"{self._root}/commits/{commit}"
         runs = await self._client.pages(f"{at}/check-runs", "check_runs", per_page=PER_PAGE)
         statuses = await self._client.pages(f"{at}/status", "statuses", per_page=PER_PAGE)
@@ -98,7 +98,7 @@ class GitHub:
         return tuple(_checks(runs, statuses))
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or update it if it exists; return its id."""
+        """Write the comment, or update it if it exists; return the comment's id."""
         at = f"{self._root}/issues"
         paths = CommentPaths(
             all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={"per_page": PER_PAGE}
@@ -106,7 +106,7 @@ class GitHub:
         return await self._commenter.write(comment, paths)
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or return the one that this branch already has, in any state."""
+        """Open the pull request, or return an existing pull request of the branch, even if it is closed or merged."""
         body: dict[str, object] = {"head": proposal.branch, "base": proposal.base, "body": proposal.text}
 
         async def opened() -> Pull:

@@ -1,7 +1,8 @@
-"""GitLab: its REST API, version 4. GitLab calls a pull request a merge request.
+"""GitLab, through its REST API, version 4. GitLab calls a pull request a merge request.
 
-A person may give the agent work if the person's access level for the project is high enough. The level is requested
-once per writer and look. The checks of a commit are its statuses, which in GitLab include the jobs of its pipelines.
+A person may give the agent work if that person's access level for the project is high enough. The level is requested
+once per author in each look at the forge. The checks of a commit are its statuses, which in GitLab include the jobs of
+its pipelines.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ STATES = {"opened": PullState.OPEN, "locked": PullState.OPEN, "merged": PullStat
 
 
 class GitLab:
-    """One project; see `remote.forges.port.Forge`.
+    """One project at GitLab; see `remote.forges.port.Forge`.
 
     Args:
         client: client for the API.
-        project: its path, with its groups.
+        project: the project's path, including its groups.
     """
 
     def __init__(self, client: Client, project: str) -> None:
@@ -34,12 +35,12 @@ class GitLab:
 
     @staticmethod
     def api(site: str) -> str:
-        """Return the address of a site's API."""
+        """Return the address of the API of a forge."""
         return f"{site}/api/v4"
 
     @staticmethod
     def headers(token: str) -> dict[str, str]:
-        """Return the headers of each request."""
+        """Return the headers to send with each request."""
         return {"PRIVATE-TOKEN": token} if token else {}
 
     async def look(self, watch: Watch) -> Seen:
@@ -75,9 +76,9 @@ class GitLab:
         return _pull(row, tuple(remarks), await self._list_failed_checks(text_of(row["sha"])))
 
     async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
-        """List the failed statuses of a commit, except those that are allowed to fail.
+        """List the failed statuses of a commit, without those that are allowed to fail.
 
-        None while some have not ended.
+        Returns None while some checks have not ended.
         """
         rows = await self._client.pages(f"{self._root}/repository/commits/{commit}/statuses", per_page=PER_PAGE)
         if any(row["status"] in RUNNING for row in rows):
@@ -89,13 +90,13 @@ class GitLab:
         )
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or update it if it exists; return its id."""
+        """Write the comment, or update it if it exists; return the comment's id."""
         at = f"{self._root}/{'merge_requests' if comment.on_pull else 'issues'}/{comment.number}/notes"
         query: dict[str, str | int] = {"sort": "asc", "order_by": "created_at", "per_page": PER_PAGE}
         return await self._commenter.write(comment, CommentPaths(all=at, each=at, method="PUT", query=query))
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the merge request, or return the one that this branch already has, in any state."""
+        """Open the merge request, or return an existing merge request of the branch, even if it is closed or merged."""
         body = {
             "source_branch": proposal.branch,
             "target_branch": proposal.base,

@@ -1,10 +1,10 @@
 """Checks whether a webhook was sent by a forge that knows the owner's secret.
 
-Its content is never read: it is only a hint.
+The content of a webhook is never read, because a webhook only makes the daemon look at the forge. For the same reason,
+replaying an old webhook is harmless.
 
-GitHub signs the body (`X-Hub-Signature-256`), Gitea and Forgejo do as well under their own header names, and GitLab
-sends the secret itself (`X-Gitlab-Token`). Replaying an old message is harmless, since a webhook only causes a look at
-the forge.
+GitHub signs the body (`X-Hub-Signature-256`). Gitea and Forgejo sign the body too, under their own header names. GitLab
+sends the secret itself (`X-Gitlab-Token`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
 
 
 def _same(sent: str, right: str) -> bool:
-    """Compare digests, because comparing texts of different length would reveal the length through timing."""
+    """Compare two texts by their digests, since a direct comparison would reveal their length through its duration."""
     sent_digest, right_digest = (
         hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in (sent, right)
     )

@@ -1,7 +1,7 @@
-"""The stored state of each issue across restarts: its task, the comments on it, its pull request and follow-ups.
+"""The state of each issue that is stored across restarts: its task, its comments, its pull request and its follow-ups.
 
-Correctness does not depend on it. Tasks are found again by their keys, comments by their markers, pull requests by
-their branches. This state saves looking for them, and shows what has changed.
+Correctness does not depend on this state. Without it, tasks are found by their keys, comments by their markers, and
+pull requests by their branches. The state saves these searches, and shows what has changed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ from dataclasses import dataclass, field, replace
 from nightshift.remote.forges.port import PullState
 
 MOST = 500
-"""Maximum number of issues kept; beyond it, issues that are over are removed first."""
+"""Maximum number of issues whose state is stored. Beyond it, issues that are over are removed first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followup:
-    """A task that a comment or a failed check asked for; `pushed` is its last commit that the forge has."""
+    """A task that a comment or a failed check has requested.
+
+    Attributes:
+        key: the task's idempotency key.
+        task_id: the task.
+        what: a one-line description of the request.
+        text: digest of the task's description.
+        pushed: the last commit of the task that was pushed to the forge.
+    """
 
     key: str
     task_id: int
@@ -29,12 +37,12 @@ class Followup:
 
     @property
     def of_checks(self) -> bool:
-        """True if failed checks asked for it."""
+        """True if failed checks requested the follow-up."""
         return self.part.startswith("checks:") or ":checks:" in self.key  # older records have no part
 
     @property
     def of_issue(self) -> bool:
-        """True if a comment on the issue itself asked for it."""
+        """True if a comment on the issue itself requested the follow-up."""
         return self.part.startswith("i")
 
 
@@ -52,7 +60,11 @@ class KeptPull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tracked:
-    """One issue. `text`, `said` and a pull request's `said` are digests of the text read, and of the texts written."""
+    """The state of one issue.
+
+    `text` is a digest of the issue's text. Each `said`, including that of `pull`, is a digest of a comment that was
+    written.
+    """
 
     number: int
     key: str
@@ -61,7 +73,7 @@ class Tracked:
     text: str = ""
     task_id: int | None = None
     fault: str = ""
-    """Why there is no task, or what is wrong with its labels, for the issue's author."""
+    """The reason why there is no task, or the faults of the issue's labels, in words for the issue's author."""
     note: str = ""
     comment: str = ""
     said: str = ""
@@ -71,18 +83,18 @@ class Tracked:
 
     @property
     def over(self) -> bool:
-        """True if nothing more is expected: the issue is closed, and so is its pull request, if there was one."""
+        """True if the issue is closed or has lost its label, and its pull request, if there is one, is closed too."""
         return not self.wanted and (self.pull is None or self.pull.state is not PullState.OPEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The stored state of one connection."""
+    """The stored state of all issues of one connection."""
 
     issues: Mapping[int, Tracked] = field(default_factory=dict)
 
     def with_issue(self, tracked: Tracked) -> Kept:
-        """Return a copy with this issue added or replaced."""
+        """Return a copy in which this issue is added or replaced."""
         issues = {**self.issues, tracked.number: tracked}
         surplus = len(issues) - MOST
         if surplus > 0:

@@ -1,8 +1,8 @@
-"""Labels that set options of a task: `nightshift:priority-2`, `nightshift:budget-1`, `nightshift:review`.
+"""Labels that set options of a task, such as `nightshift:priority-2`, `nightshift:budget-1` and `nightshift:review`.
 
-A label is `<label>:<name>` or `<label>:<name>-<value>`; forges with scoped labels use two colons. Everybody who may
-label issues can set these. So they set only properties, limits and reviewers of a task, and nothing that relaxes the
-acceptance of code.
+A label has the form `<label>:<name>` or `<label>:<name>-<value>`; forges with scoped labels use two colons. Everybody
+who may label issues can set these options. Therefore labels set only the properties, limits and reviewers of a task,
+but nothing that relaxes the acceptance of code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = (*_FIELDS, *_LIMITS, *sorted(_SWITCHES))
 
 
 def read(labels: Iterable[str], label: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields of a task, for `core.tasks.submission.parse_spec`, and the faults of labels, in sentences."""
+    """Return the options as fields for `core.tasks.submission.parse_spec`, and the faults of labels as sentences."""
     fields: dict[str, Any] = {}
     faults: list[str] = []
     for each in labels:

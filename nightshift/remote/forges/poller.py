@@ -1,7 +1,8 @@
-"""All connections of the daemon: polls each at its interval, sooner after a hint, and reports their states.
+"""Serves all forge connections of the daemon: polls each at its interval, sooner after a hint, and reports its state.
 
-A turn is a short periodic job. A forge is polled every `forge_poll_s`, or soon after a hint (a webhook, whose content
-is not trusted). Progress of tasks is reported at the next turn without polling.
+The daemon calls `turn` periodically. A turn polls each forge whose interval (`forge_poll_s`) is over, or for which a
+hint came. A hint is a webhook, whose content is not trusted. A turn also reports the progress of tasks to the forge,
+without polling it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from nightshift.remote.forges.sync import Services, Sync
 from nightshift.storage.db.codec import to_json_value
 
 HINT_S = 5.0
-"""Minimum seconds between two looks at a forge, regardless of hints."""
+"""Minimum seconds between two looks at a forge, however many hints come."""
 MOVES = frozenset({Kind.TASK_CLAIMED, Kind.TASK_MOVED, Kind.COMMIT_RECORDED, Kind.ASKED, Kind.ANSWERED})
 Opener = Callable[[Connection], tuple[Forge, Client]]
 
@@ -36,12 +37,12 @@ class _Polled:
 
 
 class Poller:
-    """Serves all connections on the workers' loop; `hint` may be called from any thread.
+    """Serves all connections on the workers' loop. Only `hint` may be called from any thread.
 
     Args:
-        connections: returns the connections that the settings ask for now.
+        connections: returns the connections that the settings currently configure.
         poll_s: returns the polling interval in seconds.
-        opener: opens the forge and client of a connection.
+        opener: opens the forge of a connection, and its client.
         services: the daemon's services for a connection.
         monotonic: monotonic clock, in seconds.
     """
@@ -61,19 +62,25 @@ class Poller:
         self._noted_state: list[object] | None = None
 
     async def turn(self) -> None:
-        """Do the work that is due."""
+        """Poll the forges that are due, and report progress to them."""
         await self._renew()
         await asyncio.gather(*map(self._serve, self._polled.values()))
         await self._note()
 
     def on_events(self, events: Sequence[Event]) -> None:
-        """Record events of tasks that a forge must be told about; called on the writer's thread."""
+        """Mark the connections to whose forge the progress in these events must be reported.
+
+        Called on the event writer's thread.
+        """
         moved = {event.task_id for event in events if event.kind in MOVES}
         for each in list(self._polled.values()):
             each.has_news |= bool(moved & each.sync.tasks)
 
     def hint(self) -> tuple[str, ...]:
-        """Make all connections look soon, and return their addresses. A resting forge is still left alone."""
+        """Make all connections look at their forges soon, and return their addresses.
+
+        A forge that asked for a pause is still left alone.
+        """
         polled = list(self._polled.values())
         for each in polled:
             if each.due_at is not None:
@@ -90,7 +97,7 @@ class Poller:
             await each.client.aclose()
 
     async def _renew(self) -> None:
-        """Open connections that the settings ask for, and close those that they no longer contain."""
+        """Open the connections that the settings added, and close those that the settings no longer contain."""
         wanted = self._connections()
         for gone in self._polled.keys() - set(wanted):
             await self._polled.pop(gone).client.aclose()
@@ -109,7 +116,7 @@ class Poller:
             await polled.sync.tell()
 
     async def _note(self) -> None:
-        """Store the statuses if they changed, for a status command without a daemon."""
+        """Store the statuses if they changed, so that a command can show them while no daemon is running."""
         state: list[object] = [
             (each.address, each.fault, each.issues, each.pulls, each.notes) for each in self.statuses()
         ]

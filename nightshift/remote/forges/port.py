@@ -1,7 +1,7 @@
-"""The interface to every forge, in three methods, and the values that they exchange.
+"""The interface to every forge, in three methods, and the values that these methods exchange.
 
-A forge's state is always compared with Nightshift's: `look` returns the current state, and every action that follows
-from a difference can be repeated safely. So nothing depends on seeing each single change.
+Each look at a forge returns its current state, which is compared with Nightshift's own. Every action that follows from
+a difference can be repeated safely. So it does not matter if a single change is missed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightshift.core.errors import NightshiftError
 
 
 class ForgeRefused(NightshiftError):
-    """The forge understood a request and refuses it; asking again will not help until something is changed."""
+    """The forge understood a request and refuses it. Asking again will not help until something is changed."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -23,7 +23,7 @@ class ForgeRefused(NightshiftError):
 
 
 class ForgeAway(NightshiftError):
-    """The forge does not answer, or wants to be left alone for `rest_s` seconds (None if it does not say how long)."""
+    """The forge does not answer, or asks for a pause of `rest_s` seconds (None if it names no time)."""
 
     def __init__(self, why: str, rest_s: float | None = None) -> None:
         super().__init__(why)
@@ -40,7 +40,7 @@ class PullState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """The author of a text; `permitted` is True if this person may give the repository's agent work."""
+    """The author of a text. `permitted` is True if this person may give work to the agent of the repository."""
 
     name: str
     permitted: bool = False
@@ -48,7 +48,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """An issue as it is now; a deleted issue is not `open` and has no text."""
+    """An issue in its current state. A deleted issue has `open` False and no text."""
 
     number: int
     title: str = ""
@@ -58,14 +58,17 @@ class Issue:
     labels: tuple[str, ...] = ()
     open: bool = False
     remarks: tuple[Remark, ...] | None = None
-    """The remarks on the issue; only read for open issues in `Watch.issues`, None for others."""
+    """The comments on the issue. Read only for the open issues in `Watch.issues`; None for all other issues."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A comment. `id` is unique within the repository, and begins with `i` for a comment on an issue itself.
+    """A comment.
 
-    `path` and `line` are the location that a comment refers to.
+    Attributes:
+        id: unique within the repository. The id of a comment on an issue itself begins with `i`.
+        path: the file that the comment refers to; empty if it refers to none.
+        line: the line of the file; None if the comment refers to none.
     """
 
     id: str
@@ -79,7 +82,7 @@ class Remark:
 
     @property
     def on_issue(self) -> bool:
-        """True for a comment on an issue itself, False on a pull request."""
+        """True for a comment on an issue itself; False for a comment on a pull request."""
         return self.id.startswith("i")
 
 
@@ -94,10 +97,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pull:
-    """A pull request as it is now.
+    """A pull request in its current state.
 
-    `head` is the full id of its newest commit. Remarks and checks are only read while it is open; `failed` is None
-    while checks are running.
+    Attributes:
+        head: the full id of its newest commit.
+        remarks: its comments; read only while the pull request is open.
+        failed: its failed checks; read only while the pull request is open, None while checks are running.
     """
 
     number: int
@@ -111,10 +116,13 @@ class Pull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """The issues and pull requests to look at.
+    """Which issues and pull requests to look at.
 
-    Each of `issues` that is not among the open ones with the label is requested separately. `pulls` are the pull
-    requests that Nightshift opened, and `open_pulls` those of them that were open at the last look.
+    Attributes:
+        label: the label of the issues that are tasks.
+        issues: the known issues. Each of them that is closed or has lost the label is requested separately.
+        pulls: the pull requests that Nightshift opened.
+        open_pulls: those of `pulls` that were open at the last look.
     """
 
     label: str
@@ -125,7 +133,12 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The result of a look: the open issues with the label, the requested issues, and pull requests."""
+    """The result of a look at a forge.
+
+    Attributes:
+        issues: the open issues with the label, and the issues that were requested separately.
+        pulls: the pull requests that Nightshift opened.
+    """
 
     branch: str
     """The repository's default branch."""
@@ -135,9 +148,11 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """Nightshift's single comment on an issue or a pull request. It begins with `marker`, by which it is found again.
+    """Nightshift's single comment on an issue or a pull request.
 
-    `id` is the forge's id, if it is known.
+    Attributes:
+        marker: the text that the comment begins with, by which it is found later.
+        id: the forge's id of the comment; empty if it is not known.
     """
 
     number: int
@@ -158,16 +173,16 @@ class Proposal:
 
 
 class Forge(Protocol):
-    """One repository at a forge. All methods raise `ForgeAway` and `ForgeRefused`."""
+    """One repository at a forge. All methods may raise `ForgeAway` and `ForgeRefused`."""
 
     async def look(self, watch: Watch) -> Seen:
         """Return the current state of the watched issues and pull requests."""
         ...
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or update it if it exists; return its id."""
+        """Write the comment, or update it if it exists; return the comment's id."""
         ...
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or return the one that this branch already has, in any state."""
+        """Open the pull request, or return an existing pull request of the branch, even if it is closed or merged."""
         ...

@@ -1,6 +1,6 @@
-"""Turns issues, comments and failed checks into tasks. Their text is data: it is cleaned, and its author is named.
+"""Turns issues, comments and failed checks into tasks. Their text is untrusted: it is cleaned, and its author is named.
 
-HTML comments are removed because the page does not show them: a task must ask only for what people can read.
+HTML comments are removed because the forge's page does not show them: a task must ask only for what people can read.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 
 
 def clean_text(text: str, most: int = MAX_TEXT_CHARS) -> str:
-    """Return a forge's text without hidden comments and control characters, cut to `most` characters."""
+    """Return a text from a forge without HTML comments and control characters, shortened to `most` characters."""
     return printable(_HIDDEN.sub("", text.replace("\r\n", "\n").replace("\0", "")), max_chars=most).strip()
 
 
 def line(text: str, most: int = 200) -> str:
-    """Return the cleaned text on one line."""
+    """Return the cleaned text on one line, shortened to `most` characters."""
     flat = " ".join(clean_text(text).split())
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
 def key(connection: Connection, number: int, part: str = "") -> str:
-    """Return the idempotency key of an issue's task or of a follow-up (`part`).
+    """Return the idempotency key of the task for an issue, or of a follow-up if `part` is given.
 
-    For example `gh:octo/hello#7` and `gh:octo/hello#7:c12`.
+    Examples are `gh:octo/hello#7` and `gh:octo/hello#7:c12`.
     """
     full_key = f"{connection.id}#{number}" + (f":{part}" if part else "")
     if len(full_key) <= MAX_KEY_CHARS:
@@ -49,7 +49,7 @@ def key(connection: Connection, number: int, part: str = "") -> str:
 
 
 def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tuple[TaskSpec, list[str]]:
-    """Return the task that an issue asks for, and the faults of its labels.
+    """Return the task that an issue describes, and the faults of the issue's labels.
 
     Raises:
         InvalidTask: a label sets an invalid value.
@@ -63,10 +63,10 @@ def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tup
 
 
 def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, fields: Mapping[str, Any]) -> TaskSpec:
-    """Return the follow-up that a comment asks for, on the pull request of issue `number` or on the issue itself.
+    """Return the follow-up task that a comment requests. The comment is on issue `number` or on its pull request.
 
     Raises:
-        InvalidTask: as for `of_issue`.
+        InvalidTask: a label sets an invalid value.
     """
     asked = _read_request(remark) or "See to what this comment is about."
     where = f" at line {remark.line}" if remark.line else ""
@@ -80,13 +80,16 @@ def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, f
 
 
 def words(connection: Connection, number: int, remark: Remark) -> str:
-    """Return the message to a task for a comment on its issue `number`; `is_heard` recognises it later."""
+    """Return the message that passes a comment on issue `number` to its task; `is_heard` recognises it later."""
     about = f"on issue #{number} of {connection.project}, by {line(remark.author.name, 80)}.)"
     return f"{clean_text(_read_request(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
 
 
 def is_heard(messages: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
-    """Check whether a comment is among a task's messages: in its current version (`exactly`), or in any version."""
+    """Check whether a comment is among a task's messages.
+
+    With `exactly`, only the current version of the comment counts; without it, any version.
+    """
     return any(_mark(remark, exactly=exactly) in each for each in messages)
 
 
@@ -107,10 +110,10 @@ def _read_request(remark: Remark) -> str:
 def of_checks(
     connection: Connection, number: int, pull: Pull, failed: Sequence[Check], fields: Mapping[str, Any]
 ) -> TaskSpec:
-    """Return the follow-up for the failed checks of a pull request's newest commit.
+    """Return the follow-up task for the failed checks of a pull request's newest commit.
 
     Raises:
-        InvalidTask: as for `of_issue`.
+        InvalidTask: a label sets an invalid value.
     """
     names = ", ".join(line(each.name, 80) for each in failed[:MAX_CHECKS])
     outputs = [
@@ -125,12 +128,15 @@ def of_checks(
 
 
 def checks_part(pull: Pull) -> str:
-    """Return the part of the key for a follow-up of failed checks."""
+    """Return the last part of the idempotency key for a follow-up of failed checks."""
     return f"checks:{pull.head[:40]}"
 
 
 def asks(remark: Remark) -> bool:
-    """Check whether a comment is for the agent: by a permitted author, and on lines or beginning with `/nightshift`."""
+    """Check whether a comment asks the agent for something.
+
+    The author must be permitted, and the comment must be on lines of the change or begin with `/nightshift`.
+    """
     is_command = bool(COMMAND.match(remark.text.strip()))
     return remark.author.permitted and bool(remark.text.strip()) and (is_command or bool(remark.path))
 

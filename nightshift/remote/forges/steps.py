@@ -1,6 +1,6 @@
-"""The steps that all forges share: how to look things up, and how to create comments and pull requests only once.
+"""The steps that all forges share: how to search objects, and how to create each comment and pull request only once.
 
-Each step looks for an existing object before it creates one, so it can be repeated if an answer was lost.
+Each step looks for an existing object before it creates one, so the step can be repeated if an answer was lost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ GONE = frozenset({404, 410})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentPaths:
-    """The paths of a thread's comments: the list of all, a single one, and the method that changes it."""
+    """The API paths for the comments on an issue or a pull request.
+
+    Attributes:
+        all: path of the list of comments.
+        each: parent path of a single comment.
+        method: HTTP method that changes a comment.
+        query: parameters of requests for the list.
+    """
 
     all: str
     each: str
@@ -27,7 +34,7 @@ class CommentPaths:
 
 
 class Commenter:
-    """Writes or updates Nightshift's single comment on a thread.
+    """Writes or updates Nightshift's single comment on an issue or a pull request.
 
     Args:
         client: client for the API.
@@ -38,7 +45,7 @@ class Commenter:
         self._me: object = None
 
     async def write(self, comment: Comment, paths: CommentPaths) -> str:
-        """Write the comment, or update it if it exists; return its id."""
+        """Write the comment, or update it if it exists; return the comment's id."""
         body = {"body": f"{comment.marker}\n{comment.text}"}
         comment_id = comment.id or await self._find_comment(comment.marker, paths)
         if comment_id:
@@ -52,7 +59,7 @@ class Commenter:
         return str((await self._client.send("POST", paths.all, body))["id"])
 
     async def _find_comment(self, marker: str, paths: CommentPaths) -> str:
-        """Return the id of our comment with this marker, or an empty string; other users' comments are ignored."""
+        """Return the id of our comment with this marker; empty if there is none. Ignores comments of other users."""
         if self._me is None:
             self._me = (await self._client.get("/user"))["id"]
         rows = await self._client.pages(paths.all, "", **paths.query)
@@ -63,12 +70,12 @@ class Commenter:
 async def found_or_made(
     find: Callable[[], Awaitable[Pull | None]], make: Callable[[], Awaitable[Pull]], taken: int
 ) -> Pull:
-    """Return the pull request of a branch; open one if there is none.
+    """Return the pull request of a branch; open a pull request if there is none.
 
     Args:
-        find: looks for a pull request in any state.
-        make: opens one.
-        taken: the status with which the forge refuses a second one.
+        find: looks for a pull request of the branch, in any state.
+        make: opens a pull request.
+        taken: the HTTP status with which the forge refuses a second pull request of the branch.
     """
     if pull := await find():
         return pull
@@ -81,7 +88,7 @@ async def found_or_made(
 
 
 def foremost(pulls: Iterable[Pull]) -> Pull | None:
-    """Return the open pull request of a branch, or else the newest one."""
+    """Return the open pull request among those of a branch; if none is open, the newest one."""
     return max(pulls, key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
 
 
@@ -93,15 +100,15 @@ async def issues_of(
     read: Callable[[Row], Awaitable[Issue]],
     remarks: Callable[[int], Awaitable[tuple[Remark, ...]]],
 ) -> tuple[Issue, ...]:
-    """Return the open issues with the label, and the known issues, with the remarks on them.
+    """Return the open issues with the label, and the known issues. Open issues contain their comments.
 
     Args:
         client: client for the API.
-        watch: what to look at.
+        watch: which issues to look at.
         at: parent path of the issues.
         rows: the open issues with the label, by number.
-        read: converts a row.
-        remarks: fetches the remarks on an issue.
+        read: converts a row of the API to an issue.
+        remarks: fetches the comments on an issue.
     """
     issues = {number: await read(row) for number, row in rows.items()}
     for number in watch.issues:
@@ -121,15 +128,17 @@ async def pulls_of(
     full: Callable[[Row], Awaitable[Pull]],
     brief: Callable[[Row], Pull],
 ) -> tuple[Pull, ...]:
-    """Return Nightshift's pull requests: open ones in full, and those that were open at the last look and have ended.
+    """Return Nightshift's pull requests that are open, and those that have ended since the last look.
+
+    Only open pull requests contain their comments and checks.
 
     Args:
         client: client for the API.
-        watch: what to look at.
+        watch: which pull requests to look at.
         at: parent path of the pull requests.
         rows: all open pull requests, by number.
-        full: fetches a pull request's remarks and check results.
-        brief: converts the row alone.
+        full: fetches a pull request's comments and check results.
+        brief: converts a row of the API to a pull request without them.
     """
     pulls = [await full(row) for number, row in rows.items() if number in watch.pulls]
     ended = [await client.find(f"{at}/{number}") for number in watch.open_pulls if number not in rows]

@@ -1,8 +1,11 @@
-"""Synchronises one repository at a forge with the queue: issues and comments come in, progress and branches go out.
+"""Synchronises one repository at a forge with the queue.
 
-A turn compares the forge with the queue and does what is missing. Each step can be repeated: a task has a key, a
-comment a marker, a pull request its branch. A daemon that dies between two requests does the rest later, and nothing
-twice. A forge that is unavailable, or asks for rest, is left alone; the missing steps are found again afterwards.
+Issues and comments become tasks and messages; progress and finished branches are sent to the forge.
+
+Each look compares the forge with the queue and does what is missing. Each step can be repeated: a task is found again
+by its key, a comment by its marker, and a pull request by its branch. A daemon that dies between two requests does the
+rest later, and nothing twice. A forge that is unavailable or asks for a pause is left alone; missing steps are found
+again afterwards.
 """
 
 from __future__ import annotations
@@ -52,9 +55,9 @@ from nightshift.storage.db.state_store import StateStore
 FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
 REFUSED_REST_S = 600.0
 AGAIN_S = 1800.0
-"""Seconds before a refused step for one issue is tried again, unless the step changes."""
+"""Seconds after which a refused step for one issue is tried again. A step with new content is tried at once."""
 ROUNDS = 3
-"""Number of tasks that failed checks of one pull request may cause; more would not converge."""
+"""Maximum number of tasks for failed checks of one pull request. If so many did not help, more would not either."""
 CLOSED, SHUT = "its issue was closed, or lost its label", "its pull request was closed"
 OVER = "Its work is over: for what else is to be done, file another issue."
 UNSAID = "its comment was deleted, or asks for nothing any more"
@@ -62,12 +65,14 @@ UNSAID = "its comment was deleted, or asks for nothing any more"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The services of the daemon that a connection needs.
+    """The services of the daemon that a connection needs. The last four block.
 
-    `push` has the arguments checkout, branch and task id. `fetch` has the arguments checkout and branch; it returns the
-    local name of the fetched branch, or "" if there is no remote branch. `evidence` has the arguments checkout and
-    commit. `base` returns the branch that the owner set for a checkout, or None. These four block; `fetch` raises
-    `GitError`.
+    Attributes:
+        push: pushes a branch. Its arguments are the checkout, the branch and the task id.
+        fetch: fetches a branch, given the checkout and the branch. Returns the local name of the fetched branch, or ""
+            if there is no remote branch. Raises `GitError`.
+        evidence: returns the evidence of a commit, given the checkout and the commit.
+        base: returns the branch that the owner set for a checkout, or None.
     """
 
     queue: QueueManager
@@ -83,7 +88,7 @@ class Services:
 
 
 class Sync:
-    """One connection.
+    """Synchronises one connection.
 
     Args:
         connection: the repository.
@@ -102,7 +107,7 @@ class Sync:
         self._strangers = 0
         self._refused: dict[tuple[str, int], tuple[str, datetime, str]] = {}
 
-    # --- status
+    # --- Status of the connection
 
     @property
     def tasks(self) -> frozenset[int]:
@@ -113,7 +118,7 @@ class Sync:
 
     @property
     def rests(self) -> bool:
-        """True if the forge is to be left alone. If the clock was set back during a rest, the rest is over."""
+        """True while the forge must be left alone. A pause ends early if the clock was set back during it."""
         until, now = self._rests_until, self._services.clock()
         return until is not None and now < until <= now + timedelta(hours=3)
 
@@ -137,10 +142,10 @@ class Sync:
             notes=(*strangers, *(why for _, _, why in self._refused.values())),
         )
 
-    # --- a turn
+    # --- Looks at the forge
 
     async def look(self) -> None:
-        """Look for changes at the forge and act on them; does nothing while the forge rests."""
+        """Look for changes at the forge and act on them. Does nothing while the forge must be left alone."""
         await self._minding(self._look)
 
     async def tell(self) -> None:
@@ -148,7 +153,10 @@ class Sync:
         await self._minding(self._tell)
 
     async def _minding(self, job: Callable[[], Awaitable[None]]) -> None:
-        """Run a job unless the forge rests; begin a rest if the forge asks for it, refuses, or is unavailable."""
+        """Run a job, unless the forge must be left alone.
+
+        Begin a pause if the forge asks for it, refuses, or is unavailable.
+        """
         if self.rests:
             return
         try:
@@ -189,7 +197,7 @@ class Sync:
         await self._tell()
         self._looked_at = self._services.clock()
 
-    # --- issues
+    # --- Issues and their tasks
 
     async def _take(self, issue: Issue) -> None:
         """Submit the task of an issue, or update its task after the issue has changed."""
@@ -209,7 +217,7 @@ class Sync:
         await self._keep(replace(tracked, wanted=wanted))
 
     async def _submit_issue(self, tracked: Tracked, issue: Issue) -> Tracked:
-        """Submit or update the task of an issue; faults are recorded for the issue's author."""
+        """Submit or update the task of an issue. Faults are stored for the comment to the issue's author."""
         try:
             base = await self._base()
             spec, faults = specs.of_issue(self.connection, issue, self._services.label(), base)
@@ -221,7 +229,7 @@ class Sync:
         return replace(tracked, task_id=sent.task_id, fault=" ".join(faults), note=note if edited else tracked.note)
 
     async def _base(self) -> str:
-        """Return the branch from which tasks start, freshly fetched; the local branch if it cannot be fetched."""
+        """Fetch the branch from which tasks start, and return its name; the local branch if it cannot be fetched."""
         services, repo = self._services, self.connection.repo
         branch = await asyncio.to_thread(services.base, repo) or self._branch
         with self._begin_attempt("fetch", 0, branch) as attempt:
@@ -233,13 +241,13 @@ class Sync:
         return branch
 
     async def _refresh_base(self) -> None:
-        """Fetch the base again while a task has not begun, because it will start from the latest state."""
+        """Fetch the base again if a task has not begun, since that task will start from the latest state."""
         tasks = map(self._task, (each.task_id for each in self._read_kept().issues.values()))
         if any(task and not task.attempt and task.status not in ENDED for task in tasks):
             await self._base()
 
     async def _hear(self, issue: Issue) -> None:
-        """Pass on comments on the issue while its task is open or failed; after that they ask for a follow-up."""
+        """Pass comments on the issue to its task while the task is open or failed; later ones become follow-ups."""
         tracked, queue = self._read_kept().issues.get(issue.number), self._services.queue
         for remark in filter(specs.asks, issue.remarks or ()):
             task = self._task(tracked.task_id) if tracked else None
@@ -253,19 +261,19 @@ class Sync:
                     await asyncio.wrap_future(queue.retry(task.id, Amendment(note=text)))
                 elif self._is_over(tracked, task) and tracked.note != OVER:
                     tracked = await self._keep(replace(tracked, note=OVER))
-            except IllegalMove:  # the task ended just now; the next look sees that
+            except IllegalMove:  # the task has just ended, which the next look sees
                 continue
             except InvalidTask as error:
                 tracked = await self._keep(replace(tracked, note=f"A comment was not passed on: {_faults(error)}"))
 
     @staticmethod
     def _is_over(tracked: Tracked, task: Task) -> bool:
-        """Check whether the issue can no longer lead to a follow-up."""
+        """Check whether the issue can lead to no more follow-ups."""
         ended = tracked.pull is not None and tracked.pull.state is not PullState.OPEN
         return task.status is Status.DONE and (ended or task.ending is not Ending.COMMITTED)
 
     def _list_said(self, task: Task) -> list[str]:
-        """List all texts that a task was given: its description and later messages."""
+        """List all texts that a task was given: its description, and the messages after it."""
         return [task.spec.description, *(each.text for each in self._services.queue.list_messages(task.id))]
 
     async def _submit(self, spec: TaskSpec) -> Submitted:
@@ -276,10 +284,13 @@ class Sync:
         return sent
 
     async def _change_task(self, sent: Submitted, spec: TaskSpec, withdrawn: str) -> str:
-        """Update an existing task to the current request; return a note for its author, or an empty string."""
+        """Update an existing task to the current text of its request.
+
+        Returns a note for the author of the request, or an empty string.
+        """
         queue = self._services.queue
         task = queue.get(sent.task_id)
-        if task.status is Status.CANCELLED and task.reason == withdrawn:  # the reason for withdrawing it is gone
+        if task.status is Status.CANCELLED and task.reason == withdrawn:  # the request was restored
             task = await asyncio.wrap_future(queue.retry(task.id))
         if not sent.differs:
             return ""
@@ -293,12 +304,12 @@ class Sync:
         return "It was edited after work had begun: its next attempt reads the new words." if begun else ""
 
     async def _withdraw(self, task_id: int | None, why: str) -> None:
-        """Cancel a task that has not begun; a task that has begun continues."""
+        """Cancel a task if it has not begun; a task that has begun continues."""
         task = self._task(task_id)
         if task is not None and not task.attempt and task.status not in ENDED:
             await asyncio.wrap_future(self._services.queue.withdraw(task.id, why))
 
-    # --- pull requests
+    # --- Pull requests and follow-ups
 
     async def _follow(self, seen: Seen) -> None:
         pulls = {pull.number: pull for pull in seen.pulls}
@@ -312,7 +323,7 @@ class Sync:
     async def _follow_one(
         self, tracked: Tracked, before: KeptPull, pull: Pull, issue: Issue | None, fields: Mapping[str, Any]
     ) -> None:
-        pull = replace(pull, branch=before.branch)  # the branch is ours, whatever name an answer gives
+        pull = replace(pull, branch=before.branch)  # keep our own branch, whatever name the answer contains
         pull = replace(pull, remarks=(*pull.remarks, *self._unheard(tracked, issue)))
         tracked = replace(tracked, pull=replace(before, state=pull.state))
         if pull.state is not PullState.OPEN:
@@ -335,7 +346,7 @@ class Sync:
         await self._keep(tracked)
 
     def _unheard(self, tracked: Tracked, issue: Issue | None) -> Iterator[Remark]:
-        """Yield the remarks on the issue itself that its task was not given, after the task is done."""
+        """Yield the comments on the issue that came too late for its task. Yields nothing before the task is done."""
         task = self._task(tracked.task_id)
         if issue and task and task.status is Status.DONE:
             messages = self._list_said(task)
@@ -344,7 +355,7 @@ class Sync:
     def _list_follow_ups(
         self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]
     ) -> dict[str, tuple[TaskSpec, str]]:
-        """List the follow-ups that are requested now, by their origin, each with a one-line description."""
+        """Return the follow-ups that are requested now, by their origin, each with a one-line description."""
         asked: dict[str, tuple[TaskSpec, str]] = {}
         for remark in filter(specs.asks, pull.remarks):
             spec = specs.of_remark(self.connection, tracked.number, pull, remark, fields)
@@ -357,7 +368,11 @@ class Sync:
         return asked
 
     def _to_be_mended(self, tracked: Tracked, pull: Pull) -> bool:
-        """Check whether checks failed at a commit of ours, no follow-up is under way, and rounds are left."""
+        """Check whether a follow-up for failed checks is needed.
+
+        The failed commit must be ours, no follow-up may be running, and fewer than `ROUNDS` follow-ups may have been
+        for checks.
+        """
         ours = {tracked.pushed, *(each.pushed for each in tracked.followups)}
         open_ones = [each for each in map(self._task, (followup.task_id for followup in tracked.followups)) if each]
         rounds = sum(each.of_checks for each in tracked.followups)
@@ -365,7 +380,7 @@ class Sync:
         return bool(pull.failed) and pull.head in ours and not under_way and rounds < ROUNDS
 
     async def _submit_follow_up(self, tracked: Tracked, part: str, spec: TaskSpec, what: str) -> Tracked:
-        """Submit a follow-up once; update it if its comment was edited or its pull request was reopened."""
+        """Submit a follow-up once. Update it if its comment was edited, or if its pull request was reopened."""
         text, key = _digest(spec.description), spec.key or ""
         earlier_followup = next((each for each in tracked.followups if each.key == key), None)
         task = self._task(earlier_followup.task_id) if earlier_followup else None
@@ -383,10 +398,10 @@ class Sync:
         followups = (*(each for each in tracked.followups if each.key != key), followup)
         return replace(tracked, followups=tuple(sorted(followups, key=lambda each: each.task_id)))
 
-    # --- outgoing changes
+    # --- Progress and branches for the forge
 
     async def _tell(self) -> None:
-        """Push finished work, open pull requests, and write the progress comments."""
+        """Push finished work, open pull requests, and write the comments about progress."""
         for tracked in list(self._read_kept().issues.values()):
             if (task := self._task(tracked.task_id)) is not None:
                 tracked = await self._hand_over(tracked, task)  # noqa: PLW2901  the same issue, further on
@@ -395,7 +410,7 @@ class Sync:
                 await self._comment_pull(self._read_kept().issues[tracked.number])
 
     async def _hand_over(self, tracked: Tracked, task: Task) -> Tracked:
-        """Push the task's branch and open its pull request, then push the commits of follow-ups."""
+        """Push the task's branch and open its pull request; after that push the commits of follow-ups."""
         committed = task.status is Status.DONE and task.ending is Ending.COMMITTED and task.commit and task.branch
         if not committed or (not tracked.pull and not tracked.wanted):
             return tracked
@@ -438,7 +453,7 @@ class Sync:
         return await self._keep(replace(tracked, followups=others))
 
     def _has_joined(self, task: Task, branch: str) -> bool:
-        """Check whether a follow-up's commit is on the pull request's branch."""
+        """Check whether a follow-up's commit has been integrated into the pull request's branch."""
         entries = self._services.state.commits(5, task_id=task.id)
         return any(
             each.integrated and each.commit == task.commit and each.target == f"refs/heads/{branch}" for each in entries
@@ -500,7 +515,7 @@ class Sync:
                     reason = f" It is not on this branch: {texts.span(task.reason, services.mask)}"
             yield texts.describe_follow_up(task, each.what, evidence, services.mask, reason)
 
-    # --- stored state
+    # --- Stored state of the issues
 
     def _read_kept(self) -> Kept:
         if self._record is None:
@@ -539,11 +554,13 @@ class Sync:
 
 
 class _Attempt:
-    """A step that a forge may refuse for one issue without affecting others. The same step is not repeated too soon.
+    """A step that a forge may refuse for one issue without affecting other issues.
+
+    A refused step is not repeated for a while, unless its content has changed.
 
     Args:
-        refused: refused steps by key: the digest, the time and the reason.
-        key: the step, and the number of its issue.
+        refused: maps the key of each refused step to the digest, the time and the reason.
+        key: the name of the step, and the number of its issue.
         digest: digest of the step's content.
         now: the current time.
         report: reports a refusal and returns its text.

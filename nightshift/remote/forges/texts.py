@@ -1,7 +1,7 @@
 """The texts for a forge: the comments on an issue and on a pull request, and the pull request's own text.
 
-All text from a task, a model or a person is put into a fence that it cannot close, or in a code span. There no forge
-interprets a name as a mention, a number as a reference, a line as a command, or a tag as HTML.
+All text from a task, a model or a person is put into a code span, or into a code fence that the text cannot close. In
+there, a forge does not interpret a name as a mention, a number as a reference, a line as a command, or a tag as HTML.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ Mask = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The evidence of a commit: a summary in words, and rows with the tests and their verdicts."""
+    """The evidence of a commit.
+
+    Attributes:
+        commit: the commit.
+        summary: a summary in words.
+        rows: pairs of a test's name and its verdict.
+    """
 
     commit: str
     summary: str = ""
@@ -35,12 +41,12 @@ class Evidence:
 
 
 def marker(key: str) -> str:
-    """Return the marker that begins our comments, which the page does not show."""
+    """Return the marker at the beginning of our comments. The forge's page does not show the marker."""
     return f"<!-- nightshift:{re.sub(r'[^A-Za-z0-9:/#._~-]', '_', key).replace('--', '-_')} -->"
 
 
 def fence(text: str, mask: Mask, most: int = MAX_QUOTED) -> str:
-    """Return the text in a fenced block, where it has no effect."""
+    """Return the text in a fenced block, in which the forge does not interpret it."""
     shown = printable(mask(text.strip()), max_chars=most)
     longest = max((len(run) for run in re.findall(r"`{3,}", shown)), default=2)
     fence = "`" * (longest + 1)
@@ -48,18 +54,18 @@ def fence(text: str, mask: Mask, most: int = MAX_QUOTED) -> str:
 
 
 def span(text: str, mask: Mask, most: int = 200) -> str:
-    """Return the text as a code span within a line, which may be in a table."""
+    """Return the text as a code span for use within a line or a table."""
     shown = line(mask(text), most).replace("`", "'").replace("|", "/")
     return f"`{shown}`" if shown else ""
 
 
 def title(text: str, mask: Mask) -> str:
-    """Return a title, with a zero-width space that keeps a name in it from being a mention."""
+    """Return a title in which a zero-width space after each @ prevents mentions."""
     return line(mask(text), 120).replace("@", "@\u200b")
 
 
 def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
-    """Describe the state of a task in a paragraph that changes only with that state."""
+    """Describe the state of a task in a paragraph. The paragraph changes only when the state changes."""
     name = f"Task {task.id}"
     match task.status:
         case Status.QUEUED | Status.SCHEDULED | Status.BLOCKED | Status.SHARED:
@@ -84,12 +90,12 @@ def _reason(task: Task, mask: Mask) -> str:
 
 
 def describe_heard(count: int) -> str:
-    """Say how many comments on the issue were passed on to its task."""
+    """Return a sentence about the number of comments on the issue that were passed on to its task."""
     return f"Comments that were passed on to it: {count}."
 
 
 def progress(parts: Iterable[str]) -> str:
-    """Return the comment on an issue or a pull request."""
+    """Return the comment on an issue or a pull request, composed of paragraphs."""
     return "**Nightshift**\n\n" + "\n\n".join(filter(None, parts))
 
 
@@ -104,7 +110,7 @@ def became(number: int, sign: str, state: PullState) -> str:
 
 
 def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mask) -> str:
-    """Return the text of a pull request: the change, its tests, and how to verify it."""
+    """Return the text of a pull request, with the change, its tests, and how to verify the change."""
     commit = evidence.commit
     rows = "\n".join(f"| {name} | {span(value, mask)} |" for name, value in evidence.rows)
     table = f"| what | evidence |\n| --- | --- |\n{rows}" if rows else "No evidence is stored with this commit."
@@ -125,7 +131,7 @@ def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mas
 
 
 def describe_follow_up(task: Task, what: str, evidence: Evidence | None, mask: Mask, reason: str = "") -> str:
-    """Return one entry of the comment on a pull request: the request and its result."""
+    """Return the entry for one follow-up in the comment on a pull request: the request and its result."""
     commit = f" Its commit is {evidence.commit[:12]}." if evidence else ""
     rows = "; ".join(f"{name}: {value}" for name, value in evidence.rows) if evidence else ""
     shown = f"\n  {span(rows, mask, 600)}" if rows else ""

@@ -1,1 +1,1 @@
-"""Several nodes that share one queue, with a thin store on PostgreSQL for the state that they must agree on."""
+"""Lets several nodes share one queue through a Temporal server, and common data through a PostgreSQL database."""

@@ -1,4 +1,4 @@
-"""How this program connects to the shared database: the network path and the rights."""
+"""Reports how this program connects to the shared database: the network path and the rights."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ _VERIFYING = frozenset({"verify-ca", "verify-full"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """`address` is the server's, empty for a local socket. `sslmode` is libpq's, as requested.
+    """How a connection to the shared database was made.
 
-    `may_alter` is True if the user may alter the schema, which no node needs.
+    Attributes:
+        address: the server's IP address; empty for a local socket.
+        is_encrypted: True if the connection uses TLS.
+        sslmode: the value of libpq's option `sslmode` that was requested.
+        may_alter: True if the user may alter the schema, which no node needs.
     """
 
     address: str
@@ -24,7 +28,7 @@ class Access:
 
     @property
     def is_remote(self) -> bool:
-        """True if data leaves this machine."""
+        """True if data leaves this machine; False also for a local socket."""
         try:
             return not ip_address(self.address).is_loopback
         except ValueError:
@@ -37,11 +41,11 @@ class Access:
 
 
 def access(connections: SharedDatabase) -> Access:
-    """Read the access from a connection.
+    """Open a connection, and describe it.
 
     Raises:
-        HubAway: there is no connection.
-        HubRefused: the connection is refused.
+        HubAway: the database cannot be reached.
+        HubRefused: the database refuses the connection.
     """
     with connections.connection() as conn:
         row = conn.execute("SELECT has_schema_privilege(%s, 'CREATE') AS may", (SCHEMA,)).fetchone()

@@ -1,4 +1,4 @@
-"""A PostgreSQL connection with a timeout for every answer, because libpq has one only for connecting."""
+"""A PostgreSQL connection with a timeout for every answer; libpq itself has a timeout only for connecting."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import psycopg
 from psycopg.rows import DictRow
 
 _RESUMED_S = 0.1
-"""Seconds between two checks for the timeout while waiting."""
+"""Seconds between two checks of the timeout while waiting for an answer."""
 
 
 class Bounded(psycopg.Connection[DictRow]):
-    """Waits `answer_s` seconds for an answer, then closes the connection and raises `OperationalError`."""
+    """A connection that waits at most `answer_s` seconds for an answer, then closes and raises `OperationalError`."""
 
     answer_s: ClassVar[float]
     answered_at = -math.inf
@@ -24,7 +24,7 @@ class Bounded(psycopg.Connection[DictRow]):
     def wait(self, gen: Generator[Any, Any, Any], interval: float = _RESUMED_S, timeout: float | None = None) -> Any:
         """See `psycopg.Connection.wait`.
 
-        A caller that listens for notifications passes its own timeout, which is no error.
+        A caller that listens for notifications passes its own timeout. The expiry of that timeout is not an error.
         """
         if timeout is not None:
             return super().wait(gen, interval, timeout)
@@ -40,17 +40,17 @@ class Bounded(psycopg.Connection[DictRow]):
 def bound_wait(answer_s: float) -> type[Bounded]:
     """Return a connection class with this timeout in seconds.
 
-    A class, because a pool creates its connections by class.
+    The timeout is an attribute of a class, because a pool creates its connections from a class.
     """
     return type("Bounded", (Bounded,), {"answer_s": answer_s})
 
 
 class _NoAnswer(Exception):
-    """The timeout has expired."""
+    """No answer came within the timeout."""
 
 
 def _until(gen: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, Any]:
-    """Wrap a generator of psycopg's so that it fails when it waits beyond `end`."""
+    """Wrap a generator of psycopg so that it raises `_NoAnswer` when it waits beyond the time `end`."""
     try:
         wanted = next(gen)
         while True:

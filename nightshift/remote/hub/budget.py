@@ -1,6 +1,6 @@
-"""The common budget of all nodes: each call reserves room in the hub before it is made.
+"""The common budget of all nodes. Each call reserves room at the hub before it is made.
 
-This applies only if the owner of the hub has set a budget there; otherwise calls are made as on a single machine.
+This applies only if the hub's owner has set a budget. Without one, calls are made as on a single machine.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from nightshift.remote.hub.database import SharedDatabase
 BUDGETS = ("day_tokens", "day_cost_usd", "total_tokens", "total_cost_usd")
 """The hub's options that set a budget."""
 KNOWN_S = 30.0
-"""Seconds for which the answer is cached whether there is a budget."""
+"""Seconds for which the hub's answer is cached whether there is a budget."""
 
 
 class HubBudget:
-    """The hub's budgets for one node; used on the workers' loop.
+    """The hub's budgets, as one node uses them. Used on the workers' loop.
 
     Args:
         connections: the hub's database.
         node: the id of this node.
-        is_set: True if there was a budget when the hub was last asked; used while the hub is unavailable.
-        remember: stores `is_set` across restarts.
+        is_set: True if there was a budget when the hub last answered; assumed while the hub is unavailable.
+        remember: stores the new value of `is_set` across restarts.
         monotonic: monotonic clock, in seconds.
     """
 
@@ -51,7 +51,7 @@ class HubBudget:
     async def settle(self, reservation: int, spent: Spent) -> None:
         """Report the amount that a call used.
 
-        While the hub is unavailable the report is kept, and the hub counts the reservation as spent in full.
+        While the hub is unavailable, the report is kept for later, and the hub counts the whole reservation as spent.
         """
         self._unsettled.append((reservation, spent))
         await asyncio.to_thread(self._settle)
@@ -74,7 +74,7 @@ class HubBudget:
 
     def _has_budget(self) -> bool:
         if self._monotonic() - self._asked_at >= KNOWN_S:
-            self._asked_at = self._monotonic()  # even if it is away: each call would wait for it
+            self._asked_at = self._monotonic()  # noted even if the hub is away, since each call would wait for it
             try:
                 rows = self._hub.rows("SELECT 1 FROM option_list WHERE name = ANY (%s)", (list(BUDGETS),))
             except HubError:
@@ -96,12 +96,12 @@ class HubBudget:
 
 
 def beat(connections: SharedDatabase, node: str, lease_s: float) -> None:
-    """Renew the lease of this node's reservations; reservations of nodes whose lease has expired count as spent."""
+    """Renew the lease of this node's reservations. If a node's lease has expired, its reservations count as spent."""
     connections.rows("SELECT beat(%s, %s)", (node, lease_s))
 
 
 def spending(connections: SharedDatabase) -> dict[str, float]:
-    """Read the spending of today (UTC) and of all time, in USD; empty if no budget was ever set."""
+    """Return the spending of today (UTC) and of all time, in USD; empty if no budget was ever set."""
     query = "SELECT is_total, cost_usd FROM spending_list WHERE is_total OR day = (now() AT TIME ZONE 'UTC')::date"
     costs = {row["is_total"]: float(row["cost_usd"]) for row in connections.rows(query)}
     return {"today": costs.get(False, 0.0), "all time": costs[True]} if True in costs else {}

@@ -1,9 +1,9 @@
 """The connection to the hub: a Temporal client on its own thread, which other threads call and wait for.
 
-An unavailable hub stops no work: nodes finish their tasks and hand them in later. So every temporary problem (no route,
-a restart, a full disk, a rate limit) is `HubAway`, and only a permanent one (a missing namespace, a key, a certificate)
-is `HubRefused`. TLS, API key and certificates come from the SDK's own settings (`TEMPORAL_TLS…`, `TEMPORAL_API_KEY`, or
-its file).
+An unavailable hub stops no work: nodes finish their tasks and hand in the results later. Therefore every temporary
+problem (no route, a restart, a full disk, a rate limit) raises `HubAway`, and only a permanent one (a missing
+namespace, a wrong key or certificate) raises `HubRefused`. TLS, API key and certificates come from the SDK's own
+settings (`TEMPORAL_TLS…`, `TEMPORAL_API_KEY`, or the SDK's configuration file).
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ _RETRY_MS = 2000
 _CLOSE_S = 5.0
 NOT_READY = f"the namespace is not ready for this program: type `{format_command('hub init')}`"
 _RETURN_S = 0.2
-"""Seconds in which the SDK's own threads must return from Python: the interpreter aborts if it ends before that."""
+"""Seconds that the SDK's own threads get to finish their calls into Python. If the interpreter ends before that, it
+aborts.
+"""
 PORT = 7233
 _WORDS = re.compile(r'message: "([^"]+)"')
 _T = TypeVar("_T")
 
 
 class HubConnection:
-    """A client for any thread; it connects on first use.
+    """A client of the hub for use in any thread. It connects on first use.
 
     Args:
         url: `temporal://HOST:PORT/NAMESPACE`.
@@ -69,12 +71,12 @@ class HubConnection:
             thread.join(_CLOSE_S)
 
     def call(self, question: Callable[[Client], Coroutine[Any, Any, _T]], answer_s: float | None = None) -> _T:
-        """Ask the server a question and return the answer.
+        """Run a request on the client's thread and return its result.
 
         Raises:
             HubAway: the server cannot be reached or used now.
             HubRefused: the server refuses permanently.
-            IllegalMove: the task's state does not allow this.
+            IllegalMove: the task's state does not allow the requested operation.
         """
         future = self.begin(question)
         try:
@@ -84,7 +86,7 @@ class HubConnection:
             raise HubAway(f"the hub cannot be reached: no answer for {answer_s or self._answer_s:g} s") from None
 
     def begin(self, question: Callable[[Client], Coroutine[Any, Any, _T]]) -> Future[_T]:
-        """Ask a question without waiting for the answer; the future raises the errors of `call`."""
+        """Start a request without waiting for its result. The future raises the errors of `call`."""
         return asyncio.run_coroutine_threadsafe(self._ask(question), self._running_loop())
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
@@ -148,12 +150,12 @@ class HubConnection:
 
 
 def _shorten(error: RuntimeError) -> str:
-    """Return the operating system's message from an error of the SDK, which wraps it in names of its types."""
+    """Return the operating system's message from an error of the SDK, without the type names around it."""
     return words[1] if (words := _WORDS.search(str(error))) else str(error)
 
 
 async def describe(client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:
-    """Describe a workflow; None if the server has none with that id."""
+    """Return the server's description of a workflow; None if there is no workflow with that id."""
     from temporalio.service import RPCError  # noqa: PLC0415  an extra
 
     try:
@@ -165,14 +167,17 @@ async def describe(client: Client, workflow_id: str) -> WorkflowExecutionDescrip
 
 
 def is_unknown(error: RPCError) -> bool:
-    """Check whether the server has no workflow or attempt of that id; a missing namespace does not count."""
+    """Check whether the error says that the server has no workflow or attempt with that id.
+
+    A missing namespace has the same status but does not count.
+    """
     from temporalio.service import RPCStatusCode  # noqa: PLC0415  an extra
 
     return error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped, then cancel the tasks that are left on it."""
+    """Run an event loop until it is stopped, then cancel its remaining tasks."""
     try:
         loop.run_forever()
     finally:
@@ -186,14 +191,14 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 @cache
 def _runtime() -> Runtime:
-    """Return the SDK's runtime, without its log: everything that it would log is also raised."""
+    """Return the SDK's runtime with logging switched off, since every error that it would log is also raised."""
     from temporalio.runtime import Runtime, TelemetryConfig  # noqa: PLC0415  an extra
 
     return Runtime(telemetry=TelemetryConfig(logging=None))
 
 
 def _refusal(error: WorkflowUpdateFailedError) -> Exception:
-    """Return the error for an update that a workflow refused."""
+    """Return our error for an update that a workflow refused."""
     from nightshift.remote.hub.workflows import REMOVED  # noqa: PLC0415  an extra
 
     text, kind = str(error.cause), getattr(error.cause, "type", "")

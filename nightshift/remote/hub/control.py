@@ -1,4 +1,4 @@
-"""The hub's settings and its namespace, which are common to all nodes."""
+"""The hub's namespace, and the settings that all nodes share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def prepare(connection: HubConnection) -> bool:
-    """Create the search attribute for statuses if the namespace lacks it; return whether it did.
+    """Create the search attribute for task statuses if the namespace lacks it; return True if it was created.
 
     Raises:
         HubAway: the server cannot be reached.
@@ -58,7 +58,7 @@ async def _attributes(client: Client) -> set[str]:
 
 
 async def begin_control(client: Client) -> None:
-    """Start the workflow of the settings, unless it is running."""
+    """Start the workflow that holds the settings, unless it is running."""
     await client.start_workflow(
         "Control", Settings(), id=CONTROL, task_queue=WORKFLOWS,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
@@ -66,7 +66,7 @@ async def begin_control(client: Client) -> None:
 
 
 def read_settings(connection: HubConnection) -> Settings:
-    """Read the settings; defaults if no node has joined the hub yet."""
+    """Read the settings; the defaults if no node has joined the hub yet."""
 
     async def read(client: Client) -> Settings:
         described = await describe(client, CONTROL)
@@ -76,12 +76,12 @@ def read_settings(connection: HubConnection) -> Settings:
 
 
 def pause(connection: HubConnection, reason: str | None) -> None:
-    """Stop all nodes from taking tasks, for a reason; None lets them take tasks again."""
+    """Stop all nodes from taking tasks, and record the reason. None as the reason lets them take tasks again."""
     _update(connection, "pause", reason)
 
 
 def follow(connection: HubConnection, workspace: str) -> None:
-    """Set the remote that the workspaces of all nodes follow."""
+    """Set the remote repository that the workspaces of all nodes follow."""
     _update(connection, "follow", workspace)
 
 

@@ -1,11 +1,12 @@
 """Connections to the PostgreSQL database that nodes share: a small pool, and errors that say whether waiting helps.
 
-An unavailable database stops no work. So every temporary problem (no route, a restart, a failover, a full disk, a lock)
-is `HubAway`, and only a permanent one (a password, a schema of another version, a refusal) is `HubRefused`.
+An unavailable database stops no work. Therefore every temporary problem (no route, a restart, a failover, a full disk,
+a lock) raises `HubAway`, and only a permanent one (a wrong password, a schema of another version, a refusal) raises
+`HubRefused`.
 
-A hanging server, or a network that drops packets, does not end a connection. So each answer has a timeout here
-(`remote.hub.bounded`), slightly longer than the server's timeout for a statement. The kernel's timeouts, which are set
-as well, only detect a peer that acknowledges nothing.
+A hanging server, or a network that drops packets, does not end a connection. Therefore this module sets a timeout for
+each answer (`remote.hub.bounded`), slightly longer than the server's timeout for a statement. The kernel's timeouts are
+set as well, but detect only a peer that acknowledges nothing.
 """
 
 from __future__ import annotations
@@ -31,15 +32,14 @@ if TYPE_CHECKING:
 SCHEMA = "nightshift_shared"
 _CONNECT_S, _STATEMENT_S = 5, 20
 ANSWER_S = _STATEMENT_S + 5.0
-"""Timeout for an answer, in seconds. Longer than the server's statement timeout, so only a hanging server reaches it.
+"""Timeout for an answer, in seconds. It is longer than the server's statement timeout, so it expires only if the server
+hangs.
 """
 _TRUSTED_S = 10.0
-"""Seconds since its last use after which a connection is tested with a query; before that a look at its socket is
-enough.
-"""
+"""Seconds without use after which a connection is tested with a query. Before that, checking its socket is enough."""
 _PASSING = ("08", "53", "55P03", "57", "58", "40", "25006")
-"""SQLSTATEs (or prefixes) of temporary problems: no connection, no room, a lock, a shutdown, a disk error, a deadlock,
-a server that is still a standby.
+"""SQLSTATEs (or their prefixes) of temporary problems: no connection, no room, a lock, a shutdown, a disk error, a
+deadlock, or a server that is still a standby.
 """
 _REFUSALS = (
     "authentication failed",
@@ -50,11 +50,11 @@ _REFUSALS = (
     "invalid ",
 )
 _CERTIFICATES = ("certificate", "unknown ca", "SSL was required", "server does not support SSL")
-"""libpq's messages for connections that are refused before there is a SQLSTATE."""
+"""Parts of libpq's messages for connections that are refused before there is an SQLSTATE."""
 
 
 class SharedDatabase:
-    """Connections for any thread; none is opened before it is needed.
+    """A pool of connections for use in any thread. A connection is opened only when it is needed.
 
     Args:
         url: `postgresql://…`, as libpq reads it.
@@ -73,7 +73,7 @@ class SharedDatabase:
         parts = _parts(url)
         secrets = [parts[name] for name in ("password", "sslpassword") if name in parts] if parts else []
         self._url, self._is_sound, self._mask = url, parts is not None, Masker([url, *secrets])
-        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # its warnings are also raised
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # each of its warnings is also raised
         settings = {
             "autocommit": True,
             "connect_timeout": _CONNECT_S,
@@ -96,7 +96,7 @@ class SharedDatabase:
         self._pool.close(timeout=1)
 
     def _check(self, conn: Bounded) -> None:
-        """Check that a connection works before it is used; without a query if it was used recently."""
+        """Check that a connection works before it is used. No query is sent if the connection was used recently."""
         fresh = time.monotonic() - conn.answered_at < _TRUSTED_S
         if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # readable means closed: no data is expected
             conn.execute("")
@@ -142,7 +142,7 @@ class SharedDatabase:
             raise _translate(error, self._mask) from error
 
     def _refuse_what_is_no_address(self) -> None:
-        """Refuse an invalid address without libpq's message, which could contain parts of the password."""
+        """Refuse an invalid address with our own message, since libpq's could contain parts of the password."""
         if not self._is_sound:
             raise HubRefused(
                 "HUB_DATABASE_URL cannot be read: write postgresql://user:password@host:port/database, and in a "
@@ -158,7 +158,10 @@ class SharedDatabase:
 
 
 def _parts(url: str) -> dict[str, str] | None:
-    """Parse an address with libpq; None if an unescaped password is read as another part."""
+    """Parse an address with libpq; None if it is invalid.
+
+    An address is also invalid if libpq reads part of an unescaped password as the host, the port or the database.
+    """
     from psycopg import ProgrammingError  # noqa: PLC0415  an extra
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  as above
 

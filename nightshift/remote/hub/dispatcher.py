@@ -1,9 +1,10 @@
 """A node's side of the hub: submits tasks to it, takes attempts while workers are free, and hands in results.
 
-It runs in one thread, one turn at a time. Each turn compares this node's database with what the hub was told, so a turn
-that was interrupted, by a crash or an unavailable hub, is simply repeated. While the hub is unavailable, tasks on this
-node continue up to their commit; moving a shared branch waits for the hub (`remote.hub.landing`), and results wait in
-the database. Attempts arrive between the turns, on threads of the node's Temporal workers (`remote.hub.worker`).
+The dispatcher runs in one thread and repeats one routine, called a turn. Each turn compares this node's database with
+what the hub was told, so a turn that was interrupted by a crash or an unavailable hub is simply repeated. While the hub
+is unavailable, tasks on this node continue up to their commit. Moving a shared branch waits for the hub
+(`remote.hub.landing`), and results wait in the database. Attempts arrive between the turns, on threads of the node's
+Temporal workers (`remote.hub.worker`).
 """
 
 from __future__ import annotations
@@ -55,29 +56,31 @@ if TYPE_CHECKING:
 IDLE_S = 5.0
 """Seconds until the next turn if nothing wakes the dispatcher."""
 LOOK_S = 2.0
-"""Seconds between two reads of the hub's view of this node's tasks, even if the node has news for the hub more often.
-"""
+"""Minimum seconds between two reads of the state that the hub has of this node's tasks. Turns may be more frequent."""
 AWAY_S = 3.0
 REFUSED_FIRST_S, REFUSED_S = 2.0, 60.0
-"""Seconds until the next try after a refusal, first and at most. A refusal may end soon, for example while the
-namespace is being created, so later waits are longer.
+"""Seconds until the next try after a refusal, at first and at most. A refusal may be short, for example while the
+namespace is being created, so the first wait is short and later waits are longer.
 """
 PARKED_S = 60.0
-"""Seconds until a task that this node gives back, because it waits for a model or cannot be started, may be taken
-again.
+"""Seconds until any node may take a task that this node gave back. A task is given back if it waits for a model or
+cannot be started.
 """
 PAUSED_S = 2.0
-"""Seconds until a task that reached a node while the hub is paused returns to its task queue."""
+"""Seconds until a task returns to its task queue that reached a node while the hub is paused."""
 OVERLAP = timedelta(seconds=60)
-"""The server's list of tasks may lag by this much."""
+"""By how much the server's list of tasks may be out of date."""
 BLOB_BYTES = 256 * 1024
-"""Bytes. A longer task is stored in the remote repository, because Temporal accepts at most 2 MB."""
+"""Bytes. The text of a longer task is stored in the remote repository, because Temporal accepts at most 2 MB."""
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeServices:
-    """The node's services; `share_lessons` is called on the dispatcher's thread, `state` on any thread."""
+    """The services of the node that the dispatcher uses.
+
+    `share_lessons` is called on the dispatcher's thread, and `state` on any thread.
+    """
 
     queue: QueueManager
     repositories: SharedRepositories
@@ -89,11 +92,11 @@ class NodeServices:
 
 
 class Dispatcher:
-    """Runs in its own thread from `start` to `stop`.
+    """A node's connection to the queue of the hub. Runs in its own thread from `start` to `stop`.
 
     Args:
         connection: the connection to the hub.
-        node: this node's presence; its public key is taken from `key`.
+        node: the description of this node for the hub; its public key is set from `key`.
         key: signs this node's results.
         services: the node's services.
     """
@@ -108,12 +111,12 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
         self._workers: NodeWorkers | None = None
         self._is_joined = False
-        self.trouble: str | None = None  # None: not tried yet
+        self.trouble: str | None = None  # None until the first turn
         self._refused_s, self._is_draining, self._since = REFUSED_FIRST_S / 2, False, _LONG_AGO
         self._beat_at = self._looked_at = -self._lease_s - LOOK_S
         self._asked, self._taken = dict[int, str](), dict[int, int]()
 
-    # Life cycle
+    # Start, stop and wake-up of the thread.
 
     def start(self) -> None:
         """Start the thread; returns immediately."""
@@ -126,15 +129,15 @@ class Dispatcher:
         self._thread.join(timeout=15)
 
     def wake(self) -> None:
-        """Start the next turn now, because the hub or this node has news; for any thread."""
+        """Start the next turn now, because there is news from the hub or this node. May be called in any thread."""
         self._woken.set()
 
     def beat_soon(self) -> None:
-        """Send a heartbeat and read the hub's state in the next turn; for any thread."""
+        """Send a heartbeat and read the hub's state in the next turn. May be called in any thread."""
         self._beat_at = self._looked_at = -self._lease_s - LOOK_S
 
     def on_events(self, events: Sequence[Event]) -> None:
-        """Wake up for events that the hub is told about. Subscribed to the event log."""
+        """Wake up for events that must be reported to the hub. Subscribed to the event log."""
         if any(event.kind in _TOLD for event in events):
             self.wake()
             if workers := self._workers:
@@ -185,7 +188,7 @@ class Dispatcher:
     def _join(self) -> None:
         control.check(self._connection)
         if not self._workers:
-            self._start_workers()  # the node's own workflow workers answer when it joins
+            self._start_workers()  # workflows of this node answer the join
         self._number = control.join(self._connection, self.node.id, self.node.public_key)
         self._settings = control.read_settings(self._connection)
         if self._settings.workspace:
@@ -196,7 +199,7 @@ class Dispatcher:
         self._tell_of_unknown()
 
     def _tell_of_unknown(self) -> None:
-        """Report shared tasks that the hub does not know, for example after a change of hubs."""
+        """Report shared tasks of this node that the hub does not know, for example after a change of hubs."""
         numbers = self._local.read(shared.elsewhere)
         if unknown := sorted(numbers - self.hub.look(numbers).keys()):
             text = (
@@ -223,10 +226,12 @@ class Dispatcher:
             self._connection.call(stop)
 
     def _supervise(self) -> None:
-        """Join the hub and take attempts; if a worker has ended, stop all, so that the next turn starts them again.
+        """Join the hub and take attempts.
+
+        If a Temporal worker has ended, stop all of them, so that the next turn starts them again.
 
         Raises:
-            HubRefused: a worker ended.
+            HubRefused: a Temporal worker has ended.
         """
         if self._workers and (fault := self._workers.fault):
             self._is_joined = False
@@ -245,7 +250,7 @@ class Dispatcher:
         if not self._stopping.is_set():
             self._connection.call(poll)
 
-    # A turn
+    # The steps of a turn.
 
     def _turn(self) -> None:
         self._supervise()
@@ -278,7 +283,7 @@ class Dispatcher:
         self._share_lessons()
 
     def _look(self, held: Sequence[Task]) -> None:
-        """Apply owners' requests for this node's tasks."""
+        """Apply the requests of owners that the hub stores for this node's tasks, such as to cancel them."""
         open_tasks = {task.hub_id or 0: task for task in held if task.status not in ENDED}
         for number, facts in self.hub.look(open_tasks).items():
             task = open_tasks[number]
@@ -307,7 +312,7 @@ class Dispatcher:
         self._local.apply(lambda tx: shared.take_back(tx, task.id, task.hub_fence or 0, reason)).result()
 
     def _hand_in(self, task: Task) -> None:
-        """Tell the hub what has changed about a task of this node."""
+        """Report to the hub what has changed about a task of this node."""
         held = _hold(task)
         if self._taken.get(task.id) != held.fence:
             node = self.node
@@ -326,16 +331,16 @@ class Dispatcher:
             self._lose(task)
 
     def _hand_over(self, task: Task) -> None:
-        """Give back a task that has not begun here, because this node stops and another one can begin it at once."""
+        """Give back a task that has not begun, because this node stops and another node can begin the task at once."""
         if task.status not in {Status.QUEUED, Status.SCHEDULED} or self._has_begun(task):
             return
         reason = f"{self.node.name} stops"
-        with contextlib.suppress(StaleFence):  # another node has it by now
+        with contextlib.suppress(StaleFence):  # another node has the task by now
             self._put_back(task, reason, task.not_before)
         self._give_up(task, reason)
 
     def _has_begun(self, task: Task) -> bool:
-        """Check whether anything was paid for the task that another node would have to pay for again."""
+        """Check whether the task has already cost money here that another node would have to spend again."""
         return self._local.read(lambda conn: shared.has_begun(conn, task.id))
 
     def _put_back(self, task: Task, reason: str, not_before: datetime | None) -> None:
@@ -366,7 +371,7 @@ class Dispatcher:
             self._asked[task.id] = asks
 
     def _tell(self, entry: Outgoing) -> None:
-        """Send one entry of the outbox to the hub and remove it; a refusal is reported to the task's owner."""
+        """Send one entry of the outbox to the hub, and remove the entry. A refusal is reported to the task's owner."""
         task = self._local.get(entry.task_id)
         try:
             if entry.wish is Wish.SUBMIT:
@@ -389,7 +394,7 @@ class Dispatcher:
         self._local.apply(lambda tx: outbox.remove(tx, entry.id)).result()
 
     def _request(self, task: Task, number: int) -> Request:
-        """Return the task in the form that all nodes understand."""
+        """Return the task in a form that does not depend on this node."""
         spec, repository = self._repositories.name_for_all(task.spec)
         needed = [self._local.get(other) for other in spec.depends_on]
         waits = [
@@ -436,7 +441,7 @@ class Dispatcher:
             case Wish.PRIORITISE:
                 self.hub.prioritise(number, entry.value or 0)
             case Wish.REVISE:
-                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # else a retry brings it
+                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # else a retry sends it
                     self.hub.revise(self._request(task, number))
 
     def _retry(self, task: Task, number: int) -> None:
@@ -469,7 +474,7 @@ class Dispatcher:
         self._since = max(_LONG_AGO, newest - OVERLAP)
 
     def _not_believed(self, task: HubTask) -> HubTask:
-        """Return the task as failed, because its node has not signed its result; nothing of the result is used."""
+        """Return the task as failed, because its node has not signed its result. Nothing of the result is used."""
         reason = f"the hub says {task.status}, but {task.node_name} has not signed that: nothing was taken over"
         self._events.emit(Kind.HUB_TASK, f"task {task.id} of the hub: {reason}", level=Level.WARNING)
         return replace(
@@ -480,7 +485,7 @@ class Dispatcher:
         for reply in facts.replies:
             try:
                 self._local.decide(reply.approval_id, reply.granted, reply.text).result()
-            except TaskError as error:  # it was answered here, or asks something else by now
+            except TaskError as error:  # it was answered on this node, or asks another question
                 self._events.emit(Kind.HUB_TASK, f"an answer came too late: {error}")
         if facts.replies:
             self.hub.read_replies(facts.id, [reply.id for reply in facts.replies])
@@ -491,17 +496,17 @@ class Dispatcher:
     def _prioritise(self, task_id: int, priority: int) -> None:
         self._local.apply(lambda tx: shared.prioritise(tx, task_id, priority)).result()
 
-    # Taking attempts, on threads and the event loop of the node's workers
+    # Taking attempts. Runs on threads and on the event loop of the node's Temporal workers.
 
     def _free(self) -> int:
-        """Count the attempts that this node could take now."""
+        """Return how many attempts this node could take now."""
         state = self._state()
         if self._stopping.is_set() or not state.takes or self._is_draining or self._settings.paused is not None:
             return 0
         return max(0, state.slots - self._local.read(shared.busy))
 
     def _take(self, assignment: Assignment) -> Outcome | None:
-        """Add an attempt to the local queue; return an outcome if this node cannot take it."""
+        """Add an attempt to the local queue. If this node cannot take it, return an outcome that gives it back."""
         request = assignment.request
         if control.read_settings(self._connection).paused is not None:
             return _back("", self._in(PAUSED_S))
@@ -532,7 +537,7 @@ class Dispatcher:
         )
 
     def _here(self, request: Request, own: int | None) -> TaskSpec:
-        """Return the task with this node's path to its repository, which is updated from the remote."""
+        """Return the task with the path of its repository on this node, after updating it from the remote."""
         if own is None:
             path = self._repositories.ready(request.repository)
             return self._repositories.here(self._spec(request, path), request.repository)
@@ -544,7 +549,7 @@ class Dispatcher:
         return self._clock() + timedelta(seconds=seconds)
 
     def _quietly(self, act: Callable[[int], Future[Task]], task_id: int) -> None:
-        """Apply an action to a task; log it if the action is no longer possible."""
+        """Apply an action to a task. If the action is no longer possible, only report that."""
         try:
             act(task_id).result()
         except (IllegalMove, UnknownTask) as error:

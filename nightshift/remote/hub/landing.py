@@ -1,11 +1,13 @@
 """How a commit gets onto a branch that several nodes move: one node at a time, and several commits together.
 
-Two mechanisms make that safe. A workflow for each branch keeps the tasks that are ready to land in order, and the first
-has the turn (`remote.hub.workflows.LandingLine`), so no node judges a merged tree that another node makes stale. And
+To land a commit is to judge the tree merged with the branch, and then to move the branch. Two mechanisms make that
+safe. First, a workflow for each branch keeps the tasks that are ready to land in order. Only the node of the first task
+may land (`remote.hub.workflows.LandingLine`), so no node judges a merged tree that another node makes stale. Second,
 the remote moves its branch only by compare-and-swap (`git.sharing`). Before that, Temporal confirms that the attempt
-still belongs to this node for the duration of a lease, so a node that has lost its attempt lands nothing.
+belongs to this node for the duration of a lease, so a node that has lost its attempt lands nothing.
 
-The node with the turn may also land the tasks that wait (`attempt.merge_queue`), as bors and Zuul do.
+The node whose turn it is may also land the tasks that wait (`attempt.merge_queue`), as the merge queues of bors and
+Zuul do.
 """
 
 from __future__ import annotations
@@ -37,21 +39,21 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
 AGAIN_S = 15.0
-"""Seconds after which a task that is ready to land is tried again while the hub is unavailable."""
+"""Seconds after which a task that is ready to land tries again while the hub is unavailable."""
 MOST_TOGETHER = 8
 _FIRST_S, _LONGEST_S = 0.05, 1.0
 
 
 class Landing:
-    """Turns to land, for attempts on the workers' loop (`core.hub.LandingPort`).
+    """Gives attempts their turns to land. Used on the workers' loop (`core.hub.LandingPort`).
 
     Args:
         connection: the connection to the hub.
         node: the id of this node.
-        key: signs this node's offers of commits.
-        line: returns the name that a workspace's target branch has for all nodes; called in a thread.
+        key: signs the commits that this node offers to others for landing.
+        line: returns the name for a workspace's target branch that is the same on all nodes; called in a thread.
         lease_s: seconds for which no other node can take the task that is about to land.
-        report: receives a sentence about each offer that is not landed because its node has not signed it.
+        report: called with a sentence about each offered commit that is not landed, because its node has not signed it.
         clock: returns the current time.
     """
 
@@ -85,7 +87,7 @@ class Landing:
                 yield Turn(line=line, landed=entry.landed_as, others=await self._sound(line, waiting, kind))
             finally:
                 renewing.cancel()
-                with suppress(HubError):  # a task without renewal loses its turn
+                with suppress(HubError):  # a task that is not renewed loses its turn anyway
                     await asyncio.shield(self._signal(line, "leave", held.task_id, held.fence))
         except StaleFence:
             raise LeaseLost from None
@@ -98,7 +100,7 @@ class Landing:
         await self._signal(line, "end", {str(number): commit for number, commit in landed.items()})
 
     async def entries(self, line: str) -> list[Entry]:
-        """List the tasks that wait for a branch, in order; the first that has not landed has the turn."""
+        """List the tasks that wait for a branch, in order. The turn belongs to the first task that has not landed."""
 
         async def read(client: Client) -> list[Entry]:
             described = await describe(client, _workflow(line))
@@ -111,7 +113,7 @@ class Landing:
     async def _wait(self, line: str, held: Held, offer: Offer | None, kind: str) -> tuple[Entry, list[Entry]]:
         """Wait for the turn, or until another node has landed the commit.
 
-        Returns the task's entry, and the entries behind it.
+        Returns the task's own entry, and the entries that wait after it.
         """
         wait_s, is_offered = _FIRST_S, False
         while True:
@@ -153,7 +155,7 @@ class Landing:
         await asyncio.wrap_future(self._hub.begin(signal))
 
     async def _sound(self, line: str, entries: Sequence[Entry], kind: str) -> tuple[Waiting, ...]:
-        """Return the offers that may land with this task's; an offer without a valid signature must land alone."""
+        """Return the offers that may land together with this task; those without a valid signature may not."""
         offers = [entry for entry in entries if entry.kind == kind and entry.commit and not entry.is_alone]
         if not offers:
             return ()
@@ -171,7 +173,7 @@ class Landing:
         )
 
     def _is_sound(self, offer: Entry, line: str, keys: Mapping[str, str]) -> bool:
-        """Check whether the node that has the task signed the offer."""
+        """Check whether the offer was signed by the node that has the task."""
         text = make_offered_text(offer.node, offer.task_id, line, offer.commit, offer.branch)
         if is_signed(keys.get(offer.node, ""), text, offer.signature):
             return True

@@ -1,12 +1,12 @@
-"""Shares lessons between nodes: each node remembers what any node has learned, even while the hub is unavailable.
+"""Shares lessons between nodes. Each node stores what any node has learned, so it is available even without the hub.
 
-Each node sends its own lessons and receives the others', in the line format that is also used to transfer lessons by
-hand (`storage.memory.exchange`). Each node indexes its own copy, so recall needs no network. Paths are not valid on
-other nodes: a lesson of a repository is sent with its remote's address, and the receiving node replaces that by its own
-path.
+Each node sends its own lessons and receives those of the others, in the line format that is also used to transfer
+lessons by hand (`storage.memory.exchange`). Each node indexes its own copy, so recall needs no network. Since paths are
+not valid on other nodes, a lesson of a repository is sent with the address of the repository's remote, and the
+receiving node replaces the address by its own path.
 
-Later findings about lessons are shared too (`storage.memory.elsewhere`). Each node sends its own counts as totals, so
-sending them again is harmless, and receives the sums of all other nodes.
+What nodes find out about lessons later is shared too (`storage.memory.elsewhere`). Each node sends its own counts as
+totals, so sending them again is harmless, and receives the sums of all other nodes.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class LessonExchange:
         connections: the hub's database.
         node: the id of this node.
         db: the database with this node's lessons.
-        state: stores how far other nodes' lessons were read.
+        state: stores up to which row the lessons of other nodes were read.
         mask: removes secrets from sent lessons.
         repositories: the repositories on this machine.
         hear: applies other nodes' findings about lessons, like `storage.memory.store.LongTermMemory.hear`.
-        report: receives a message about each line that is not a lesson; the line is skipped.
+        report: called with a message about each line that is not a lesson and is skipped.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LessonExchange:
         self._begin("")
 
     def turn(self) -> None:
-        """Send what is new here, and receive what is new elsewhere.
+        """Send the new lessons and findings of this node, and receive those of other nodes.
 
         Raises:
             HubAway: the hub cannot be reached; the next turn continues where this one stopped.
@@ -80,17 +80,17 @@ class LessonExchange:
         self._since("forgotten_since", "hub_forgotten", self._hear_forgotten)
 
     def _begin(self, made_at: str) -> None:
-        """Reset what is known about the contents of the hub, which was created at `made_at`."""
+        """Forget what this node has sent, because the hub's database (created at `made_at`) is another one."""
         self._made_at = made_at
         self._sent, self._sent_at = set[str](), tuple[object, ...]()
         self._named = dict[Item, str]()
         self._told_pairs, self._tallies = set[tuple[str, str]](), dict[str, Tally]()
         self._told_at: object = None
 
-    # Sending
+    # Sending lessons and findings.
 
     def _send(self) -> None:
-        """Send the lessons that are new here, and store the key of each."""
+        """Send the new lessons of this node, and store the key of each."""
         if (mark := exchange.mark(self._db.reader())) == self._sent_at:
             return
         entries = exchange.entries(self._db.reader(), self._mask)
@@ -107,14 +107,18 @@ class LessonExchange:
         self._sent_at = mark
 
     def _share(self, line: str) -> tuple[str, str]:
-        """Return a lesson's global key, and its line with the repository's address instead of its path."""
+        """Return the form of a lesson for other nodes.
+
+        It consists of a key that is equal on all nodes, and the line with the repository's address in place of its
+        path.
+        """
         lesson = json.loads(line)
         if lesson["repo"]:
             lesson["repo"] = self._repositories.remote(lesson["repo"]) or lesson["repo"]
         return _key(lesson), json.dumps(lesson)
 
     def _tell(self) -> None:
-        """Send the findings about lessons since the last turn."""
+        """Send the findings about lessons that are new since the last turn."""
         conn = self._db.reader()
         if (mark := (self._sent_at, recall_log.mark(conn))) == self._told_at:
             return
@@ -136,10 +140,10 @@ class LessonExchange:
             self._hub.rows(f"SELECT {function}(%s, %s::text[], %s::text[])", (self._node, *values))
             self._told_pairs.update(part)
 
-    # Receiving
+    # Receiving lessons and findings.
 
     def _since(self, function: str, cursor: str, read: Callable[[Sequence[Row]], None]) -> None:
-        """Read rows from where the last turn stopped; from the beginning if the hub is another one."""
+        """Read the rows after the last row that was read, or all rows if the hub's database was replaced."""
         position = self._state.get(cursor)
         at = position["number"] if isinstance(position, dict) and position["hub"] == self._made_at else 0
         query = f"SELECT * FROM {function}(%s, %s, %s)"  # noqa: S608  our own name
@@ -156,7 +160,7 @@ class LessonExchange:
         self._db.write_retrying(_take_lessons(lessons)).result()
 
     def _read(self, line: str) -> Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]]:
-        """Return the lesson of a line with its key; empty if the line is not a lesson."""
+        """Return a one-element list with the lesson of a line and its key; empty if the line is not a lesson."""
         try:
             lesson = json.loads(line)
             key = _key(lesson)
@@ -189,7 +193,7 @@ class LessonExchange:
         self._tell_of(News(forgotten_lessons=keys["lesson"], forgotten_shapes=keys["shape"]))
 
     def _tell_of(self, news: News) -> None:
-        # The lessons in question were shared before these findings, but perhaps after lessons were last read.
+        # The findings may be about lessons that were shared after lessons were last read, so read lessons first.
         self._take()
         self._send()
         self._hear(news).result()
@@ -202,7 +206,7 @@ def _name_lessons(names: Sequence[tuple[Item, str]]) -> Callable[[Connection], o
 def _take_lessons(
     lessons: Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]],
 ) -> Callable[[Connection], object]:
-    """Return a job that stores the lessons, except those that were forgotten here."""
+    """Return a job that stores the lessons, except those that were deleted on this node."""
 
     def job(conn: Connection) -> None:
         exchange.take(conn, [lesson for key, lesson in lessons if not elsewhere.is_forgotten(conn, "lesson", key)])
@@ -211,7 +215,7 @@ def _take_lessons(
 
 
 def _key(lesson: dict[str, Any]) -> str:
-    """Return a key that is equal for the same problem with the same solution, as in `storage.memory.exchange.take`."""
+    """Return a key that is equal for equal problems with equal solutions, as in `storage.memory.exchange.take`."""
     names = ("signature", "fix") if lesson["kind"] == "failure" else ("problem", "solution")
     text = json.dumps([lesson["kind"], *(lesson[name] for name in names)])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The nodes of a hub: what each reports about itself, and which ones drain. Each node is a workflow."""
+"""The nodes of a hub: what each node reports about itself, and which nodes drain. Each node has a workflow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST = 10_000
 
 
 def beat(connection: HubConnection, node: Presence) -> bool:
-    """Send a node's heartbeat; return whether the node should drain."""
+    """Send a node's heartbeat; return True if the node should drain, that is, take no new tasks."""
 
     async def tell(client: Client) -> bool:
         handle = await client.start_workflow(
@@ -40,7 +40,7 @@ def beat(connection: HubConnection, node: Presence) -> bool:
 
 
 def nodes(connection: HubConnection, settings: Settings | None = None) -> list[NodeStatus]:
-    """List all nodes by name; `settings` are the hub's, read if not given."""
+    """List all nodes by name. `settings` are the hub's settings, which are read if they are not given."""
     hub_settings = settings or control.read_settings(connection)
 
     async def read(client: Client, node: str) -> Presence | None:
@@ -55,12 +55,12 @@ def nodes(connection: HubConnection, settings: Settings | None = None) -> list[N
 
 
 def keys(connection: HubConnection) -> dict[str, str]:
-    """Return the public keys of all nodes by id, without nodes that gave none."""
+    """Return the public keys of all nodes by node id. Nodes without a key are left out."""
     return {node: key for node, key in control.read_settings(connection).keys.items() if key}
 
 
 def overview(connection: HubConnection) -> Overview:
-    """Read the nodes, the number of tasks by status, and the pause."""
+    """Read an overview of the hub: the nodes, the number of tasks in each status, and the reason of a pause."""
     settings = control.read_settings(connection)
     return Overview(
         nodes=tuple(nodes(connection, settings)), counts=HubQueue(connection).counts(), paused=settings.paused
@@ -85,7 +85,7 @@ def drain(connection: HubConnection, name: str, *, draining: bool) -> NodeStatus
 def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
     """Remove a node (by name or id) permanently, and give its tasks to others.
 
-    Returns the node and the number of tasks.
+    Returns the node and the number of its tasks.
 
     Raises:
         UnknownNode: no node has that name, or several have it.
@@ -133,7 +133,7 @@ def _status(node: Presence, is_removed: bool) -> NodeStatus:
 
 
 def _find_named(some: Sequence[NodeStatus], name: str, *, is_removed: bool = False) -> NodeStatus:
-    """Return the one node with that name or id, among removed nodes or among the others."""
+    """Return the only node with that name or id, either among the removed nodes or among the others."""
     asked = [node for node in some if node.is_removed is is_removed]
     fitting = [node for node in asked if node.id == name] or [node for node in asked if node.name == name]
     if len(fitting) != 1:

@@ -1,8 +1,8 @@
-"""The tasks that nodes share, readable and controllable from any thread. Each is a workflow (`remote.hub.workflows`).
+"""The tasks that nodes share, to read and control from any thread. Each task is a workflow (`remote.hub.workflows`).
 
-An attempt is given to a node with a fencing token, which names the attempt at Temporal; a node that has lost its
-attempt gets `StaleFence`. Reporting the same end twice is harmless, since an answer may be lost. Task numbers of the
-hub consist of the number on the submitting node, followed by three digits for that node.
+An attempt is given to a node with a fencing token, by which Temporal identifies the attempt. A node that has lost its
+attempt gets `StaleFence`. Since an answer may be lost, reporting the same end twice is harmless. A task's number on the
+hub consists of its number on the submitting node, followed by three digits for that node.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ _AT_ONCE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A node's claim on a task of the hub."""
+    """The right of a node to work on a task: the task's number on the hub, and the fencing token."""
 
     task_id: int
     fence: int
 
 
 class HubQueue:
-    """The shared tasks; every method may raise `HubAway` or `HubRefused`."""
+    """The shared tasks. Every method may raise `HubAway` or `HubRefused`."""
 
     def __init__(self, connection: HubConnection) -> None:
         self._hub = connection
 
-    # Operations of nodes
+    # Operations for nodes.
 
     def submit(self, request: Request) -> None:
-        """Start a task's workflow; does nothing if it was already started.
+        """Start a task's workflow. Does nothing if it was already started.
 
         Raises:
-            InvalidTask: another task has its number.
+            InvalidTask: another task has the same number on the hub.
         """
 
         async def start(client: Client) -> None:
@@ -95,15 +95,15 @@ class HubQueue:
             raise StaleFence
 
     def tell_taken(self, held: Held, taker: Taker) -> None:
-        """Report which node has the attempt, and the task's number there."""
+        """Report which node has the attempt, and the task's number on that node."""
         self._signal(held.task_id, "taken", taker)
 
     def tell_asks(self, held: Held, asks: str) -> None:
-        """Report the attempt's questions to the owner, as JSON; empty if there are none any more and it continues."""
+        """Report the attempt's questions to the owner, as JSON. An empty text means that the attempt continues."""
         self._signal(held.task_id, "asks", held.fence, asks)
 
     def read_replies(self, task_id: int, numbers: Collection[int]) -> None:
-        """Remove answers that this node has read."""
+        """Remove the owner's answers that this node has read."""
         self._signal(task_id, "read_replies", list(numbers))
 
     def end(self, held: Held, outcome: Outcome) -> None:
@@ -116,7 +116,7 @@ class HubQueue:
             raise StaleFence
 
     def _signal(self, task_id: int, name: str, *values: object) -> None:
-        """Signal a task's workflow; a workflow that has ended is ignored."""
+        """Send a signal to a task's workflow. Does nothing if the workflow has ended."""
 
         async def signal(client: Client) -> None:
             try:
@@ -127,10 +127,10 @@ class HubQueue:
 
         self._hub.call(signal)
 
-    # Operations of owners, from any node
+    # Operations for owners, available on any node.
 
     def cancel(self, task_id: int) -> Status:
-        """Cancel a task at once, or ask the node that has it to cancel it; return the task's status after that.
+        """Cancel a task at once, or ask the node that has the task to cancel it; return the task's status after that.
 
         Raises:
             UnknownTask: there is no task with that id.
@@ -139,15 +139,17 @@ class HubQueue:
         return self._act(task_id, "cancel")
 
     def prioritise(self, task_id: int, priority: int) -> Status:
-        """Set a task's priority; tasks with a higher one are taken sooner. Raises the errors of `cancel`."""
+        """Set a task's priority. Tasks with higher priority are taken sooner. Raises the errors of `cancel`."""
         return self._act(task_id, "prioritise", priority)
 
     def answer(self, task_id: int, approval_id: int, *, granted: bool, text: str = "") -> Status:
-        """Answer a task's question; the node that has the task applies the answer. `approval_id` is that node's number.
+        """Answer a task's question. The node that has the task applies the answer.
+
+        `approval_id` is the number of the question on that node.
 
         Raises:
             UnknownTask: there is no task with that id.
-            IllegalMove: the task asks nothing.
+            IllegalMove: the task has no open question.
         """
         return self._act(task_id, "answer", approval_id, granted, text)
 
@@ -156,7 +158,7 @@ class HubQueue:
 
         Raises:
             UnknownTask: there is no task with that id.
-            IllegalMove: a node works on the task, or it has ended.
+            IllegalMove: a node is working on the task, or the task has ended.
         """
         if request.needs:
             self._hub.call(lambda client: client.get_workflow_handle(CONTROL).signal("poll", request.needs))
@@ -200,7 +202,7 @@ class HubQueue:
 
         return self._hub.call(act)
 
-    # Reading
+    # Reading tasks.
 
     def get(self, task_id: int) -> HubTask:
         """Return one task.
@@ -211,7 +213,7 @@ class HubQueue:
         return _task(self._hub.call(lambda client: _facts(client, task_id)))
 
     def look(self, task_ids: Iterable[int]) -> dict[int, Facts]:
-        """Return the state of each of these tasks that the hub has, by id."""
+        """Return the state of these tasks by id, without tasks that the hub does not know."""
 
         async def read(client: Client, task_id: int) -> Facts | None:
             try:
@@ -227,9 +229,9 @@ class HubQueue:
         return self._hub.call(lambda client: _request(client, task_id))
 
     def find(self, status: Status | None = None, limit: int = 50, after: int | None = None) -> list[HubTask]:
-        """List tasks, open ones first, then ended ones, the newest first.
+        """List tasks: first the open ones, then the ended ones, in each case the newest first.
 
-        `after` is the last id of the previous page.
+        `after` is the last task id of the previous page.
         """
 
         async def read(client: Client) -> list[HubTask]:
@@ -247,7 +249,10 @@ class HubQueue:
         return self._hub.call(read)
 
     def list_changed(self, since: datetime) -> tuple[list[HubTask], datetime]:
-        """Return the tasks that began or ended since a time of the server's clock, and the newest such time."""
+        """Return the tasks that began or ended since a time of the server's clock.
+
+        Also return the latest of these times, from which the next call can continue.
+        """
 
         async def read(client: Client) -> tuple[list[HubTask], datetime]:
             at, newest, tasks = since.isoformat(), since, dict[int, HubTask]()
@@ -277,7 +282,7 @@ async def heartbeat(client: Client, held: Held) -> bool:
 
 
 def hub_number(local: int, node: int) -> int:
-    """Return the hub's number of a task, from its number on a node and that node's number."""
+    """Return a task's number on the hub, given its number on a node and the number of that node."""
     return local * MOST_NODES + node
 
 
@@ -288,7 +293,7 @@ async def _start(client: Client, request: Request, policy: WorkflowIDReusePolicy
 
 
 async def _together(questions: Iterable[Awaitable[Any]]) -> list[Any]:
-    """Return the answers to several requests, a limited number of which run concurrently."""
+    """Run requests concurrently, up to a limit, and return their answers in order."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(question: Awaitable[Any]) -> Any:
@@ -299,7 +304,7 @@ async def _together(questions: Iterable[Awaitable[Any]]) -> list[Any]:
 
 
 async def tell_attempt(client: Client, held: Held, act: Callable[[AsyncActivityHandle], Awaitable[None]]) -> bool:
-    """Act on an attempt at the server; return whether the attempt belongs to this node."""
+    """Act on an attempt at the server; return True if the attempt belongs to this node."""
     handle = client.get_async_activity_handle(
         workflow_id=workflow_of(held.task_id), run_id=None, activity_id=str(held.fence)
     )
@@ -330,7 +335,7 @@ async def _facts(client: Client, task_id: int) -> Facts:
 
 
 def _settle(facts: Facts, status: WorkflowExecutionStatus | None) -> Facts:
-    """Return the state of a task, as cancelled if its workflow was ended directly at the server."""
+    """Return the state of a task. If its workflow was ended directly at the server, the task counts as cancelled."""
     if status is WorkflowExecutionStatus.RUNNING or facts.status in ENDED:
         return facts
     return replace(facts, status=Status.CANCELLED, ending=Ending.USER, reason="its workflow was ended at the server")
@@ -351,7 +356,7 @@ async def _request(client: Client, task_id: int) -> Request:
 
 
 async def _list_tasks(client: Client, query: str) -> AsyncIterator[HubTask]:
-    """Yield each task once. A task that was tried again has two runs until the older one is removed."""
+    """Yield each task once, although a task that was tried again has two runs until the older one is removed."""
     seen = set[int]()
     async for listed in client.list_workflows(query):
         if (task := await _task_of(listed)) and task.id not in seen:
@@ -360,7 +365,7 @@ async def _list_tasks(client: Client, query: str) -> AsyncIterator[HubTask]:
 
 
 async def _task_of(listed: Listed) -> HubTask | None:
-    """Return a task as the server lists it; None if no node has processed it yet."""
+    """Return a task from an entry of the server's list; None if no node has processed the task yet."""
     facts = await listed.memo_value("task", None, type_hint=Facts)
     return _task(_settle(facts, listed.status)) if facts else None
 

@@ -1,7 +1,7 @@
-"""Repositories in a form that all nodes understand: the address of the shared remote, or the common workspace.
+"""Names repositories so that all nodes understand it: by the address of the remote, or as the common workspace.
 
-A path is not valid on another machine. So a task of a repository is shared under its remote's address, without a
-password. Each node works on it in its own checkout of that address, or in a clone that it makes.
+A path is not valid on another machine. Therefore a task is shared with the address of its repository's remote, without
+a password. Each node works on the task in its own checkout of that address, or in a clone that it creates.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ KNOWN_S = 60.0
 
 @dataclass
 class SharedRepositories:
-    """Finds shared repositories on this machine; for any thread.
+    """Finds shared repositories on this machine. May be used in any thread.
 
     Args:
-        git: repositories on this machine.
-        clones: folder for clones of repositories that have no checkout here.
+        git: gives access to repositories on this machine.
+        clones: folder for clones of repositories that have no checkout on this machine.
         list_paths: lists the checkouts that tasks of this node named.
         monotonic: monotonic clock, in seconds.
     """
@@ -38,13 +38,16 @@ class SharedRepositories:
     list_paths: Callable[[], Iterable[str]]
     monotonic: Callable[[], float] = time.monotonic
     has_asked: bool = False
-    """True after the hub has said which remote the workspaces follow; until then tasks in the workspace are shared too,
-    and wait for the hub.
+    """True after the hub has said which remote the workspaces follow. Until then, tasks in the workspace count as
+    shared and wait for the hub.
     """
     _remotes: dict[str | None, tuple[float, str]] = field(default_factory=dict)
 
     def shares(self, spec: TaskSpec) -> bool:
-        """Check whether any node could do a task: its repository has a remote, and it needs nothing of this machine."""
+        """Check whether any node could do a task.
+
+        That is so if its repository has a remote, and it needs nothing that only this machine has.
+        """
         if spec.mcp or (spec.base or "").startswith("refs/"):
             return False
         return bool(self.remote(spec.repo)) or (spec.repo is None and not self.has_asked)
@@ -62,10 +65,10 @@ class SharedRepositories:
         return address
 
     def name_for_all(self, spec: TaskSpec) -> tuple[TaskSpec, str]:
-        """Return a task without its path, and the name that its repository has for all nodes.
+        """Return a task without its path, and the name of its repository that is the same on all nodes.
 
         Raises:
-            GitError: no branch is checked out there.
+            GitError: no branch is checked out in the repository.
         """
         if spec.repo is None:
             return spec, WORKSPACE
@@ -78,7 +81,7 @@ class SharedRepositories:
         return next(paths, str(clone) if clone.exists() else None)
 
     def refresh(self, spec: TaskSpec) -> None:
-        """Update the base of a task of this node from the remote.
+        """Update the base branch of a task that this node submitted, from the remote.
 
         Raises:
             GitError: the remote could not be reached.
@@ -94,7 +97,7 @@ class SharedRepositories:
         return self.git.publish_text(repo, text)
 
     def read_kept(self, repo: str | None, blob: str) -> str:
-        """Read a text that a node has stored at the remote. Raises the errors of `keep`."""
+        """Read a text that `keep` has stored at the remote on any node. Raises the errors of `keep`."""
         return self.git.read_published(repo, blob)
 
     def ready(self, repository: str) -> str | None:
@@ -115,7 +118,7 @@ class SharedRepositories:
         return path
 
     def here(self, spec: TaskSpec, repository: str) -> TaskSpec:
-        """Return another node's task with the path of its repository here, which is updated from the remote.
+        """Return another node's task with the path of its repository on this node, after updating it from the remote.
 
         Raises:
             GitError: the remote could not be reached, or has no such branch.
@@ -130,7 +133,7 @@ class SharedRepositories:
 
 
 def label_of(address: str) -> str:
-    """Return the label with which tasks can ask for nodes that have a repository, such as `repo:shop`."""
+    """Return the label by which a task can require a node that has this repository, such as `repo:shop`."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", address.rstrip("/").removesuffix(".git").rpartition("/")[2])
     return f"repo:{name}"
 

@@ -21,7 +21,7 @@ _OLD_TASKS = "SELECT count(*) AS number FROM nightshift.task_list WHERE status N
 
 
 def make(database: SharedDatabase) -> bool:
-    """Create the schema as its owner; return False if it already exists.
+    """Create the schema, whose owner is the database's user; return False if the schema already exists.
 
     Raises:
         HubAway: the database cannot be reached.
@@ -41,7 +41,7 @@ def make(database: SharedDatabase) -> bool:
 
 
 def set_option(database: SharedDatabase, name: str, value: str | None) -> None:
-    """Set an option for all nodes, or remove it (None), as the schema's owner."""
+    """Set an option for all nodes, or remove it if `value` is None. Requires the rights of the schema's owner."""
     query = "INSERT INTO options (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
     with database.connection() as conn:
         if value is None:
@@ -57,11 +57,11 @@ def option(database: SharedDatabase, name: str) -> str | None:
 
 
 def check(database: SharedDatabase) -> None:
-    """Check that this program and the schema fit.
+    """Check that the schema has the version that this program needs.
 
     Raises:
         HubAway: the database cannot be reached.
-        HubRefused: there is no schema, or one of another version, or the hub of an older version has open tasks there.
+        HubRefused: there is no schema, its version is wrong, or the hub of an older version has open tasks there.
     """
     with database.connection() as conn:
         _refuse_old_tasks(conn)
@@ -70,7 +70,7 @@ def check(database: SharedDatabase) -> None:
 
 
 def read_made_at(database: SharedDatabase) -> str:
-    """Return the time at which the schema was created, as text, which identifies the database."""
+    """Return the time at which the schema was created, as text. It identifies the database."""
     row = database.row("SELECT at::text FROM made_list")
     return str(row["at"]) if row else ""
 
@@ -81,7 +81,7 @@ def has_role(database: SharedDatabase) -> bool:
 
 
 def has_vectors(database: SharedDatabase) -> bool:
-    """Check whether nodes can search by meaning in the database."""
+    """Check whether the database can search lessons by meaning."""
     query = "SELECT to_regclass('lesson_vectors') IS NOT NULL AS has"
     return bool((row := database.row(query)) and row["has"])
 
@@ -92,12 +92,12 @@ def _has(conn: Connection[DictRow], name: str) -> bool:
 
 
 def _refuse_old_tasks(conn: Connection[DictRow]) -> None:
-    """Refuse a database in which the hub of an older version still has tasks."""
+    """Raise `HubRefused` if the hub of an older version still has tasks in the database."""
     from psycopg.errors import Error  # noqa: PLC0415  an extra
 
     if not _has(conn, "nightshift.task_list"):
         return
-    with suppress(Error), conn.transaction():  # a user without access there has no tasks there either
+    with suppress(Error), conn.transaction():  # a user without access has no tasks either
         row = conn.execute(_OLD_TASKS).fetchone()
         if row and row["number"]:
             raise HubRefused(
@@ -107,7 +107,7 @@ def _refuse_old_tasks(conn: Connection[DictRow]) -> None:
 
 
 def _add_vectors(conn: Connection[DictRow]) -> None:
-    """Create the table of vectors if the pgvector extension is installed, or if this user may install it."""
+    """Create the table of vectors if the pgvector extension is installed, or if the user may install it."""
     from psycopg.errors import Error  # noqa: PLC0415  an extra
 
     with suppress(Error), conn.transaction():
@@ -119,7 +119,7 @@ def _add_vectors(conn: Connection[DictRow]) -> None:
 
 
 def _grant(conn: Connection[DictRow]) -> None:
-    """Allow nodes to call the functions and read the views, and nothing else."""
+    """Give the role for nodes the right to call the functions and to read the views, and no other right."""
     granted = conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone()
     may_create = conn.execute("SELECT rolcreaterole OR rolsuper AS may FROM pg_roles WHERE rolname = current_user")
     row = may_create.fetchone()

@@ -1,8 +1,7 @@
-"""Signs what a node hands in (Ed25519), results and commits to land, so that any other node can verify its origin.
+"""Signs (Ed25519) the results and commits that a node hands in, so that any other node can verify their origin.
 
 A database entry that says a task is done on a node is not trusted without that node's signature. If the hub itself
-ended a task (cancelled while it waited, failed with a dependency), there is no signature, and nothing that could be
-landed.
+ended a task (cancelled while it waited, or failed with a dependency), there is no signature, but also nothing to land.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from nightshift.core.tasks.states import ENDED, Ending, Status
 
 
 class NodeKey:
-    """The key of a node, in a file that only its owner may read; created if there is none.
+    """The key of a node, stored in a file that only its owner may read. The file is created if it does not exist.
 
     Raises:
         OSError: the file cannot be read or written.
@@ -48,7 +47,7 @@ class NodeKey:
 
 
 def is_signed(public_key: str, text: str, signature: str) -> bool:
-    """Check whether the node with that key signed the text."""
+    """Check whether the text was signed with the private key that belongs to this public key."""
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  an extra
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415  as above
 
@@ -63,21 +62,21 @@ def is_signed(public_key: str, text: str, signature: str) -> bool:
 def make_signed_text(
     node: str, task_id: int, status: Status, ending: Ending | None, commit: str | None, branch: str | None
 ) -> str:
-    """Return the canonical text of a result for signing; `node` and `task_id` are the hub's."""
+    """Return the text to sign for a result. `node` is the node's id, and `task_id` the task's number on the hub."""
     return json.dumps([node, task_id, status, ending, commit, branch])
 
 
 def make_offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -> str:
-    """Return the canonical text of a commit that any node may land, for signing; `line` names the target branch."""
+    """Return the text to sign for a commit that any node may land. `line` names the target branch."""
     return json.dumps(["landing", node, task_id, line, commit, branch])
 
 
 def result_is_signed(task: HubTask, keys: Mapping[str, str]) -> Signed | None:
-    """Verify the signature of a task's result; None while the task has not ended.
+    """Verify the signature of a task's result. Returns None while the task has not ended.
 
     Args:
-        task: the hub's task.
-        keys: public keys by node id.
+        task: the task as the hub has it.
+        keys: the public keys by node id.
     """
     if task.status not in ENDED:
         return None

@@ -1,9 +1,10 @@
-"""Searches the vectors that all nodes have sent, if the hub's server has pgvector.
+"""Searches the vectors that all nodes have sent, if the hub's database has pgvector.
 
-A node receives the text of each lesson within seconds, but its embedder may need minutes to embed them all after it
-joined or changed its embedder. Until then it searches here, among vectors that other nodes made in the same space.
-After that its own copy answers, in half the time, and also while the hub is unavailable. So here every vector is
-compared, without an index to maintain (`bench/hub_vectors.py`: 25 ms among 10,000, on a node 13 ms).
+A node receives the text of each lesson within seconds. But its embedder may need minutes to embed all lessons after the
+node joined or changed its embedder. Until then the node searches at the hub, among vectors that other nodes computed
+with the same embedder. After that, the node's own copy answers in half the time, even while the hub is unavailable.
+Since the hub is searched only for a while, it has no index to maintain, and compares every vector
+(`bench/hub_vectors.py`: 25 ms among 10,000, on a node 13 ms).
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ AT_ONCE = 200
 
 
 class HubVectors:
-    """The vectors of one embedder in the hub (`storage.memory.vector_index.VectorStore`); for any thread.
+    """The vectors of one embedder at the hub (`storage.memory.vector_index.VectorStore`). May be used in any thread.
 
-    Lessons have the ids of this node; lessons that this node does not have are not found.
+    Lessons are identified by their ids on this node. Lessons that this node does not have are not found.
 
     Args:
         connections: the hub's database.
         node: the id of this node.
         db: maps lessons' keys to their ids on this node.
-        embedder: the name of the vector space.
+        embedder: the name of the embedder.
         dims: number of dimensions of a vector.
     """
 
@@ -49,11 +50,11 @@ class HubVectors:
         self._sent = 0
 
     def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-        """Send the vectors of lessons; vectors that the hub already has are not changed.
+        """Send the vectors of lessons. Vectors that the hub already has are not replaced.
 
         Raises:
             HubAway: the hub cannot be reached.
-            HubRefused: the hub's server has no pgvector.
+            HubRefused: the hub's database has no pgvector.
         """
         keys = elsewhere.keys(self._db.reader(), kind, items)
         named = [(keys[item], _text(vector)) for item, vector in zip(items, vectors, strict=True) if item in keys]
@@ -61,11 +62,11 @@ class HubVectors:
         self._hub.rows(query, (self._node, *self._space, kind, [key for key, _ in named], [text for _, text in named]))
 
     def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        """Return the lessons of a kind that are nearest to a vector of length 1, best first.
+        """Return the lessons of a kind whose vectors are nearest to a unit vector, best first.
 
         Raises:
             HubAway: the hub cannot be reached.
-            HubRefused: the hub's server has no pgvector.
+            HubRefused: the hub's database has no pgvector.
         """
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
@@ -85,7 +86,7 @@ class HubVectors:
         return nearest_of(kind, [item for item, _ in here], matrix, vector, limit)
 
     def send(self) -> None:
-        """Send the vectors that this node has and the hub lacks, if this node has new ones since the last call."""
+        """Send the vectors that the hub lacks. Does nothing if this node has no new vectors since the last call."""
         newest = newest_vector(self._db.reader(), self._space[0])
         if newest == self._sent:
             return
@@ -103,7 +104,7 @@ class HubVectors:
 
 
 class SharedVectors:
-    """The hub's vectors for any embedder that a node uses; for any thread.
+    """The hub's vectors for any embedder that a node uses. May be used in any thread.
 
     Args:
         connections: the hub's database.
@@ -116,7 +117,7 @@ class SharedVectors:
         self._by_space = dict[tuple[str, int], HubVectors]()
 
     def of(self, embedder: Embedder) -> HubVectors | None:
-        """Return the vectors of an embedder; None if the server has no pgvector.
+        """Return the vectors of an embedder at the hub; None if the hub's database has no pgvector.
 
         Raises:
             HubAway: the hub cannot be reached.
@@ -129,7 +130,7 @@ class SharedVectors:
         return self._by_space[space]
 
     def send(self, embedder: Embedder | None) -> None:
-        """Send the vectors of an embedder that the hub lacks; does nothing without an embedder.
+        """Send the vectors of an embedder that the hub lacks. Does nothing if `embedder` is None.
 
         Raises:
             HubAway: the hub cannot be reached.

@@ -1,4 +1,4 @@
-"""A node's Temporal workers: they advance workflows, and take attempts while the node has free workers."""
+"""A node's Temporal workers. They advance workflows, and take attempts while the node has free workers of its own."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from nightshift.remote.hub.queue import Held, heartbeat
 from nightshift.remote.hub.workflows import ALL, WORKFLOWS, Assignment, Facts, Outcome, workflow_of
 
 LOOK_S = 5.0
-"""Seconds after which free slots are counted again if no event arrives."""
+"""Seconds after which the free slots are counted again if no event has woken the supplier."""
 _AT_ONCE = 20
 
 
 def workflow_worker(client: Client, *, is_short: bool = False) -> Worker:
-    """Return a worker that advances the hub's workflows; an `is_short` worker caches no workflows."""
+    """Return a Temporal worker that advances the hub's workflows. With `is_short`, it caches no workflows."""
 
     @activity.defn(name="standing")
     async def standing(task_id: int) -> str:
@@ -54,7 +54,7 @@ def workflow_worker(client: Client, *, is_short: bool = False) -> Worker:
 
 @contextmanager
 def workflows_served(connection: HubConnection) -> Iterator[None]:
-    """Advance the hub's workflows during the block, as each node does. For commands that run while no node is up.
+    """Advance the hub's workflows during the block, as each node does. For commands that run while no node is running.
 
     Raises:
         HubAway: the server cannot be reached.
@@ -77,7 +77,9 @@ def workflows_served(connection: HubConnection) -> Iterator[None]:
 
 
 class FreeSlots(CustomSlotSupplier):
-    """Slots for attempts: as many as the node has free workers, shared by its Temporal workers of all task queues.
+    """Supplies slots for attempts: as many as the node has free workers.
+
+    The slots are shared by the Temporal workers of all task queues.
 
     Args:
         free: returns how many attempts the node could take now; called on the loop of the hub's client.
@@ -89,7 +91,7 @@ class FreeSlots(CustomSlotSupplier):
         self._changed = asyncio.Event()
 
     def wake(self) -> None:
-        """Count the free slots again; for any thread."""
+        """Count the free slots again. May be called in any thread."""
         self._loop.call_soon_threadsafe(self._changed.set)
 
     async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:  # noqa: ARG002  the SDK's signature
@@ -103,16 +105,16 @@ class FreeSlots(CustomSlotSupplier):
         return SlotPermit()
 
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:  # noqa: ARG002  as above
-        """Refuse, so that no attempt bypasses the queue's order."""
+        """Return None, so that no attempt bypasses the order of the queue."""
         return None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:  # noqa: ARG002  as above
-        """Count an attempt that is not in the local queue yet."""
+        """Count an attempt as taken that is not in the local queue yet."""
         with self._lock:
             self._used += 1
 
     def release_slot(self, ctx: SlotReleaseContext) -> None:
-        """Stop counting the attempt."""
+        """Stop counting the attempt, because it is in the local queue or was refused."""
         if ctx.slot_info is not None:
             with self._lock:
                 self._used -= 1
@@ -120,12 +122,12 @@ class FreeSlots(CustomSlotSupplier):
 
 
 class NodeWorkers:
-    """All Temporal workers of a node; used on the loop of the hub's client.
+    """All Temporal workers of a node. Used on the loop of the hub's client.
 
     Args:
         client: the hub's client.
         free: see `FreeSlots`.
-        take: adds an attempt to the local queue, in a thread; returns an outcome if the node cannot take it.
+        take: adds an attempt to the local queue, in a thread; returns an outcome if the node cannot take the attempt.
         lease_s: the lease, in seconds.
     """
 
@@ -140,7 +142,7 @@ class NodeWorkers:
         self._begin(WORKFLOWS, workflow_worker(client))
 
     def poll(self, queues: Collection[str]) -> None:
-        """Take attempts from these task queues too."""
+        """Also take attempts from these task queues."""
         fixed = FixedSizeSlotSupplier(1)
         for queue in sorted(set(queues) - self._workers.keys()):
             worker = Worker(
@@ -157,7 +159,7 @@ class NodeWorkers:
             self._begin(queue, worker)
 
     def hold(self, held: Collection[Held]) -> frozenset[Held]:
-        """Renew the leases of these tasks from now on, however long a turn takes; return the ones that were lost."""
+        """Renew exactly these tasks' leases from now on, even while the dispatcher is busy; return those lost."""
         self._held = frozenset(held)
         return self._held & self._lost
 
@@ -187,7 +189,7 @@ class NodeWorkers:
 
     @activity.defn(name="attempt")
     async def _attempt(self, assignment: Assignment) -> Outcome:
-        """Add the attempt to the local queue, which completes the activity later."""
+        """Add the attempt to the local queue. The dispatcher completes the activity when the attempt has ended."""
         taking = asyncio.ensure_future(asyncio.to_thread(self._take, assignment))
         self._lease_s = min(self._lease_s, assignment.request.lease_s)  # the lease of the submitting node
         while not (await asyncio.wait({taking}, timeout=self._lease_s / 3))[0]:

@@ -1,8 +1,7 @@
-"""Workflows of the hub: a shared task, a node, the hub's settings, and the landing turns of a branch.
+"""Workflows of the hub: for a shared task, for a node, for the hub's settings, and for the turns to land on a branch.
 
-The module imports nothing of this program, because Temporal's sandbox imports it again for each worker. Code that
-running workflows have already executed must not change its order of commands; such a change goes behind
-`workflow.patched`.
+The module imports nothing of this program, because Temporal's sandbox imports it again for each worker. A change must
+not alter the order of commands in code that running workflows have already executed, unless it uses `workflow.patched`.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.exceptions import TimeoutError as TimedOut
 
 ANY = "any"
-"""Task queue of tasks that need no label."""
+"""Temporal task queue of tasks that need no label."""
 WORKFLOWS = "nightshift"
-"""Task queue of the workflows."""
+"""Temporal task queue on which the workflows run."""
 CONTROL = "control"
 STATUS = SearchAttributeKey.for_keyword("NightshiftStatus")
 REMOVED = "removed"
-"""Type of the failure of an attempt whose node was removed."""
+"""Error type of an attempt that failed because its node was removed."""
 MAX_CRASHES = 5
 _LONGEST = timedelta(days=365)
 _SHORT = timedelta(seconds=30)
@@ -37,12 +36,12 @@ def workflow_of(task_id: int) -> str:
 
 
 def queue_of(needs: list[str]) -> str:
-    """Return the task queue of tasks that need these labels; nodes with all of these labels poll it."""
+    """Return the Temporal task queue of tasks that need these labels. Nodes that have all the labels poll the queue."""
     return "+".join(sorted(needs)) or ANY
 
 
 def step_of(priority: int) -> int:
-    """Return Temporal's priority level, 1 (first) to 5, for a task's priority, whose default is 1."""
+    """Return Temporal's priority level, from 1 (first) to 5, for a task's priority, which is 1 by default."""
     return next(step for step, least in enumerate((10, 2, 0, -9, priority), 1) if priority >= least)
 
 
@@ -50,8 +49,11 @@ def step_of(priority: int) -> int:
 class Request:
     """A shared task as its node submits it.
 
-    `spec` is the task as text; for a long task it is empty and `blob` names the text in the remote repository. `fence`
-    and `attempt` are those of the previous run if the task is tried again.
+    Attributes:
+        spec: the task as text; empty for a long task.
+        blob: for a long task, the id of its text in the remote repository.
+        fence: the fencing token of the previous run, if the task is tried again.
+        attempt: the attempt number of the previous run, if the task is tried again.
     """
 
     id: int
@@ -75,7 +77,7 @@ class Request:
 
 
 def renew_request(before: Request, words: Request) -> Request:
-    """Return a task with a new specification, but with its previous origin and dependencies."""
+    """Return a task with a new specification, but with the origin and dependencies that it had before."""
     return replace(
         words, origin=before.origin, origin_name=before.origin_name, origin_url=before.origin_url,
         origin_task=before.origin_task, created_at=before.created_at, depends_on=before.depends_on,
@@ -85,7 +87,7 @@ def renew_request(before: Request, words: Request) -> Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An owner's answer to a task's question; `approval_id` is the question's number on the node that asked."""
+    """An owner's answer to a task's question. `approval_id` is the question's number on the node that asked."""
 
     id: int
     approval_id: int
@@ -95,7 +97,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """The state of a shared task, as stored in its memo."""
+    """The state of a shared task, as stored in the memo of its workflow."""
 
     id: int
     title: str
@@ -143,7 +145,7 @@ def facts_of(request: Request, status: str) -> Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """An attempt that a node should make."""
+    """An attempt that a node is asked to make."""
 
     request: Request
     fence: int
@@ -152,9 +154,9 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The end of an attempt on a node.
+    """The result of an attempt on a node.
 
-    If `is_back`, nothing ended, and any node may take the task from `not_before` on.
+    If `is_back` is True, the node gave the task back without a result, and any node may take it from `not_before` on.
     """
 
     is_back: bool = False
@@ -196,7 +198,7 @@ class SharedTask:
 
     @workflow.run
     async def run(self, request: Request) -> str:
-        """Wait for the task's dependencies, have it attempted until it ends, and return its status."""
+        """Wait for the task's dependencies, let nodes attempt the task until it ends, and return its status."""
         if request.depends_on:
             self._show(status="blocked")
             if unmet := await self._await_needed():
@@ -224,7 +226,7 @@ class SharedTask:
             workflow.upsert_search_attributes([STATUS.value_set(self._facts.status)])
 
     async def _await_needed(self) -> str:
-        """Wait until all dependencies have ended; return why the task can never begin, or an empty string."""
+        """Wait until all dependencies have ended. Return why the task can never begin, or an empty string."""
         for other in self._request.depends_on:
             while other not in self._needed:
                 status = await workflow.execute_activity(
@@ -239,7 +241,7 @@ class SharedTask:
                     break
         needed = self._request.depends_on
         await workflow.wait_condition(lambda: self._facts.cancel_requested or all(n in self._needed for n in needed))
-        may_be_gone = self._request.fence > 0  # the dependency existed when the task was first submitted
+        may_be_gone = self._request.fence > 0  # it existed at the first submission
         unmet = [
             f"task {number} is {status or 'unknown'}"
             for number, status in self._needed.items()
@@ -260,7 +262,7 @@ class SharedTask:
                 )
 
     async def _have_attempted(self) -> None:
-        """Have a node attempt the task once."""
+        """Let a node attempt the task once."""
         facts = self._facts
         self._show(
             status="queued", fence=facts.fence + 1, node=None, node_name=None, node_url=None, node_task=None, asks="",
@@ -281,7 +283,7 @@ class SharedTask:
         try:
             outcome = await self._attempt
         except ActivityError as error:
-            if self._is_taken:  # otherwise it was called back, or never began
+            if self._is_taken:  # otherwise it was withdrawn, or never began
                 self._note_failure(error.cause)
             return
         finally:
@@ -307,22 +309,25 @@ class SharedTask:
             self._show(status="failed", ending="crashed", reason=f"set aside after {crashes} nodes: {reason}")
 
     async def _call_back(self) -> None:
-        """Remove the attempt from its task queue, unless a node has it; the next attempt has been queued on return."""
+        """Withdraw the attempt from its task queue, unless a node has taken it.
+
+        Returns after the next attempt was queued.
+        """
         attempt = self._attempt
         if attempt and not self._is_taken:
             attempt.cancel()
             await workflow.wait_condition(lambda: self._attempt is not attempt or self._is_taken)
 
-    # Messages from other workflows and nodes
+    # Messages from other workflows and from nodes.
 
     @workflow.signal(name="needed_ended")
     def note_needed_end(self, task_id: int, status: str) -> None:
-        """Record the end of a task that this one depends on."""
+        """Record that a task on which this one depends has ended."""
         self._needed[task_id] = status
 
     @workflow.signal
     def tell_end(self, task_id: int) -> None:
-        """Record a task that depends on this one and must be told of its end."""
+        """Record a task that depends on this one, and must be notified when this one ends."""
         self._dependants.append(task_id)
 
     @workflow.signal(name="taken")
@@ -337,19 +342,19 @@ class SharedTask:
 
     @workflow.signal
     def asks(self, fence: int, text: str) -> None:
-        """Record the attempt's questions to the owner, as JSON; an empty text means that it continues."""
+        """Record the attempt's questions to the owner, as JSON. An empty text means that the attempt continues."""
         if self._is_current(fence) and self._is_taken:
             self._show(status="waiting" if text else "running", asks=text)
 
     @workflow.signal
     def read_replies(self, numbers: list[int]) -> None:
-        """Remove answers that the node has read."""
+        """Remove the owner's answers that the node has read."""
         self._show(replies=[reply for reply in self._facts.replies if reply.id not in numbers])
 
     def _is_current(self, fence: int) -> bool:
         return self._attempt is not None and fence == self._facts.fence
 
-    # Operations of owners
+    # Operations for owners.
 
     @workflow.update
     async def cancel(self) -> str:
@@ -370,7 +375,7 @@ class SharedTask:
 
     @workflow.update
     def answer(self, approval_id: int, granted: bool, text: str) -> str:
-        """Store an answer for the node that asks; return the status after that."""
+        """Store the owner's answer for the node that asks; return the status after that."""
         if self._facts.status != "waiting":
             raise ApplicationError(f"task {self._facts.id} is {self._facts.status} and asks nothing", type="illegal")
         self._answered += 1
@@ -395,7 +400,7 @@ class SharedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence:
-    """A node's description of itself; `is_up` and `seen_at` are set by the workflow."""
+    """A node's description of itself. The workflow sets `is_up` and `seen_at`."""
 
     id: str
     name: str
@@ -416,7 +421,7 @@ class Presence:
 
 @workflow.defn(name="Node")
 class NodePresence:
-    """One node: its description, whether it is up, and whether it drains."""
+    """The workflow of one node: its description, whether it is up, and whether it drains (takes no new tasks)."""
 
     @workflow.init
     def __init__(self, node: Presence) -> None:
@@ -457,8 +462,13 @@ class NodePresence:
 class Settings:
     """Settings for all nodes.
 
-    `numbers` maps node ids to numbers, `keys` to public keys. `queues` maps the task queues in use to the labels that
-    their tasks need.
+    Attributes:
+        paused: the reason why no node takes tasks; None if nodes take tasks.
+        workspace: the remote repository that the workspaces of all nodes follow.
+        numbers: maps node ids to the numbers of nodes.
+        keys: maps node ids to public keys.
+        removed: maps the ids of removed nodes to their public keys.
+        queues: maps each Temporal task queue in use to the labels that its tasks need.
     """
 
     paused: str | None = None
@@ -471,7 +481,7 @@ class Settings:
 
 @workflow.defn(name="Control")
 class Control:
-    """The workflow that keeps the hub's settings."""
+    """The workflow that stores the hub's settings."""
 
     @workflow.init
     def __init__(self, settings: Settings) -> None:
@@ -479,7 +489,7 @@ class Control:
 
     @workflow.run
     async def run(self, settings: Settings) -> None:  # noqa: ARG002  as `__init__`
-        """Keep the settings until the workflow must continue as a new run."""
+        """Store the settings until the history is so long that the workflow must continue as a new run."""
         workflow.upsert_memo({"settings": self._settings})
         await workflow.wait_condition(lambda: workflow.info().is_continue_as_new_suggested())
         await workflow.wait_condition(workflow.all_handlers_finished)
@@ -515,7 +525,7 @@ class Control:
 
     @workflow.signal
     def poll(self, needs: list[str]) -> None:
-        """Register a combination of labels that tasks need."""
+        """Register a combination of labels that tasks need, so that nodes poll its task queue."""
         if queue_of(needs) not in self._settings.queues:
             self._set(queues={**self._settings.queues, queue_of(needs): needs})
 
@@ -527,7 +537,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A task that is ready to land. If `commit` is set, any node may land it from `branch` at the remote."""
+    """A task that is ready to land. If `commit` is set, any node may land this commit from `branch` at the remote."""
 
     task_id: int
     fence: int
@@ -543,7 +553,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """The tasks that are ready to land on one branch, in order; the first has the turn."""
+    """The tasks that are ready to land on one branch, in order. The turn belongs to the first."""
 
     lease_s: float
     entries: list[Entry] = field(default_factory=list)
@@ -551,7 +561,7 @@ class Line:
 
 @workflow.defn(name="Landing")
 class LandingLine:
-    """The landing turns of one branch. The workflow ends when no task waits."""
+    """The workflow that gives tasks their turns to land on one branch. It ends when no task waits."""
 
     @workflow.init
     def __init__(self, line: Line) -> None:
@@ -561,7 +571,7 @@ class LandingLine:
 
     @workflow.run
     async def run(self, line: Line) -> None:
-        """Drop entries that were not renewed for a lease, until no task waits."""
+        """Remove entries that were not renewed within the lease. Ends when no task waits."""
         seen, is_waited_for = 0, True
         while is_waited_for:
             if workflow.info().is_continue_as_new_suggested():
@@ -586,7 +596,7 @@ class LandingLine:
 
     @workflow.signal
     def renew(self, task_id: int, fence: int) -> None:
-        """Renew the entry of a task that still waits or lands."""
+        """Renew the entry of a task that waits for its turn or is landing."""
         if (entry := self._entries.get(task_id)) and entry.fence == fence:
             self._put(entry)
 
@@ -599,7 +609,7 @@ class LandingLine:
 
     @workflow.signal
     def end(self, landed: dict[str, str | None]) -> None:
-        """Record the commit under which each task landed; None means that the task must be landed alone."""
+        """Record the commit as which each task has landed. None as the commit means that the task must land alone."""
         for number, commit in landed.items():
             if entry := self._entries.get(int(number)):
                 self._put(replace(entry, landed_as=commit, is_alone=commit is None))

@@ -1,1 +1,1 @@
-"""The client of the Model Context Protocol, for tools of servers that the owner configured."""
+"""The client of the Model Context Protocol, for tools of the servers that the owner configured."""

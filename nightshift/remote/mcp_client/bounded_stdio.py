@@ -1,6 +1,6 @@
-"""A transport of the MCP SDK over a server's standard streams, with a limit on the length of lines.
+"""A transport of the MCP SDK over a server's standard streams that limits the length of lines.
 
-The SDK's own transport buffers lines of any length, in time quadratic to the length.
+The SDK's own transport buffers lines of any length, and its running time grows with the square of the length.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ _STARTER = (
     "resource.setrlimit(resource.RLIMIT_AS, (hard, hard)); ctypes.CDLL(None).prctl(1, 9); "
     "os.execvp(sys.argv[1], sys.argv[1:])"
 )
-"""Starts a server without our memory limit, and has it killed when this process ends (`PR_SET_PDEATHSIG`)."""
+"""Python code that starts a server without our memory limit, and has it killed when this process ends
+(`PR_SET_PDEATHSIG`).
+"""
 
 
 @asynccontextmanager
 async def open_bounded_stdio(command: Sequence[str], cwd: str | None, ended: asyncio.Event) -> AsyncIterator[Any]:
-    """Start a server and provide its streams; `ended` is set when it closes its output or sends too long a line."""
+    """Start a server and provide its streams.
+
+    The event `ended` is set when the server closes its output or sends a line that is too long.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _STARTER, *command, cwd=cwd, limit=MAX_LINE_BYTES,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

@@ -1,8 +1,8 @@
-"""Tools of MCP servers for one conversation with a model: the servers run in a process of their own and end with it.
+"""Tools of MCP servers for one conversation with a model. The servers run in a separate process and end with it.
 
-The tools run outside the sandbox, with the owner's rights. So a task gets only the tools that it names (`server.tool`),
-of servers that the owner configured. Results are third-party data: they are bounded, cleared of control characters,
-masked for secrets, and labelled as such.
+The tools run outside the sandbox, with the owner's rights. Therefore a task gets only the tools that it names
+(`server.tool`), and only of servers that the owner configured. Results are third-party data: they are limited in
+length, cleared of control characters, masked for secrets, and labelled as such data.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ROOT = Path(__file__).resolve().parents[3]
 
 
 class ServerTools:
-    """The configured servers (a `core.ports.ServerTools`).
+    """The configured MCP servers (a `core.ports.ServerTools`).
 
     Args:
-        servers: returns the servers of the current settings.
+        servers: returns the servers in the current settings.
         ensure: ensures that an optional package is installed, or raises `ExtraMissing`; blocks.
-        environ: the daemon's environment; a server gets only the variables for finding programs and the owner's
+        environ: the daemon's environment. A server gets only the variables that locate programs and the owner's
             folders.
         mask: removes secrets from a text.
         start_s: timeout for the start of a server, in seconds.
@@ -81,7 +81,7 @@ class ServerTools:
 
 
 class OpenTools:
-    """See `ServerTools.opened`."""
+    """The tools of one conversation; see `ServerTools.opened`."""
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class OpenTools:
         self._process: asyncio.subprocess.Process | None = None
         self._tools: dict[str, tuple[ToolSpec, str, str]] = {}
         self.faults: dict[str, str] = {}
-        """The reason why a server or tool is unavailable, by its name."""
+        """Maps the name of each unavailable server or tool to the reason."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools in the form that models get."""
+        """The tools in the form that is passed to models."""
         return tuple(spec for spec, _, _ in self._tools.values())
 
     async def begin(self) -> None:
@@ -120,7 +120,10 @@ class OpenTools:
             self._tools.setdefault(spec.name, (spec, each["server"], each["name"]))
 
     async def call(self, call: ToolCall) -> tuple[str, bool]:
-        """Call one of `specs`; return the result, labelled as the server's, and whether the call succeeded."""
+        """Call one of the tools in `specs`.
+
+        Returns the result, labelled as the server's data, and whether the call succeeded.
+        """
         spec, server, tool = self._tools[call.name]
         arguments = _convert_types(call.arguments, spec)
         answer = await self._ask({"server": server, "tool": tool, "arguments": arguments})
@@ -139,7 +142,7 @@ class OpenTools:
         await process.wait()
 
     async def _ask(self, line: Mapping[str, Any]) -> Any:
-        """Return the answer to a call, restarting the process if it died; None if there is no answer."""
+        """Return the answer to a call, or None if there is no answer. The process is restarted if it died."""
         if self._process is None and await self._start() is None:
             return None
         return await self._answer(line, self._call_s)
@@ -159,7 +162,7 @@ class OpenTools:
         return await self._answer(asked, self._start_s)
 
     async def _answer(self, line: Mapping[str, Any], within_s: float) -> Any:
-        """Send a line and read one; if that fails, end the process and return None."""
+        """Send a line to the process, and read its answer. If that fails, end the process and return None."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
@@ -169,7 +172,7 @@ class OpenTools:
                 process.stdin.write(json.dumps(line).encode() + b"\n")
                 await process.stdin.drain()
                 return json.loads(await process.stdout.readline())
-        except (TimeoutError, OSError, ValueError):  # too slow; gone; invalid or oversized JSON
+        except (TimeoutError, OSError, ValueError):  # too slow, ended, or invalid or oversized JSON
             await self.aclose()
             return None
 
@@ -178,7 +181,7 @@ class OpenTools:
 
 
 def _spec(tool: Mapping[str, Any], description: str) -> ToolSpec:
-    """Return a server's tool in the form that models get."""
+    """Return a server's tool in the form that is passed to models."""
     schema = tool["schema"]
     properties = schema.get("properties")
     needed = schema.get("required")
@@ -206,7 +209,7 @@ def _parameter(name: str, about: Mapping[str, Any], *, required: bool) -> ToolPa
 
 
 def _convert_types(arguments: Mapping[str, Any], spec: ToolSpec) -> dict[str, Any]:
-    """Convert arguments to the types that the tool expects, because the text form has only strings."""
+    """Convert arguments to the types that the tool expects, since calls that are written as text have only strings."""
     schema_properties = (spec.input_schema or {}).get("properties")
     properties = schema_properties if isinstance(schema_properties, dict) else {}
     kinds = {name: about.get("type") for name, about in properties.items() if isinstance(about, dict)}

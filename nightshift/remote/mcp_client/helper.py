@@ -1,8 +1,8 @@
-"""The process that speaks to MCP servers: it may hang, grow or die without harm to the daemon.
+"""The process that speaks to MCP servers. It may hang, grow or die without harm to the daemon.
 
-It reads one line of JSON with the servers and the requested tools, and answers with one line about the available tools.
-After that, each line is a call and gets one line back. Its own memory is limited, the servers' memory is not. The
-servers end with it, and it ends when its input closes.
+The process reads one line of JSON with the servers and the requested tools, and answers with one line about the
+available tools. After that, each line of input is a call, and is answered with one line. The memory of this process is
+limited, but not that of the servers. The servers end with the process, and the process ends when its input closes.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ MAX_PAGES = 20
 
 
 class Link:
-    """One server. The SDK's scopes must be entered and left in the same asyncio task, so each server has its own task.
+    """The connection to one server, with an asyncio task of its own.
+
+    The SDK's context managers must be entered and left in the same task.
 
     Args:
-        about: `command`, or `url` and `token`; and `cwd`.
+        about: `command`, or `url` and `token`; and also `cwd`.
         start_s: timeout for the start, in seconds.
         call_s: timeout of a call, in seconds.
     """
@@ -45,7 +47,7 @@ class Link:
         self._ended = asyncio.Event()
 
     async def start(self) -> list[Any]:
-        """Connect, and list the tools. A failure raises ConnectionError."""
+        """Connect to the server and list its tools. A failure raises `ConnectionError`."""
         self._ended = asyncio.Event()
         ready: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(ready))
@@ -111,7 +113,7 @@ def _why(task: asyncio.Task[None]) -> str:
 
 
 def _text(result: Any) -> str:
-    """Return the text of a result, at most `MAX_CHARS` characters."""
+    """Return the text of a tool's result, cut off after `MAX_CHARS` characters."""
     parts, left = list[str](), MAX_CHARS
     for block in result.content:
         text = getattr(block, "text", None) or getattr(getattr(block, "resource", None), "text", None)
@@ -162,7 +164,7 @@ async def _serve(out: Any) -> None:
 
 
 def main() -> None:
-    """Serve until the input closes, then end with all servers."""
+    """Serve calls until the input closes, then exit together with all servers."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keep a library's own output out of the protocol
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))

@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
-    """One server: started by `command`, or reached at `url`, optionally with a token."""
+    """An MCP server, either started by `command` or reached at `url`, with an optional token."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class McpServer:
 
 
 def servers_of(given: Mapping[str, str], token_of: Callable[[str], str] = lambda _: "") -> tuple[McpServer, ...]:
-    """Return the servers of the settings.
+    """Return the servers that the settings configure.
 
     Args:
         given: maps each server's name to a command or an address.
@@ -59,7 +59,7 @@ def _server(name: str, value: str, token: str) -> McpServer:
 
 
 def faults_of(allowed: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Return the faults of the tools that a task names (`server.tool`), by field."""
+    """Return the faults among the tools that a task names (`server.tool`), by the field of the task."""
     known_names = ", ".join(names) or "none, so nothing can be named"
     return {
         f"mcp.{number}": f"there is no server {server!r} in mcp_servers; known are: {known_names}"

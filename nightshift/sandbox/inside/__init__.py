@@ -1,4 +1,6 @@
-"""Code that runs inside the sandbox, under a package name of its own; it imports nothing else of ours."""
+"""Code that runs inside the sandbox, where it has a package name of its own. It imports nothing else of Nightshift."""
 
 VARIABLE = "NIGHTSHIFT_RECORDER"
-"""Variable with the recorder's settings for the process that runs tests; removed before code of the tree runs."""
+"""Environment variable with the recorder's settings, for the process that runs tests. It is removed before code of the
+tree runs.
+"""

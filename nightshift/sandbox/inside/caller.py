@@ -1,4 +1,4 @@
-"""The trusted parent of a run of calls: like `supervisor`, but no process of the sandbox has a test framework."""
+"""The trusted parent for a run of function calls. It is like `supervisor`, but no process imports a test framework."""
 
 import gc
 import marshal
@@ -16,19 +16,19 @@ def main():
 
 
 def preload(_libraries):
-    """Do nothing: the modules that every run needs are imported with this one."""
+    """Do nothing, because the modules that every run needs are imported together with this module."""
 
 
 def serve(libraries):
-    """Serve the one job; `libraries` are import paths for the called code."""
+    """Serve the single job. `libraries` are import paths for the called code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = Child(calling, libraries)  # before the job is read, so that the child's memory has nothing of it
+    first = Child(calling, libraries)  # forked before the job is read, so that the child's memory has nothing of it
     supervisor.hide()
     supervisor.answer_job(lambda job, source: run(job, source, first))
 
 
 def run(job, source, first):
-    """Make the calls, with the services of the job; return the answer."""
+    """Start the services of the job and make its calls; return the answer."""
     beside = services.start(job)
     files.unpack(job, source)
     session = job["session"]

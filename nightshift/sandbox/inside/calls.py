@@ -1,9 +1,9 @@
-"""Calls functions with given inputs and reports the results; the expected results are not known in here.
+"""Calls functions with given inputs and reports the results. This process does not know the expected results.
 
-The process has no test framework. Each answer is written at once, as one JSON list a line: `[number, "value", packed]`,
+It imports no test framework. Each answer is written at once, as a JSON list on one line: `[number, "value", packed]`,
 `[number, "raised", names of the exception's classes]` or `[number, "missing", why]`.
 """
-# Every import here adds to the time of each verdict.
+# Every import in this module adds to the duration of each verdict.
 # ruff: noqa: PTH109, PTH118
 
 import os
@@ -37,7 +37,7 @@ def _call(module, name, arguments, named, pack):
 
 
 def _find_function(module, name):
-    """Return the function; import parts of its name that are modules of the package and were not imported yet."""
+    """Return the function with a dotted name. Parts of the name that are modules are imported if necessary."""
     __import__(module)
     member, dotted_name = sys.modules[module], module
     for part in name.split("."):

@@ -1,7 +1,7 @@
 """Detects which files below the working folder have changed since they were unpacked.
 
-A file is read again only if its inode, size or change time (which no program can set) differs. So a large tree costs
-one `stat` for each file. No process may be running that could change files meanwhile.
+A file is read again only if its inode, size or change time differs. No program can set the change time. So a large tree
+costs only one `stat` for each file. While this runs, no other process may be changing files.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH123
@@ -19,20 +19,21 @@ IGNORED = frozenset({
 })  # fmt: skip
 IGNORED_ENDS = (".pyc", ".egg-info")
 MOST_FILES, MOST_FILE, MOST_BYTES = 40, 1 << 20, 4 << 20
-"""Limits of a report: number of files, bytes of one file, bytes of all."""
+"""Limits of a report: the number of files, the bytes of one file, and the bytes of all files."""
 MOST_NAMED, MOST_NEW = 40, 20_000
-"""How many other paths are named, and how many new entries are examined."""
+"""Number of ignored paths that are named, and number of new entries that are examined."""
 _NUL, _CONTROLS = re.compile(r"\0"), re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
-"""Characters that no text contains; the second set applies if the file is not UTF-8."""
+"""Characters that do not occur in text files. The second set applies if the file is not valid UTF-8."""
 
 
 class Before:
-    """The tree as it was unpacked: path to digest, and path to a stamp that shows whether a file was touched."""
+    """The tree as it was unpacked: the digest of each path, and a stamp that shows whether a file was touched."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.digests: dict[str, str] = job["digests"]
         self.stamps = {path: stamp(os.lstat(path)) for path in self.digests}
-        # The clock of these times stands still for some milliseconds, so files touched in the last of them are read.
+        # File times have a resolution of some milliseconds. So files that were touched in the last of these are read as
+        # well.
         self.newest = max((changed for _, _, changed in self.stamps.values()), default=0)
 
     def has(self, path: str, status: os.stat_result) -> bool:
@@ -42,12 +43,12 @@ class Before:
 
 
 def stamp(status: os.stat_result) -> tuple[int, int, int]:
-    """Return a value that differs after any change of a file's content."""
+    """Return a value that differs after any change to the content of a file."""
     return status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]:
-    """Return the changed files, path to text or None (removed), and the reasons why others do not count."""
+    """Return the changed files, as path to text or None (removed), and the reasons why other changes are ignored."""
     try:
         touched, dropped = walk(before)
     except OverflowError as error:
@@ -76,7 +77,10 @@ def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]
 
 
 def walk(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, str]]:
-    """Return path to stat of each file that may have changed (None: it has not), and why other entries do not count.
+    """Find the files that may have changed.
+
+    Returns the stat result of each file by path, or None if it has not changed, and the reasons why other entries are
+    ignored.
 
     Raises:
         OverflowError: there are too many entries.
@@ -114,7 +118,7 @@ def walk(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, st
 
 
 def list_entries(folder: str) -> list[os.DirEntry[str]]:
-    """List the entries of a folder; if its owner closed it, open it first."""
+    """List the entries of a folder. If its permissions forbid that, they are changed first."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -125,12 +129,12 @@ def list_entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def is_ignored(path: str) -> bool:
-    """Check whether a path is a by-product, or is inside one."""
+    """Check whether a path is, or is inside, a by-product of tools."""
     return any(part in IGNORED or part.endswith(IGNORED_ENDS) for part in path.split("/"))
 
 
 def is_gone(path: str) -> bool:
-    """Check whether no file exists at a path any more."""
+    """Check whether there is no file at a path any more."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
@@ -138,7 +142,7 @@ def is_gone(path: str) -> bool:
 
 
 def content(path: str, digest: str | None) -> bytes | None:
-    """Return a file's bytes, at most one more than the limit; None if they match the digest."""
+    """Return a file's bytes, at most one byte more than the limit; None if they match the digest."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except PermissionError:
@@ -159,13 +163,13 @@ def readable(raw: bytes) -> tuple[str | None, str]:
     """Return a file's text, or None and the reason why it is not text."""
     if len(raw) > MOST_FILE:
         return None, f"is larger than {MOST_FILE >> 20} MB"
-    text = raw.decode("utf-8", "surrogateescape")  # like core.text.encoding, which does not exist inside
+    text = raw.decode("utf-8", "surrogateescape")  # like core.text.encoding, which cannot be imported inside
     foreign = any("\udc80" <= char <= "\udcff" for char in text)
     return text, "is no text" if (_CONTROLS if foreign else _NUL).search(text) else ""
 
 
 def name_dropped(dropped: dict[str, str]) -> dict[str, str]:
-    """Return the first of these, and the number of the others."""
+    """Return the first of these paths with their reasons, and an entry with the number of the others."""
     names = sorted(dropped)
     shown = {name: dropped[name] for name in names[:MOST_NAMED]}
     more = len(names) - len(shown)

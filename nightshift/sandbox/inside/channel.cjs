@@ -1,8 +1,8 @@
-// The reporters' channel to the trusted parent: a named pipe, because Node.js passes no other descriptor to its child
-// processes.
+// The channel of the reporters to the trusted parent. It is a named pipe, because Node.js passes no other descriptors
+// to its child processes.
 //
-// Each line begins with the run's secret, which is removed from the environment here. The processes that node:test
-// starts for test files still have it for `lock.mjs`, which removes it before code of the tree runs.
+// Each line begins with the run's secret, which this module removes from the environment. The processes that node:test
+// starts for test files still have the secret for `lock.mjs`, which removes it before code of the tree runs.
 
 const { openSync, writeSync } = require("node:fs");
 const { inspect } = require("node:util");

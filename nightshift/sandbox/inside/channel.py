@@ -1,6 +1,6 @@
-"""The channel of a run: an inherited pipe to the trusted parent, and a secret at the beginning of each line.
+"""The channel of a run: an inherited pipe to the trusted parent, with a secret at the beginning of each line.
 
-Reporters of all runners write to it; `recorder` describes what they write.
+The reporters of all test runners write to the channel; `recorder` describes the format.
 """
 
 import json
@@ -9,7 +9,7 @@ import os
 from . import VARIABLE
 
 OPTIONS = f"-p {__package__}.recorder -p no:randomly --continue-on-collection-errors --maxfail=0"
-"""Options for pytest in addition to the owner's, which follow them."""
+"""Options for pytest that precede the owner's own options."""
 
 
 def environment(descriptor, settings, environ):
@@ -26,7 +26,9 @@ def environment(descriptor, settings, environ):
 
 
 def take():
-    """Remove the recorder's settings from the environment, so that programs which tests start get the owner's own.
+    """Remove the recorder's settings from the environment, and restore the owner's options there.
+
+    So programs that are started by tests run with the owner's options.
 
     Returns:
         The settings; None if no run is recorded in this process.
@@ -45,7 +47,7 @@ def restore_options(settings):
 
 
 class Pipe:
-    """A named pipe for the events of one run, because programs between us and the tests pass on no descriptor."""
+    """A named pipe for the events of one run. Needed if programs between us and the tests pass on no descriptors."""
 
     def __init__(self):
         folder = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (of the sandbox)
@@ -53,7 +55,7 @@ class Pipe:
         os.mkfifo(self.path, 0o600)
 
     def attach(self, child):
-        """Read a child's events from the pipe, which reaches its end only when we close it."""
+        """Make a child's events come from this pipe. Its end is reached only when we close it."""
         os.close(child.events)
         child.events = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -63,7 +65,7 @@ class Pipe:
 
 
 class Channel:
-    """Writes events to the pipe: an inherited one, or a named one if programs in between pass on no descriptor."""
+    """Writes events to the pipe of a run, which is inherited, or named if programs in between pass on none."""
 
     def __init__(self, settings):
         path = settings.pop("path", None)

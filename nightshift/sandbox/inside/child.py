@@ -1,4 +1,4 @@
-"""A forked child of the trusted parent, watched over pipes until it ends or a limit is reached."""
+"""A forked child of the trusted parent. Its pipes are watched until it ends or reaches a limit."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ EVENTS = 24 << 20  # bytes of a run's events: some fifty thousand tests
 
 
 class Ends:
-    """Keeps the beginning and the end of a stream and counts what is between, so that a flood uses no memory."""
+    """Keeps the beginning and the end of a stream, and counts the bytes in between, so that a flood uses no memory."""
 
     def __init__(self, most: int) -> None:
         self._most, self._total = most, 0
@@ -39,12 +39,12 @@ class Ends:
 
     @property
     def ends(self) -> tuple[bytes, bytes]:
-        """The beginning and the end; the end is empty if the beginning is everything."""
+        """The beginning and the end of the stream. The end is empty if the beginning contains the whole stream."""
         return bytes(self._head), bytes(self._tail[-self._most :])
 
     @property
     def left_out(self) -> int:
-        """Number of bytes between them."""
+        """Number of bytes between the beginning and the end."""
         return self._total - sum(map(len, self.ends))
 
 
@@ -73,7 +73,7 @@ class Child:
         self.ended, self.status = os.pidfd_open(self.pid), 0
 
     def send(self, text: bytes) -> None:
-        """Send the child its instructions; it may have died already."""
+        """Send the child its instructions. The child may have died already, which is ignored."""
         with contextlib.suppress(BrokenPipeError):
             while text:
                 text = text[os.write(self.telling, text) :]
@@ -81,11 +81,11 @@ class Child:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The parent's descriptors for the child."""
+        """The parent's descriptors that belong to the child."""
         return self.telling, self.events, self.output, self.ended
 
     def discard(self) -> None:
-        """End a child that is not needed, or that something else has ended."""
+        """Kill a child that is not needed, or clean up after a child that something else has killed."""
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -94,13 +94,13 @@ class Child:
                 os.close(descriptor)
 
     def watch(self, job: dict[str, Any], spare: Sequence[int] = (), output: Ends | None = None) -> dict[str, Any]:
-        """Collect the child's reports until its end or a limit; then end it and everything else in the sandbox.
+        """Collect the child's reports until it ends or reaches a limit, then end all processes of the sandbox.
 
         Args:
             job: the fields of `TimeLimits`, and `output_bytes`, the limit for each part into which `token` divides the
                 output. The services of the run are not ended.
             spare: process numbers of children that are not ended.
-            output: receives the output, which is then not divided.
+            output: receives the output, which is then not divided into parts.
         """
         limits, services = TimeLimits(job), job.get("running")
         printed = Segments(job["token"].encode()) if output is None else output
@@ -142,7 +142,7 @@ class Child:
         }
 
     def _reap(self, flags: int, spare: Sequence[int]) -> None:
-        """Wait for ended processes; as process 1 that includes orphans, which would otherwise count as processes."""
+        """Wait for ended processes. As process 1, also wait for orphans, which would otherwise count as processes."""
         everything = os.getpid() == 1 and not spare
         try:
             while True:
@@ -169,11 +169,11 @@ class Child:
 
 
 class Program(Child):
-    """A child that is another program from its start, without a copy of this process's memory or any output.
+    """A child that is another program from its start, so it has no copy of our memory. Its output is dropped.
 
     Args:
-        argv: returns its command for the descriptor from which it reads its instructions.
-        given: another descriptor that it inherits.
+        argv: returns the child's command, given the descriptor from which it reads its instructions.
+        given: another descriptor that the child inherits.
     """
 
     def __init__(self, argv: Callable[[int], list[str]], given: int) -> None:
@@ -189,14 +189,14 @@ class Program(Child):
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The parent's descriptor for the child."""
+        """The parent's only descriptor that belongs to the child."""
         return (self.telling,)
 
 
 def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
-    """End every process of the sandbox except some, and except some others with all their descendants.
+    """End every process of the sandbox except those in `spare`, and those in `with_children` with descendants.
 
-    As process 1 we become the parent of every orphan.
+    As process 1, this process becomes the parent of every orphan.
     """
 
     def strays() -> list[int]:
@@ -207,12 +207,12 @@ def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):  # its parent lives: it becomes our child in the next round
+            with contextlib.suppress(ChildProcessError):  # its parent lives; it becomes our child in the next round
                 os.waitpid(pid, 0)
 
 
 def descends(pid: int, of: Collection[int]) -> bool:
-    """Check whether a process is in `of`, or descends from one of them through an unbroken line of parents."""
+    """Check whether a process is in `of`, or descends from one of these through a chain of living parents."""
     while pid > 1 and pid not in of:
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
@@ -224,7 +224,7 @@ def descends(pid: int, of: Collection[int]) -> bool:
 
 
 def drain(descriptor: int, taken: bytearray | Ends | Segments, most: int, poll: select.poll) -> bool:
-    """Read what is available; return False if it exceeds the limit."""
+    """Read what is available from a descriptor; return False if the limit is exceeded."""
     while len(taken) < most:
         try:
             data = os.read(descriptor, CHUNK)

@@ -1,7 +1,7 @@
-"""Values close to a given one, of the same type and shape, which a check must not accept instead of it.
+"""Makes values that are close to a given one, with the same type and shape. A check must not accept them in its place.
 
-The values differ only slightly, and each time in another way, so that a tolerance built into the comparison of an
-object of the tested code is noticed.
+The values differ only slightly, and each time in another way. So a comparison by an object of the tested code is
+noticed if it has a tolerance built in.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def close(value: Any, chance: random.Random) -> Any:
-    """Return a value that differs slightly from a plain one in one place; the value itself if there is none."""
+    """Return a value that differs slightly from a plain value in one place; the value itself if there is none."""
     return _change_value(value, chance.choice((1, 2, 3)), chance)
 
 
@@ -30,7 +30,7 @@ def _change_value(value: Any, step: int, chance: random.Random) -> Any:
 
 def _int(value: int, step: int, chance: random.Random) -> int:
     text = str(abs(value)) if abs(value) < 10**15 else ""
-    quantum = 10 if len(text) > 1 and text.endswith("0") else 1  # a non-round number among round ones would stand out
+    quantum = 10 if len(text) > 1 and text.endswith("0") else 1  # a round number stays round, so as not to stand out
     return int(value + chance.choice((-1, 1)) * step * quantum)
 
 
@@ -50,7 +50,7 @@ def _complex(value: complex, step: int, chance: random.Random) -> complex:
 
 
 def _text(value: Any, step: int, chance: random.Random) -> Any:
-    """Replace one letter by another, `step` letters away in the alphabet."""
+    """Replace one letter of a text or of bytes by the letter that is `step` places away in the alphabet."""
     letters = LETTERS if isinstance(value, str) else LETTERS.encode()
     index = chance.randrange(max(1, len(value)))
     old = value[index : index + 1].lower()

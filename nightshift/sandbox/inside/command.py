@@ -1,7 +1,7 @@
-"""Runs the owner's command as given, and collects its reports about tests: events, printed lines, report files.
+"""Runs the owner's test command, and collects its reports about tests: events, printed lines and report files.
 
-It is part of the trusted parent. A report counts if it was written while the command ran; it is read once every process
-of the command is gone. Its content comes from the tested code, and is judged outside of the sandbox.
+This is part of the trusted parent. A report counts if it was written while the command ran. It is read after every
+process of the command has ended. Its content comes from the tested code, and is judged outside the sandbox.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH116, PTH118, PTH120, PTH123
@@ -16,13 +16,13 @@ from . import channel, environment_makers, virtual
 from .child import Child, Ends
 
 PRINTED = 8 << 20
-"""Bytes of the output's beginning, and of its end, that may contain a report."""
+"""Number of bytes at the beginning of the output, and at its end, in which reports are searched."""
 LAST = 3000
-"""Bytes of the output's end that people are shown."""
+"""Number of bytes at the end of the output that are shown to people."""
 FILES, BYTES = 300, 3 << 20
-"""How many report files are read, and how many bytes of them in total."""
+"""Maximum number of report files that are read, and maximum number of their bytes in total."""
 ENTRIES, DEPTH = 100_000, 20
-"""How many entries of the tree are examined, and how deep."""
+"""Maximum number of entries of the tree that are examined, and their maximum depth."""
 FOLDERS = frozenset({"test-results", "test-reports", "surefire-reports", "failsafe-reports", "test_results"})
 SKIPPED = frozenset({".git", "node_modules", ".venv", "venv"})
 NAME = re.compile(r"(?i:.*junit.*|test-.*|test[-_]?(?:results?|reports?).*|nosetests|xunit.*)\.xml")
@@ -31,7 +31,7 @@ Stamps = dict[str, tuple[int, int]]
 
 
 def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
-    """Run the job's command; return the result of `watch`."""
+    """Run the job's command in a child; return the result of `watch`."""
     env, settings = _env(job, libraries), job["session"]["recorder"]
     if job["node"] is None:
         pipe = channel.Pipe()
@@ -52,8 +52,8 @@ def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
 def watch(child: Child, job: Job) -> dict[str, Any]:
     """Watch a child that runs tests; return the result of `Child.watch` with `printed` and `reports` added.
 
-    `printed` has the beginning and the end of the output and the number of bytes between them. `reports` has path and
-    text of each report; the text is None if it is too large to be read.
+    `printed` contains the beginning of the output, its end, and the number of bytes in between. `reports` contains the
+    path and the text of each report; the text is None if the report is too large to be read.
     """
     named = _list_named_reports(job["command"])
     before, output = _stamps(named), Ends(PRINTED)
@@ -77,19 +77,19 @@ def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
 
 
 def become(_instructions: int, events: int, argument: tuple[Sequence[str], dict[str, str], dict[str, Any]]) -> NoReturn:
-    """Run the command in the child; any command, which may start pytest at some point."""
+    """Become the owner's command in the child. The variables make any pytest that it starts report to `events`."""
     argv, env, settings = argument
     os.execvpe(argv[0], list(argv), channel.environment(events, settings, env))  # noqa: S606 (argv of the owner's, no shell)
 
 
 def _list_named_reports(argv: Sequence[str]) -> list[str]:
-    """Return the report files named in a command, such as in `--junitxml=out.xml`."""
+    """Return the report files that are named in a command, as in `--junitxml=out.xml`."""
     words = (word for part in argv for word in re.split(r"[\s=:;,'\"]+", part))
     return [word for word in words if word.lower().endswith(".xml")][:FILES]
 
 
 def _stamps(named: Sequence[str]) -> Stamps:
-    """Map each possible report to its size and change time, which no program can set."""
+    """Return the size and the change time of each possible report. No program can set the change time."""
     stamps = Stamps()
     for path in (*named, *_walk()):
         try:
@@ -102,7 +102,7 @@ def _stamps(named: Sequence[str]) -> Stamps:
 
 
 def _walk() -> Iterator[str]:
-    """Yield the files below the workspace whose name, or whose folder's name, is typical of a report."""
+    """Yield the files in the workspace that have a name, or are in a folder with a name, that is typical of reports."""
     waiting, left = [("", 0)], ENTRIES
     while waiting:
         folder, depth = waiting.pop()
@@ -123,7 +123,7 @@ def _walk() -> Iterator[str]:
 
 
 def _texts(written: Iterator[tuple[str, tuple[int, int]]]) -> Iterator[tuple[str, str | None]]:
-    """Yield path and text of the reports, as far as they are read."""
+    """Yield the path and the text of the reports. The text is None for a report that exceeds the limits."""
     left = BYTES
     for path, (size, _) in sorted(written)[:FILES]:
         text = _text(path, left) if size <= left else None

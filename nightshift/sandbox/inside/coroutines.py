@@ -1,4 +1,4 @@
-"""Runs coroutine tests if no plugin of the repository does."""
+"""A pytest plugin that runs tests which are coroutines, if the repository has no plugin for them."""
 
 import inspect
 
@@ -6,11 +6,11 @@ from _pytest.config import hookimpl
 
 
 class Coroutines:
-    """A pytest plugin."""
+    """The plugin's hooks."""
 
     @hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem):
-        """Run a coroutine test."""
+        """Run a coroutine test; None for other tests, or if another plugin runs coroutine tests."""
         plugins = pyfuncitem.config.pluginmanager
         if not inspect.iscoroutinefunction(pyfuncitem.obj) or any(map(plugins.has_plugin, ("asyncio", "anyio"))):
             return None

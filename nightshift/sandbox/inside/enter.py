@@ -2,7 +2,7 @@
 
     python -c SOURCE FILTER MARKER [NAME=VALUE ...] -- COMMAND [WORD ...]
 
-Without the filter nothing is started, and the marker is not written.
+If the filter cannot be loaded, nothing is started and the marker is not written.
 """
 
 import ctypes
@@ -35,7 +35,7 @@ def main():
 
 
 def load(steps):
-    """Apply the filter to this process and all its later child processes."""
+    """Apply the filter to this process and to all child processes that it starts from now on."""
     text = ctypes.create_string_buffer(steps, len(steps))
     program = Program(len(steps) // STEP, ctypes.addressof(text))
     prctl = ctypes.CDLL(None, use_errno=True).prctl

@@ -1,4 +1,4 @@
-"""Makes tox and nox run tests in the environment of the run: they create none of their own, and hide nothing of it."""
+"""Makes tox and nox run tests in the environment of the run, without creating or hiding any environment."""
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123
 
@@ -12,10 +12,10 @@ _TOX_FILES = ("tox.ini", "tox.toml", "setup.cfg", "pyproject.toml")
 
 
 def variables(paths):
-    """Return the environment variables that make tox and nox do so.
+    """Return the environment variables that make tox and nox use the environment of the run.
 
     Args:
-        paths: import paths of the modules of the environment and the tree.
+        paths: import paths of the modules of the environment and of the tree.
     """
     sections = list(_BASES)
     for name in filter(os.path.exists, _TOX_FILES):
@@ -29,7 +29,7 @@ def variables(paths):
 
 
 def attach():
-    """If this process is nox, make its sessions skip their installations."""
+    """If this process is nox, make its sessions skip the installation of packages."""
     if any(os.path.basename(word) == "nox" for word in sys.orig_argv[1:3]):  # noqa: PTH119
         from nox.sessions import Session  # noqa: PLC0415 (only there)
 

@@ -1,9 +1,9 @@
 """Unpacks the files of a run into the workspace, and watches the files that must not change.
 
-The tests are in a folder in which the tested code may write, as the same user, so no permission can protect them. A
-kernel watch (inotify) does better: it reports every write, replacement or move, even one that was undone in time, to a
-process that the tested code cannot reach. In addition the files are read-only. A change through a memory map, which
-inotify does not report, then needs a change of the file's mode first, which it does report.
+The tests are in a folder in which the tested code, which runs as the same user, may write, so no permission can protect
+them. Instead, a kernel watch (inotify) reports every write, replacement or move to a process that the tested code
+cannot reach, even if the change was undone. In addition, the files are read-only. Therefore a change through a memory
+map, which inotify does not report, requires a change of the file's mode first, which inotify does report.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH120, PTH208, PTH211
@@ -22,17 +22,17 @@ Files = dict[str, bytes]
 
 
 def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
-    """Receive the instructions, as a dictionary, and the stream that continues with the bytes of the files."""
+    """Receive the instructions. Return them as a dictionary, with the stream from which the files' bytes follow."""
     source = open(descriptor, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 (the caller reads on)
     return json.loads(source.read(int(source.readline()))), source
 
 
 def contents(job: dict[str, Any], source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yield path and bytes of the files that were sent, as they arrive.
+    """Yield the path and the bytes of each file that is sent, as the files arrive.
 
     Args:
-        job: `files` has path and size in bytes of each file.
-        source: the bytes of all files.
+        job: its field `files` has the path and the size in bytes of each file.
+        source: the stream with the bytes of all files.
     """
     for path, size in job["files"]:
         content = source.read(size)
@@ -42,11 +42,11 @@ def contents(job: dict[str, Any], source: IO[bytes]) -> Iterator[tuple[str, byte
 
 
 def unpack(job: dict[str, Any], source: IO[bytes]) -> None:
-    """Write the files of a job below the working folder, with their modes, and the links of its tree.
+    """Write the files of a job to the working folder, with their modes, and create the links of its tree.
 
     Args:
-        job: `files`, and optionally `fixed`, `gone`, `programs` (files that may be executed) and `links`.
-        source: the bytes of all files.
+        job: its field `files`, and optionally `fixed`, `gone`, `programs` (files that may be executed) and `links`.
+        source: the stream with the bytes of all files.
     """
     write(contents(job, source), job.get("fixed", ()), job.get("gone", ()))
     for path in job.get("programs", ()):
@@ -62,11 +62,11 @@ def unpack(job: dict[str, Any], source: IO[bytes]) -> None:
 
 
 def write(files: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Collection[str] = ()) -> None:
-    """Write files below the working folder, over the existing ones.
+    """Write files to the working folder, replacing existing ones.
 
     Args:
-        files: path and bytes.
-        fixed: files that become read-only; they may be existing ones.
+        files: pairs of path and bytes.
+        fixed: files that become read-only. They may be files that existed before.
         gone: files that are removed first, together with folders that become empty.
     """
     folders = {""}
@@ -83,7 +83,7 @@ def write(files: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Coll
 
 
 def put(path: str, content: bytes, folders: set[str]) -> None:
-    """Write one new file; `folders` are the folders that exist."""
+    """Write one new file. `folders` is the set of folders that exist, to which new ones are added."""
     folder = os.path.dirname(path)
     if folder not in folders:
         os.makedirs(folder, exist_ok=True)
@@ -96,11 +96,11 @@ def put(path: str, content: bytes, folders: set[str]) -> None:
 
 
 class Watch:
-    """Detects which of some files were touched since it was made.
+    """Detects which of some files were touched since this object was created.
 
-    The kernel allows few watches for each user, and another job of the same user may have used them all. In that case
-    the change times are compared, which no program can set. That is as reliable, but a new file beside a test counts
-    too.
+    The kernel allows only a few watches for each user, and other jobs of the same user may have used them all. In that
+    case the change times are compared, which no program can set. That is as reliable, but a new file beside a test
+    counts as a change too.
     """
 
     def __init__(self, paths: list[str]) -> None:
@@ -128,7 +128,7 @@ class Watch:
         return number
 
     def touched(self) -> list[str]:
-        """Return the paths that were written, replaced, moved or otherwise changed; call it when nothing is running."""
+        """Return the paths that were written, replaced, moved or otherwise changed. Nothing may be running any more."""
         if self._before is not None:  # empty if nothing is watched
             return sorted({self._folders.get(p, p) for p, before in self._before.items() if stamp(p) != before})
         paths = set[str]()
@@ -144,7 +144,7 @@ class Watch:
 
 
 def stamp(path: str) -> tuple[int, ...]:
-    """Return a value that differs after any change of a file or folder; empty if it does not exist."""
+    """Return a value that differs after any change to a file or folder; empty if it does not exist."""
     try:
         status = os.lstat(path)
     except OSError:

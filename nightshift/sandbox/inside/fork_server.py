@@ -1,9 +1,9 @@
-"""Stays in an outer sandbox with the imports that runs need, and forks a nested sandbox for each order.
+"""Runs in an outer sandbox, imports what runs need, and forks a nested sandbox for each order.
 
-It never sees a job: an order has limits, the name of a trusted parent and four descriptors, which the fork takes over.
-The last descriptor is a socket on which the daemon learns how the fork ended. The imported modules are shared with the
-forks copy-on-write and were never near untrusted code, so a fork is as fresh as a new interpreter and costs a tenth of
-it.
+The fork server never sees a job. An order has limits, the name of a trusted parent and four descriptors, which the fork
+takes over. The last descriptor is a socket on which the daemon learns how the fork ended. The forks share the imported
+modules by copy-on-write. No untrusted code has ever run in the fork server, so a fork is as clean as a new interpreter,
+but costs only a tenth of it.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ COLLAPSE = 25  # MADV_COLLAPSE
 
 
 def main():
-    """Import what runs need, then serve orders from the given socket until it is closed."""
+    """Import what runs need, then serve orders from the given socket until the socket is closed."""
     gc.disable()
     code, descriptor, entry, own, *libraries = sys.argv[1:]
-    sys.path.insert(0, own)  # the same folder, except for a program of another package
+    sys.path.insert(0, own)  # our code's folder, or that of another package's program
     __import__(entry)
     parent = sys.modules[entry]
-    sys.path[:] = [path for path in sys.path if path not in {code, own}]  # names of the workspace must not meet ours
+    sys.path[:] = [path for path in sys.path if path not in {code, own}]  # workspace names must not conflict with ours
     parent.preload(libraries)
     gc.collect()
     gc.freeze()
@@ -58,7 +58,7 @@ def main():
 
 
 def in_large_pages():
-    """Put this memory into as few pages as possible (from Linux 6.1), so that a fork copies a smaller page table."""
+    """Move this process's memory into large pages (from Linux 6.1), so that a fork copies a smaller page table."""
     madvise = ctypes.CDLL(None).madvise
     with open("/proc/self/maps", encoding="ascii") as file:  # noqa: PTH123 (pathlib is slow to import)
         mapped = [line.split() for line in file]
@@ -69,7 +69,7 @@ def in_large_pages():
 
 
 def reap(running):
-    """Wait for the forks that have ended; `running` has the control socket of each."""
+    """Wait for forks that have ended. `running` maps each process number to the fork's control socket."""
     while running:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:

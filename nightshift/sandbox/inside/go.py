@@ -1,6 +1,7 @@
-"""Provides the environment in which commands build and test Go, with the prebuilt standard library.
+"""Provides the environment variables with which commands build and test Go, using the prebuilt standard library.
 
-This is part of the trusted parent. A variable makes `go test` report each test; no source of ours is built.
+This is part of the trusted parent. A variable makes `go test` report each test, so no source code of ours is built into
+the tests.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH102, PTH103, PTH112, PTH118, PTH120, PTH208, PTH211
@@ -13,12 +14,12 @@ KEPT = ("HOME", "TMPDIR", "LANG", "NIGHTSHIFT_JOB", "GOMODCACHE")
 
 
 def work_folder() -> str:
-    """Return a new path for the files of builds."""
+    """Return the path of a new folder for the files of builds."""
     return os.path.join(os.environ.get("TMPDIR", "/tmp"), f"go{secrets.token_hex(4)}")  # noqa: S108 (the job's own)
 
 
 def environment(settings: dict[str, Any], work: str) -> dict[str, str]:
-    """Return the environment variables of a build that keeps its files in a new folder."""
+    """Return the environment variables for a build that stores its files in the new folder `work`."""
     toolchain = next(toolchain for toolchain in settings["places"] if os.path.isdir(toolchain["cache"]))
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     path = os.pathsep.join((os.path.dirname(toolchain["path"]), os.environ.get("PATH", "/usr/bin:/bin")))
@@ -28,7 +29,7 @@ def environment(settings: dict[str, Any], work: str) -> dict[str, str]:
 
 
 def _link_builds(built: str, cache: str) -> str:
-    """Create a build folder with links to everything in another one; new builds in it belong to this run only."""
+    """Create a build cache with links to everything in the shared one. New builds in it belong to this run only."""
     os.makedirs(cache)
     for name in os.listdir(built):
         if len(name) == 2:

@@ -1,8 +1,8 @@
-"""Isolates a process from the others of its user: it and its children cannot inspect processes outside.
+"""Isolates a process from the other processes of its user: it and its children cannot inspect processes outside.
 
-Landlock is made for files. In addition, a process in its own domain can neither trace others nor open what `/proc`
-shows of their memory and descriptors, and since Linux 6.12 cannot send them signals. If only this is wanted, the domain
-allows every file.
+Landlock is made for restricting access to files, in so-called domains. In addition, a process in a domain of its own
+can neither trace processes outside, nor open what `/proc` shows of their memory and descriptors. Since Linux 6.12, it
+cannot send them signals either. If only this is wanted, the domain allows every file.
 """
 
 import ctypes
@@ -13,22 +13,22 @@ from collections.abc import Iterable
 CREATE, ADD_RULE, RESTRICT = 444, 445, 446  # system calls, the same on every machine
 VERSION, BENEATH = 1, 1
 READING = 1 << 0 | 1 << 2 | 1 << 3  # executing and reading files, listing folders
-REFER = 1 << 13  # moving files between folders: denied in every domain that does not allow it
+REFER = 1 << 13  # moving files between folders; denied unless the domain allows it
 EVERYTHING = (1 << 16) - 1
 OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the subset that applies to files
-KNOWN = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: EVERYTHING}  # rights by the first version that supports them
+KNOWN = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: EVERYTHING}  # known rights by the first version with them
 SIGNALS = 1 << 1
 OLDEST, WITH_SCOPES = 2, 6  # versions: the first that can allow moves, the first with signals
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 
 
 def restrict() -> bool:
-    """Put this process into its own domain, permanently; return False if the kernel does not support that."""
+    """Put this process into its own Landlock domain, permanently; return False if the kernel does not support that."""
     return _restrict_rights(REFER, [("/", REFER)])
 
 
 def restrict_to(own: Iterable[str], readable: Iterable[str]) -> bool:
-    """Restrict this process like `restrict`, and deny all files except some.
+    """Restrict this process like `restrict`, and also deny access to all files except the given ones.
 
     Args:
         own: folders in which everything is allowed.
@@ -40,7 +40,7 @@ def restrict_to(own: Iterable[str], readable: Iterable[str]) -> bool:
 
 
 def _restrict_rights(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
-    """Deny the rights in `handled`, except where `allowed` grants them beneath a path."""
+    """Deny the rights in `handled` for all files, except those that `allowed` grants below its paths."""
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(CREATE, None, ctypes.c_size_t(0), VERSION)
     if version < OLDEST:
@@ -59,7 +59,7 @@ def _restrict_rights(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
 
 
 def _is_allowed(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool:
-    """Allow rights beneath a path; return False if the kernel refuses."""
+    """Allow rights below a path; return False if the kernel refuses."""
     beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     path_rights = rights if os.path.isdir(path) else rights & OF_FILES  # noqa: PTH112 (pathlib is slow to import)
     taken: bool = libc.syscall(ADD_RULE, ruleset, BENEATH, struct.pack("=Qi", path_rights, beneath), 0) == 0
@@ -68,7 +68,7 @@ def _is_allowed(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool
 
 
 def holds() -> bool:
-    """Test whether a process in such a domain is kept out of another one that is open to its user's other processes."""
+    """Test whether a process in its own domain has no access to a process that its user can otherwise inspect."""
     ready, started = os.pipe()
     over, waiting = os.pipe()
     target = os.fork()

@@ -1,10 +1,10 @@
-"""Records which lines of test files run, within a budget: by `sys.monitoring` if available, otherwise by a trace."""
+"""Records which lines of test files run, up to a limit, by `sys.monitoring` if available, otherwise by tracing."""
 
 import os
 import sys
 
 CALLS = 20_000
-"""How many calls of one test are traced; for a test that makes more, the lines are not known."""
+"""Maximum number of calls that are traced for one test. If a test makes more calls, its lines are not known."""
 FOLDERS = ("/tests/", "/test/", "/testing/")
 
 
@@ -13,7 +13,7 @@ class Lines:
 
     Args:
         root: the folder of the tree, with a slash at its end.
-        traced: whether lines are wanted at all.
+        traced: True if lines are wanted at all.
     """
 
     def __init__(self, root, *, traced):
@@ -23,11 +23,11 @@ class Lines:
         self._monitoring = _Monitoring(self) if traced and hasattr(sys, "monitoring") else None
 
     def add_test(self, name):
-        """Treat a file as a test file, whatever its name."""
+        """Treat a file as a test file, whatever its name is."""
         self._tests[name] = True
 
     def is_test(self, name):
-        """Check by its path whether a file is a test file or is used by tests."""
+        """Check by its path whether a file is a test file, or is in a folder for tests."""
         is_test_file = self._tests.get(name)
         if is_test_file is None:
             base, own = os.path.basename(name), name[len(self._root) - 1 :]  # noqa: PTH119 (pathlib is slow to import)
@@ -37,7 +37,7 @@ class Lines:
         return is_test_file
 
     def begin(self, name):
-        """Start recording; `name` is the file of the test that is called."""
+        """Start recording. `name` is the path of the file that contains the test."""
         self.add_test(name)
         self._seen, self._calls, self._spent = set(), 0, False
         if self._monitoring:
@@ -82,7 +82,7 @@ class Lines:
 
 
 class _Monitoring:
-    """Records lines by events that cost nothing outside of tests."""
+    """Records lines by events of `sys.monitoring`, which cost nothing outside of tests."""
 
     def __init__(self, lines):
         self._tool, self._lines = sys.monitoring.PROFILER_ID + 1, lines

@@ -1,8 +1,8 @@
-// Loaded first in each process of Node.js: protects node:assert, and the methods that node:test reports through, from
-// being replaced.
+// Loaded first in each process of Node.js. Protects node:assert, and the methods by which node:test reports results,
+// from being replaced.
 //
-// In the process of a test file it also remembers the functions of the language, and reports at the end which of them
-// were replaced. Programs that a test file starts get the owner's NODE_OPTIONS again.
+// In the process of a test file, it also stores the functions of the language, and reports at the end which of them
+// were replaced. Programs that a test file starts get the owner's own NODE_OPTIONS.
 
 import assert from "node:assert";
 import { AsyncResource } from "node:async_hooks";
@@ -34,7 +34,7 @@ for (const object of [assert, assert.strict, assert.AssertionError, assert.Asser
   });
 }
 
-/** Make a method irreplaceable on its owner; objects that inherit from the owner may define their own. */
+/** Protect a method of an object from being replaced. Objects that inherit from it may define their own method. */
 function hold(owner, name) {
   const { value, enumerable } = getOwnPropertyDescriptor(owner, name);
   const set = function (other) {

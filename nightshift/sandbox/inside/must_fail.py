@@ -1,4 +1,4 @@
-"""Functions that must-fail copies of tests use at run time, if changing the text alone cannot make a check fail."""
+"""Functions for must-fail copies of tests, used where changing the text of a check cannot make it fail."""
 
 import functools
 import inspect
@@ -10,13 +10,13 @@ from .close_values import close
 
 
 class MustFail:
-    """One copied module's helper; remembers whether the running test has reached a changed check."""
+    """The helper of one copied module. It stores whether the running test has reached a changed check."""
 
     def __init__(self) -> None:
         self._reached = False
 
     def differ(self, left: Any, right: Any) -> Any:
-        """Compare with another value than `right`; if none can be made, negate the comparison."""
+        """Compare with a value that is close to `right` but different. If none can be made, negate the comparison."""
         self._reached = True
         other = close(right, random.SystemRandom())
         if other is right or other == right:
@@ -29,7 +29,7 @@ class MustFail:
         return value
 
     def must_fail(self, test: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a test so that it fails if it passed without reaching a changed check."""
+        """Wrap a test so that it fails if it would pass without having reached a changed check."""
         if inspect.iscoroutinefunction(test):
 
             @functools.wraps(test)

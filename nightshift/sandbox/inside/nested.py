@@ -1,8 +1,8 @@
-"""Becomes a separate sandbox inside the outer one: namespaces, private file systems, limits, no rights, a filter.
+"""Turns a fork into a sandbox nested in the outer one: namespaces, private file systems, limits, no rights, a filter.
 
-The fork is process 1 of its namespaces from the start. It reports its number to the daemon, waits until it was put into
-its control group, mounts what is private to the job, gives up every right, and becomes the job. Everything that the
-outer sandbox denies stays denied; this module separates jobs from each other.
+A new process is process 1 of its namespaces from the start. It reports its process id to the daemon, waits until it
+has been put into its control group, mounts what is private to the job, gives up every right, and becomes the job.
+Everything that the outer sandbox denies stays denied; this module only separates jobs from each other.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123
@@ -21,7 +21,9 @@ NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
 )  # fmt: skip
 CLONE = {"x86_64": 56, "aarch64": 220}
 AT_ONCE = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
-"""All except the namespace of control groups, whose root is the group that a process is in when it enters."""
+"""All namespaces except that of control groups. The root of that namespace is the group of the process when it enters,
+so it is entered later.
+"""
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
 PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
@@ -35,9 +37,9 @@ INOTIFY = "16"
 
 
 def start(order, descriptors, orders, serve):
-    """Fork a nested sandbox; return its number and the socket that reports its exit status.
+    """Fork a nested sandbox; return its process number and the socket that reports its exit status.
 
-    The caller continues at once and keeps nothing else of the sandbox. `serve` turns the fork into a trusted parent.
+    The caller continues at once and keeps nothing else of the sandbox. In the fork, `serve` runs the trusted parent.
     """
     control = socket.socket(fileno=descriptors.pop())
     pid = fork(AT_ONCE)
@@ -62,9 +64,10 @@ def start(order, descriptors, orders, serve):
 
 
 def fork(namespaces):
-    """Fork like `os.fork`, with the child in new namespaces, which saves a process that enters them and waits.
+    """Fork like `os.fork`, but with the child in new namespaces, which saves an intermediate process.
 
-    Python's own work after a fork is for other threads, of which there are none; it is done when the child forks.
+    Python's own work after a fork is skipped. It concerns other threads, of which there are none, and is done when the
+    child itself forks.
     """
     nothing = [ctypes.c_ulong(0)] * 4
     call = ctypes.PyDLL(None, use_errno=True).syscall
@@ -72,13 +75,16 @@ def fork(namespaces):
 
 
 def fault(control):
-    """Report to the daemon why there is no sandbox."""
+    """Report to the daemon why the sandbox could not be set up."""
     control.send(b"fault " + traceback.format_exc(limit=-2).encode()[-2000:])
 
 
 def enter(control):
-    """Join the control group, and become a user; return False if the daemon no longer wants the sandbox."""
-    control.send(b"here")  # the kernel adds our number as the daemon sees it
+    """Join the control group, and become a user without rights.
+
+    Returns False if the daemon no longer wants the sandbox.
+    """
+    control.send(b"here")  # the kernel adds our process number as the daemon sees it
     if control.recv(16) != b"go":
         return False
     check(ctypes.CDLL(None, use_errno=True).unshare(NEWCGROUP))
@@ -87,13 +93,13 @@ def enter(control):
 
 
 def become_user():
-    """Become the same user in the new user namespace as the outer sandbox."""
+    """Become the same user as in the outer sandbox, in the new user namespace."""
     for name, text in (("setgroups", "deny"), ("uid_map", "1000 1000 1"), ("gid_map", "1000 1000 1")):
         write(f"/proc/self/{name}", text)
 
 
 def inner(libc, order, descriptors):
-    """Set up the sandbox until it can become the job."""
+    """Set up the sandbox up to the point where the process can become the job."""
     check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     file_systems(libc, order)
     loopback_up()
@@ -109,7 +115,7 @@ def inner(libc, order, descriptors):
 
 
 def file_systems(libc, order):
-    """Mount the parts that are private to the job; the rest of the outer sandbox is read-only."""
+    """Mount the parts of the file system that are private to the job. All other parts are read-only already."""
 
     def mount(kind, target, flags, data=b""):
         check(libc.mount(kind, target.encode(), kind, flags, data))
@@ -119,25 +125,25 @@ def file_systems(libc, order):
         mount(b"tmpfs", target, NOSUID | NODEV, f"size={size_mb << 20},mode=0755".encode())
     if order["layers"]:
         overlay(libc, [f"{TREES}/{name}" for name in order["layers"]])
-        mount(b"tmpfs", TREES, RDONLY | NOSUID | NODEV, b"size=4k")  # the job must not see other trees
+        mount(b"tmpfs", TREES, RDONLY | NOSUID | NODEV, b"size=4k")  # the job must not see the trees of other jobs
     mount(b"devpts", "/dev/pts", NOSUID | NOEXEC, b"newinstance,ptmxmode=0666,mode=620")
     mount(b"proc", "/proc", NOSUID | NODEV | NOEXEC)
     write("/proc/sys/user/max_user_namespaces", "0")
-    write("/proc/sys/user/max_inotify_instances", INOTIFY)  # one user has few; the parents of other jobs need some
+    write("/proc/sys/user/max_inotify_instances", INOTIFY)  # a user has few; the parents of other jobs need some too
     for path, text in order["counters"].items():
         write_new(STILL, text)
         check(libc.mount(STILL.encode(), path.encode(), None, BIND, None))
         check(libc.mount(None, path.encode(), None, REMOUNT | BIND | RDONLY | NOSUID | NODEV, None))
         os.unlink(STILL)  # noqa: PTH108 (pathlib is slow to import)
     check(libc.mount(None, b"/proc", None, REMOUNT | BIND | RDONLY | NOSUID | NODEV | NOEXEC, None))
-    for name in DEVICES:  # else their times could be set, and read in other sandboxes
+    for name in DEVICES:  # otherwise a job could set their times, and other jobs read them
         locked = os.statvfs(f"/dev/{name}").f_flag & (NOSUID | NOEXEC | NODEV | NOATIME | NODIRATIME | RELATIME)
         flags = (locked & 0xFFF) | (RELATIME_MOUNT if locked & RELATIME else 0)
         check(libc.mount(None, f"/dev/{name}".encode(), None, REMOUNT | BIND | RDONLY | flags, None))
 
 
 def overlay(libc, layers):
-    """Mount folders over each other as the working folder, later ones on top; writes stay in the job's own memory."""
+    """Mount folders over each other as the working folder, later ones on top. Writes stay in the job's own memory."""
     upper, scratch = f"{WORK}/upper", f"{WORK}/scratch"
     for folder in (upper, scratch):
         os.mkdir(folder, 0o755)  # noqa: PTH102 (pathlib is slow to import)
@@ -146,9 +152,10 @@ def overlay(libc, layers):
 
 
 def overlays():
-    """Check whether trees are shown here and the kernel supports overlays in which a folder is removed and remade.
+    """Check whether layers can be shown as overlays in this sandbox.
 
-    Linux supports that from 6.6 on: before, a file system in memory cannot record such a folder.
+    That requires a folder with trees, and a kernel that can record in an overlay in memory that a folder was removed
+    and created again (Linux 6.6 or newer).
     """
     if not os.path.isdir(TREES):  # noqa: PTH112 (pathlib is slow to import)
         return False
@@ -170,7 +177,7 @@ def overlays():
 
 
 def loopback_up():
-    """Start the job's own loopback network."""
+    """Start the loopback interface of the job's own network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         name = b"lo".ljust(16, b"\0")
         answer = fcntl.ioctl(any_socket, SIOCGIFFLAGS, name + bytes(24))
@@ -179,7 +186,7 @@ def loopback_up():
 
 
 def give_up_rights(libc):
-    """Drop every capability from every set, permanently."""
+    """Drop all capabilities permanently, from every capability set."""
     last = int(read("/proc/sys/kernel/cap_last_cap"))
     for capability in range(last + 1):
         check(libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
@@ -189,25 +196,25 @@ def give_up_rights(libc):
 
 
 def load_filter(libc, program):
-    """Load the system-call filter: an array of struct sock_filter, 8 bytes each."""
+    """Load the system-call filter, which is an array of struct sock_filter of 8 bytes each."""
     text = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(text))
     check(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, described, 0, 0))
 
 
 def run(argv, serve):
-    """Become the job: the trusted parent of a suite, or the program in `argv` if it is not empty."""
+    """Become the job: the program in `argv`, or the trusted parent if `argv` is empty."""
     os.closerange(3, 256)
     if argv:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores them, which a program would inherit
+            signal.signal(number, signal.SIG_DFL)  # Python ignores these, and a program would inherit that
         os.execvp(argv[0], argv)  # noqa: S606 (no shell is wanted)
     serve()
     return 0
 
 
 def check(result):
-    """Return the result of a C function, or raise its error."""
+    """Return the result of a C function; raise an OSError if it is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -215,7 +222,7 @@ def check(result):
 
 
 def write(path, text):
-    """Write a control file directly, so that the kernel's refusal is not delayed until the file is closed."""
+    """Write a control file without buffering, so that the kernel's refusal raises at once."""
     descriptor = os.open(path, os.O_WRONLY)
     os.write(descriptor, text.encode())
     os.close(descriptor)

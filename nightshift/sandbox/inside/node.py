@@ -1,7 +1,7 @@
-"""Runs tests with node:test, vitest or jest, as their owner does, with one additional reporter.
+"""Runs tests with node:test, vitest or jest, as the owner does, with an additional reporter.
 
-This is part of the trusted parent. Reporters write to a named pipe, because Node.js passes no other descriptor to its
-child processes. Each line begins with the run's secret, and becomes an event in the form of `recorder`.
+This is part of the trusted parent. Reporters write to a named pipe, because Node.js passes no other descriptors to its
+child processes. Each line begins with the run's secret. It is converted to an event in the form of `recorder`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH103, PTH109, PTH110, PTH118, PTH119, PTH120
@@ -35,12 +35,12 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Channel(Pipe):
-    """The named pipe of the reporters of one run.
+    """The named pipe to which the reporters of one run write.
 
     Args:
         job: the job of the run.
         secret: the prefix of each line.
-        token: divides the output by files; empty if it is not divided.
+        token: divides the output into the parts of files; empty if the output is not divided.
     """
 
     def __init__(self, job: Job, secret: str, token: str = "") -> None:
@@ -49,7 +49,7 @@ class Channel(Pipe):
         self._message = f"{secret} {self.path} {token}"
 
     def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment variables of a run, by which Node.js processes find their reporter."""
+        """Return the environment variables of a run, by which each Node.js process finds the reporter."""
         own = environ.get("NODE_OPTIONS", "")
         reporter = os.path.join(CODE, "node_reporter.mjs")
         words = [*self._node["flags"], f"--import={CODE}/lock.mjs", f"--test-reporter={reporter}"]
@@ -66,7 +66,7 @@ class Channel(Pipe):
 
 
 def suite(job: Job) -> Outcome:
-    """Run the files of a job; return a result like `Child.watch` for a session of pytest."""
+    """Run the test files of a job. The result has the same form as that of `Child.watch` for a session of pytest."""
     total, left = Total(job), job
     for words, folder in _runs(job):
         secret = secrets.token_hex(12)
@@ -83,13 +83,17 @@ def suite(job: Job) -> Outcome:
 
 
 def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
-    """Yield the command and the folder of each process: one, or for vitest and jest one for each package with tests."""
+    """Yield the command and the folder of each process to start.
+
+    node:test needs one process; vitest and jest need one for each package with tests.
+    """
     node, files = job["node"], job["session"]["files"]
     if not node["runner"]:
         loading = ["--import", "tsx"] if node["loads_types"] and any(map(os.path.isdir, TSX)) else []
-        # A check that fails on purpose may leave a server open that the test would have closed.
+        # A check that is made to fail may skip the code that closes a server, and the server would keep the process
+        # alive.
         loading += ["--test-force-exit"] if job["must_fail"] else []
-        # One file after the other, so that events show most precisely what ran when.
+        # Files run one after the other, so that the order of events shows which file was running.
         yield [node["path"], *loading, "--test", "--test-concurrency=1", *files], "."
         return
     packages: dict[str, list[str]] = {}
@@ -100,7 +104,7 @@ def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
         program = _program(folder, node["runner"])
         reporter = os.path.join(CODE, f"{node['runner']}_reporter")
         if node["runner"] == "vitest":
-            # vite writes a compiled configuration into the nearest such folder.
+            # vite writes a compiled configuration into the nearest folder of this name.
             os.makedirs(os.path.join(folder, "node_modules"), exist_ok=True)
             yield [node["path"], program, "run", *paths, f"--reporter={reporter}.mjs"], folder
         else:
@@ -108,7 +112,7 @@ def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
 
 
 def _program(folder: str, name: str) -> str:
-    """Return the path of a package's program as Node.js searches for packages; only its name if there is none."""
+    """Return the path of a package's program, found as Node.js finds packages; only its name if there is none."""
     while not os.path.exists(program := os.path.join(folder, "node_modules", ".bin", name)):
         if folder == os.path.dirname(folder):
             return name
@@ -117,14 +121,14 @@ def _program(folder: str, name: str) -> str:
 
 
 def become(_instructions: int, _reporting: int, argument: tuple[Sequence[str], Mapping[str, str], str]) -> NoReturn:
-    """Become a program, in a forked child."""
+    """Become a program, in a forked child. `argument` has its command, its environment variables and its folder."""
     words, variables, folder = argument
     os.chdir(folder)
     os.execvpe(words[0], list(words), dict(variables))  # noqa: S606 (no shell is wanted)
 
 
 def less(job: Job, outcome: Outcome) -> Job:
-    """Return a job with the time that is left of its limits after a run."""
+    """Return a job whose time limits are reduced by what a run has used."""
     used = {"wall_s": outcome["duration_s"], "cpu_s": outcome["cpu_s"]}
     return {**job, **{name: max(0.0, job[name] - seconds) for name, seconds in used.items()}}
 
@@ -133,10 +137,10 @@ class Report:
     """The events that the reporters of one process wrote.
 
     Args:
-        text: all lines; lines of another recorder are kept, and so are lines without the secret.
+        text: all lines. Lines of another recorder are kept, and so are lines without the secret.
         secret: the run's secret.
-        node: known facts about the files: `scripts`, which contain no tests and count as one test themselves, and
-            `marked`, the ids of tests that a constant mark skips.
+        node: facts about the files. `scripts` are files without tests, each of which counts as one test. `marked` are
+            the ids of tests that a constant mark skips.
         printed: the output of the files, by path.
     """
 
@@ -153,7 +157,7 @@ class Report:
                 self.lines.append(line.removeprefix(secret) if line.startswith(secret) else FORGED)
 
     def _take(self, line: str) -> bool:
-        """Record one event; return False if it does not have the form of a reporter's event."""
+        """Record one event; return False if the line does not have the form of a reporter's event."""
         try:
             event = json.loads(line)
             take = {
@@ -197,7 +201,7 @@ class Report:
         self._add(e="end", id=nodeid, result=how, s=seconds, fail=fail, marked=nodeid in self._marked)
 
     def _file(self, event: dict[str, Any], path: str) -> None:
-        """Record the result of a whole file: a script without tests, or a file with a failure beyond its tests."""
+        """Record the result of a whole file, which is a script without tests, or has failed outside of its tests."""
         nodeid, printed = f"{path}::{os.path.basename(path)}", self._printed.get(path, "")
         if event["how"] == "failed":
             status = event.get("status") or ""
@@ -216,7 +220,7 @@ class Report:
                 self._fail(path, "no test of this file came to its end")
 
     def _fail(self, path: str, message: str) -> None:
-        """Record a failure of a file as a whole."""
+        """Record that a file failed as a whole."""
         self.failed.add(path)
         self._add(e="collect", id=path, fail={"kind": "Error", "message": message, "frames": []})
 
@@ -232,7 +236,7 @@ class Report:
         return {"kind": kind, "message": message, "frames": self._frames(error.get("stack") or "")}
 
     def _frames(self, stack: str) -> list[tuple[str, int, str]]:
-        """Return path, line and function of the frames below the workspace, outermost first."""
+        """Return the path, line and function of the stack frames in the workspace, outermost first."""
         matches = [match for line in stack.split("\n") if (match := _FRAME.fullmatch(line))]
         frames = [(match[2], int(match[3]), match[1] or "<module>") for match in reversed(matches)]
         if not frames and (first := _FIRST_FRAME.match(stack)):
@@ -242,12 +246,12 @@ class Report:
 
 
 def _name(titles: Sequence[str]) -> str:
-    """Return a test's name from its titles, with `[` replaced, which would begin parameters as in pytest."""
+    """Return a test's name, joined from its titles. `[` is replaced, because it would begin parameters as in pytest."""
     return JOINED.join(title.replace("[", "\u27e6") for title in titles)
 
 
 def _read_thrown(printed: str, status: str) -> dict[str, Any]:
-    """Read from the output of Node.js how a file ended."""
+    """Read from the output of Node.js how a file ended: the error that was thrown, or the status."""
     match = _THROWN.search(printed)
     if match is None or status.startswith("SIG"):
         return {"message": f"Node.js ended by itself ({status}): {printed.strip()[-1000:]}", "isCheck": False}
@@ -257,7 +261,7 @@ def _read_thrown(printed: str, status: str) -> dict[str, Any]:
 
 
 class Total:
-    """The combined report of all processes; `stopped` is the reason why the run cannot continue."""
+    """The combined report of all processes. `stopped` is the reason why the run cannot continue; empty if it can."""
 
     def __init__(self, job: Job) -> None:
         self._node = job["node"]
@@ -295,7 +299,7 @@ class Total:
             self._left -= len(text)
 
     def answer(self, how: str) -> Outcome:
-        """Return the result of the whole run; its report has an end only if every process's report had one."""
+        """Return the result of the whole run. Its report has an end only if the reports of all processes had one."""
         if not self.stopped:
             self._lines.append(json.dumps({"e": "finish", "exit": self._exit, "changed": sorted(self._changed)}))
         return {
@@ -310,7 +314,7 @@ class Total:
 
 
 def events_of_command(text: str, secret: str, job: Job) -> str:
-    """Return the lines that a command's processes wrote, as events with the secret."""
+    """Convert the lines that a command's processes wrote to events that begin with the secret."""
     report = Report(text, secret, job["node"], {})
     if report.changed:
         report.lines.append(json.dumps({"e": "seen", "read": {}, "modules": [], "changed": sorted(report.changed)}))

@@ -1,4 +1,4 @@
-// Reports node:test's tests, from the process that starts the test files, in which no code of the tree runs.
+// Reports the tests of node:test. Runs in the process that starts the test files, in which no code of the tree runs.
 
 import { basename, resolve } from "node:path";
 import channel from "./channel.cjs";
@@ -19,7 +19,7 @@ export default async function* report(source) {
   const running = [];
   const below = []; // what failed last inside of each
   let current = "";
-  // A test belongs to the file that made it; a helper's tests belong to the file that was begun last.
+  // A test belongs to the file that defines it. Tests that a helper defines belong to the file that began last.
   const owner = (file) => (current = !current || files.has(file) ? file : current);
 
   for await (const { type, data } of source) {

@@ -1,4 +1,4 @@
-"""Observes what a run of tests does apart from tests: files opened, lines run, functions replaced."""
+"""Observes what happens in a run besides the tests' results: files opened, lines run and functions replaced."""
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH109
 
@@ -13,11 +13,11 @@ MOST_READ = 2000
 
 
 class Observer:
-    """Observes one run in its process.
+    """Observes one run, in the process that runs the tests.
 
     Args:
         channel: receives the events.
-        settings: `preload` (modules that are imported first), `traced` (whether the lines of test files are recorded).
+        settings: `preload` (modules that are imported first) and `traced` (True to record the lines of test files).
     """
 
     def __init__(self, channel, settings):
@@ -29,7 +29,7 @@ class Observer:
         if "hypothesis" in settings["preload"]:
             steady_hypothesis()
         self._seal = seal.take()
-        self._usual = {*self._seal.changed()}  # by plugins, which are loaded by now
+        self._usual = {*self._seal.changed()}  # changed by plugins, which are loaded by now
         self._calm = calm_hypothesis()
         sys.addaudithook(self._hear)
 
@@ -40,7 +40,7 @@ class Observer:
         return path.removeprefix(self._root)
 
     def _hear(self, event, arguments):
-        """Record which files of the tree are opened by frames of tests."""
+        """Record files of the tree that are opened, if a test is among the callers."""
         if event != "open" or not isinstance(arguments[0], str) or len(self._read) > MOST_READ:
             return
         path = os.path.abspath(arguments[0])
@@ -56,7 +56,7 @@ class Observer:
             frame = frame.f_back
 
     def _finish(self, exit_code):
-        """Report the observations, and the end of the session."""
+        """Report the observations and the end of the session."""
         changed = [name for name in self._seal.changed() if name not in self._usual]
         if self._calm is not None and calm_hypothesis() != self._calm:
             changed.append("hypothesis.settings")
@@ -68,7 +68,7 @@ class Observer:
 
 
 def calm_hypothesis():
-    """Return Hypothesis's settings for a test that sets none; None if Hypothesis is not loaded."""
+    """Return Hypothesis's default settings, for tests that set none; None if Hypothesis is not loaded."""
     if "hypothesis" not in sys.modules:
         return None
     usual = getattr(sys.modules["hypothesis"].settings, "default", None)
@@ -76,7 +76,7 @@ def calm_hypothesis():
 
 
 def steady_hypothesis():
-    """Make Hypothesis use the same examples in every run, without time limits."""
+    """Make Hypothesis use the same examples in every run, and no time limits."""
     from hypothesis import HealthCheck, settings  # noqa: PLC0415 (slow to import; only where tests use it)
 
     calm = {"database": None, "deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
@@ -85,7 +85,10 @@ def steady_hypothesis():
 
 
 def details(raised, otherwise, workspace):
-    """Describe an error by kind, message and frames, with paths relative to the workspace; else by `otherwise`."""
+    """Describe an error by its kind, message and frames. Without an exception, the text `otherwise` is the message.
+
+    Paths are relative to the workspace.
+    """
     if raised is None:
         return {"kind": "Error", "message": otherwise[-MESSAGE:], "frames": []}
     if type(raised).__name__ == "CollectError" and raised.__cause__ is not None:
@@ -98,7 +101,7 @@ def details(raised, otherwise, workspace):
 
 
 def in_short(fail):
-    """Shorten a failure to the beginning of its message and the innermost frames of the workspace."""
+    """Shorten a failure to the beginning of its message and to the two innermost frames in the workspace."""
     own = [frame for frame in fail["frames"] if not frame[0].startswith(("/", "<"))]
     return {**fail, "message": fail["message"][:SHORT], "frames": own[-2:]}
 

@@ -1,4 +1,4 @@
-"""The self-test's escape attempts, made inside the sandbox; each first does something allowed as a control."""
+"""The self-test's attempts to escape, made inside the sandbox. Each first does something allowed, as a control."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ def main():
 
 
 def look(settings):
-    """Print a map of each probe to (control worked, what was reached)."""
+    """Print the result of each probe by name: whether the control worked, and a list of what could be reached."""
     probes = {
         "network": network,
         "home": home,
@@ -34,7 +34,7 @@ def look(settings):
 
 
 def network(settings):
-    """Try to reach a port of the host; the control is an own port."""
+    """Try to reach a port of the host. As the control, reach a port of this process."""
     with socket.socket() as own:
         own.bind(("127.0.0.1", 0))
         own.listen()
@@ -49,7 +49,7 @@ def network(settings):
 
 
 def reaches(port):
-    """Check whether a connection can be made."""
+    """Check whether a connection can be made to a port of the loopback."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1):
             return True
@@ -58,7 +58,7 @@ def reaches(port):
 
 
 def home(settings):
-    """Try to read a file of the host and list the daemon's home; the control is an own file."""
+    """Try to read a file of the host, and to see files in the daemon's home. As the control, read an own file."""
     Path("control").write_bytes(b"x")
     seen = [path for path in settings["home"] if os.path.isfile(path)]  # noqa: PTH113 (Path raises where it may not look)
     escapes = [f"{len(seen)} files of the home can be seen"] if seen else []
@@ -67,14 +67,14 @@ def home(settings):
 
 
 def processes(settings):
-    """Look for the daemon among the processes; the control is this process."""
+    """Look for the daemon among the visible processes. As the control, look for this process."""
     lines = [read(f"/proc/{pid}/cmdline") for pid in pids()]
     is_visible = any(hashlib.sha256(line).hexdigest() == settings["cmdline"] for line in lines)
     return read("/proc/self/cmdline") in lines, ["the daemon's process can be seen"] if is_visible else []
 
 
 def environment(_settings):
-    """Look for variables that are not the sandbox's own in any environment; the control is our own PATH."""
+    """Look for variables in any environment that are not the sandbox's own. As the control, look for PATH."""
     blobs = [read(f"/proc/{pid}/environ") for pid in pids()]
     names = {entry.partition(b"=")[0].decode("utf-8", "replace") for blob in blobs for entry in blob.split(b"\0")}
     strange = sorted((names | set(os.environ)) - KNOWN - {""})
@@ -82,7 +82,7 @@ def environment(_settings):
 
 
 def kernel_settings(_settings):
-    """Try to open kernel settings for writing, without writing; the control is reading them."""
+    """Try to open kernel settings for writing, without writing to them. As the control, read a setting."""
     escapes = []
     for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger"):
         try:
@@ -94,7 +94,7 @@ def kernel_settings(_settings):
 
 
 def memory(settings):
-    """Try to use more memory than allowed; the control is a small amount."""
+    """Try to use more memory than the limit. As the control, use a small amount."""
     print("control", len(bytearray(8 << 20)) >> 20, flush=True)
     try:
         held = bytearray(settings["mb"] << 20)
@@ -104,7 +104,7 @@ def memory(settings):
 
 
 def forks(settings):
-    """Try to start more processes than allowed, and print how many were started."""
+    """Try to start more processes than the limit, and print how many were started."""
     children = []
     try:
         for _ in range(settings["count"]):
@@ -121,7 +121,7 @@ def forks(settings):
 
 
 def pids():
-    """List the visible processes."""
+    """List the numbers of the visible processes."""
     return [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 

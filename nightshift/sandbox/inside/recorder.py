@@ -1,15 +1,16 @@
-"""An ordinary pytest plugin (`-p nightshift_inside.recorder`) that reports a run, one line of JSON an event.
+"""An ordinary pytest plugin (`-p nightshift_inside.recorder`) that reports a run, with one line of JSON for each event.
 
-It does not change how tests run, except that coverage gates are off. Its channel is a pipe to the trusted parent, and
-each line begins with the run's secret; both leave the environment before any code of the tree is imported. That defends
-against printed lines, `os._exit`, and reports written by hand. It does not defend against code that searches memory for
-the secret. Such code forges the run of the must-fail copies in the same way, and is detected there.
+It does not change how tests run, except that coverage thresholds are switched off. It writes to a pipe to the trusted
+parent, and each line begins with the run's secret. The pipe and the secret are removed from the environment before any
+code of the tree is imported. That protects against printed lines, `os._exit`, and reports written by hand. It does not
+protect against code that searches the memory for the secret. But such code forges the run of the must-fail copies in
+the same way, and is detected by that.
 
 Events: `item` (a test was collected), `start`, `end` (how a test ended, with its failure, output and the lines of test
 files that ran), `collect` (a file could not be collected), `left` (files left for another run), `internal`, `note`,
-`seen` (files that tests opened, modules of the tree, functions outside of it that changed), `finish`.
+`seen` (files that tests opened, modules of the tree, and functions outside the tree that changed), and `finish`.
 
-Its own assertions need no explanation: PYTEST_DONT_REWRITE.
+pytest must not rewrite the assertions of this module: PYTEST_DONT_REWRITE.
 """
 
 import contextlib
@@ -33,7 +34,7 @@ _xfailed = pytest.xfail.Exception
 
 
 class Attached:
-    """Keeps the events of a pytest-xdist process, until a report carries them to the process with the channel."""
+    """Stores the events of a pytest-xdist worker, until a report carries them to the process that has the channel."""
 
     def __init__(self):
         self._events = []
@@ -50,7 +51,7 @@ class Attached:
 
 @hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config, parser, args):
-    """Begin before a conftest can import tested code."""
+    """Start recording before a conftest can import tested code."""
     settings = take()
     if settings is None:
         return (yield)
@@ -64,20 +65,20 @@ def pytest_load_initial_conftests(early_config, parser, args):
 
 @hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config):
-    """Make pytest-xdist's processes load the recorder; this process then runs no tests."""
+    """Make the workers of pytest-xdist load the recorder, because this process then runs no tests itself."""
     if recorder := config.pluginmanager.get_plugin(PLUGIN):
         os.environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (OPTIONS, recorder.settings["addopts"])))
 
 
 @hookimpl(optionalhook=True)
 def pytest_configure_node(node):
-    """Send pytest-xdist's processes the settings; their reports carry the events here."""
+    """Send the settings to a worker of pytest-xdist, whose reports carry its events back to this process."""
     if recorder := node.config.pluginmanager.get_plugin(PLUGIN):
         node.workerinput["nightshift"] = recorder.settings
 
 
 def pytest_configure(config):
-    """Begin in a process of pytest-xdist."""
+    """Start recording in a worker of pytest-xdist."""
     settings = getattr(config, "workerinput", {}).get("nightshift")
     if settings is not None:
         restore_options(settings)
@@ -85,13 +86,13 @@ def pytest_configure(config):
 
 
 class Recorder(Observer, coroutines.Coroutines):
-    """Records one session.
+    """Records one session of pytest.
 
     Args:
         channel: receives the events.
-        settings: `budget` (seconds, and the files that may be left when they are used up), `standing` (test files that
-            the repository has), `preload` (modules that are imported first),
-            `traced` (whether the lines of test files are recorded).
+        settings: `budget` (seconds, and the files that may be left for another run after them), `standing` (test files
+            that the repository has), `preload` (modules that are imported first), and `traced` (True to record the
+            lines of test files).
         config: pytest's configuration.
     """
 
@@ -110,7 +111,7 @@ class Recorder(Observer, coroutines.Coroutines):
             self._emit(e="note", text="random order is off")
 
     def drop_options(self, parser, args):
-        """Remove the options of missing plugins and report them, because pytest would refuse to start with them."""
+        """Remove and report options of plugins that are missing, because pytest would refuse to start with them."""
         _, unknown = parser.parse_known_and_unknown_args(list(args))
         for word in unknown:
             at = args.index(word) if word in args else -1
@@ -122,19 +123,20 @@ class Recorder(Observer, coroutines.Coroutines):
             self._emit(e="note", text=f"the option {word} cannot be used here")
 
     def pytest_configure(self, config):
-        """Register marks of plugins that do not affect verdicts, and print no output of tests; the events have it.
+        """Register the marks of plugins that do not affect verdicts, and switch off the display of captured output.
 
-        Without that, a suite that turns warnings into errors would stop at an unknown mark.
+        Without the registration, a suite that turns warnings into errors would stop at an unknown mark. The output is
+        part of the events.
         """
         config.option.showcapture = "no"
         for mark in MARKS:
             config.addinivalue_line("markers", mark)
 
-    # --- Collection
+    # --- Collecting tests
 
     @hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path, parent):
-        """Skip a file that a conftest ignores; pytest would run it because it is named explicitly."""
+        """Skip a file that a conftest ignores. pytest would run it, because it is named on the command line."""
         collectors, config = (yield), parent.config
         if not collectors or self._short(str(file_path)) not in self._standing:
             return collectors
@@ -145,7 +147,7 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self):
-        """Report a file that could not be collected, or was skipped as a whole."""
+        """Report a file that could not be collected or was skipped as a whole."""
         report = yield
         if report.outcome != "passed":
             raised = getattr(report.call, "excinfo", None)
@@ -162,7 +164,7 @@ class Recorder(Observer, coroutines.Coroutines):
             self._lines.add_test(str(item.path))
             self._emit(e="item", id=item.nodeid)
 
-    # --- Tests
+    # --- Running tests
 
     @hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid):
@@ -171,7 +173,7 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        """Check a test for constant marks, and leave files for another run when the time is up."""
+        """Check a test for constant marks. When the time is up, leave files that were not begun for another run."""
         if is_marked(item):
             self._marked.add(item.nodeid)
         done = yield
@@ -181,7 +183,7 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item):
-        """Record the lines of test files that run."""
+        """Record which lines of test files run during the test."""
         self._lines.begin(str(item.path))
         try:
             return (yield)
@@ -190,7 +192,7 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call):
-        """Store the raised exception, which reports do not contain."""
+        """Store the exception that was raised, because reports do not contain it."""
         before = call.excinfo
         report = yield
         self._raised = before or call.excinfo  # pytest's own hook puts unittest's failures there
@@ -198,11 +200,11 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        """Record one phase of a test, and report the test after the last phase."""
+        """Record one phase of a test (set-up, call or teardown). Report the test after its last phase."""
         if (events := getattr(report, "nightshift", None)) is not None:
             for event in events:
                 self._emit(**event)
-        if hasattr(report, "node"):  # from a pytest-xdist process, which has recorded it
+        if hasattr(report, "node"):  # the pytest-xdist worker has recorded it
             return
         raised, self._raised = self._raised.value if self._raised else None, None
         rows = self._rows.setdefault(report.nodeid, [])
@@ -233,27 +235,27 @@ class Recorder(Observer, coroutines.Coroutines):
         )
 
     def _leave(self, item):
-        """Remove the files that may be left for another run and were not begun."""
+        """Remove files from the session that were not begun and may be left for another run."""
         items = self._session.items
         done = items.index(item) + 1
         begun = {file_of(each) for each in items[:done]}
         left = {file_of(each) for each in items[done:]} & self._budget.files - begun
         items[done:] = [each for each in items[done:] if file_of(each) not in left]
-        # What is still set up is needed only by the next test, which does not come. A failure in its teardown is no
-        # failure of the test that has ended.
+        # Fixtures that are still set up are needed only by the next test, which is removed. If their teardown fails,
+        # this is not a failure of the test that has ended.
         with contextlib.suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):
             item.session._setupstate.teardown_exact(items[done] if items[done:] else None)  # noqa: SLF001 (pytest's way)
         self._emit(e="left", files=sorted(left))
 
-    # --- The end
+    # --- The end of the session
 
     def pytest_internalerror(self, excrepr):
-        """Report that pytest itself failed."""
+        """Report an internal error of pytest."""
         self._emit(e="internal", message=str(excrepr)[-MESSAGE:])
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
-        """Report the observations, and the end of the session."""
+        """Report the observations and the end of the session."""
         done = yield
         if not isinstance(self._channel, Attached):
             self._finish(int(exitstatus))
@@ -263,7 +265,7 @@ class Recorder(Observer, coroutines.Coroutines):
 
 
 class Ignored(pytest.File):
-    """A file that is skipped as a whole."""
+    """A test file that is skipped as a whole."""
 
     def collect(self):
         """Skip the file."""
@@ -271,7 +273,7 @@ class Ignored(pytest.File):
 
 
 class Budget:
-    """Time after which a run leaves files that it has not begun for another run, if they may be left."""
+    """The time after which a run leaves files that it has not begun for another run, if they may be left."""
 
     def __init__(self, cpu_s, wall_s, files):
         self._cpu_s, self._wall_s, self.files = cpu_s, wall_s, frozenset(files)
@@ -283,13 +285,16 @@ class Budget:
 
 
 def result_of(rows):
-    """Return a test's result from all its reports: passed only if every phase did, with nothing raised or expected.
+    """Return a test's result from all its reports.
+
+    A test has passed only if every phase has passed, nothing was raised, and no failure was expected.
 
     Args:
-        rows: phase, outcome, whether a failure was expected, whether it is a subtest's, and what was raised.
+        rows: one row for each report: the phase, the outcome, whether a failure was expected, whether it is about a
+            subtest, and the exception that was raised.
 
     Returns:
-        The result; None for a test that runs once more.
+        The result; None if the test runs once more.
     """
     if any(outcome == "rerun" for _, outcome, *_ in rows):
         return None

@@ -1,8 +1,9 @@
-"""Detects which functions outside of the tree were replaced during a run: a clock, a comparison, the framework.
+"""Detects which functions outside the tree were replaced during a run: a clock, a comparison or the framework's own.
 
-Each function is stored with its code object, so that replacing the code of an unchanged function counts too. The
-snapshot is made once, for all forks. A comparison creates nothing, since memory that a fork writes to must be copied
-for it. A library may have good reasons to patch: the same run on the base shows what is usual.
+Each function is stored with its code object, so that replacing only the code of a function counts too. The snapshot is
+made once, before forking. A comparison creates no objects, because memory to which a fork writes must be copied. A
+library may have good reasons to replace functions; which replacements are normal is known from the same run on the
+base.
 """
 
 import os
@@ -22,7 +23,7 @@ _RESTLESS = (
     "linecache",
     "_pytest.assertion.util",
 )
-"""Modules that pytest or Python itself patches while tests run."""
+"""Modules in which pytest or Python itself replaces functions while tests run."""
 _REPLACED = frozenset({"_pytest.config.Config._getini_unknown_type"})
 """Functions that pytest's own plugins replace while pytest reads its settings."""
 _STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 (pathlib is slow to import)
@@ -30,7 +31,7 @@ _taken = {}
 
 
 def take():
-    """Take a snapshot of all loaded modules outside of the tree; modules of an earlier snapshot keep theirs."""
+    """Take a snapshot of all loaded modules outside the tree. Modules in an earlier snapshot are not read again."""
     workspace = os.getcwd() + os.sep  # noqa: PTH109 (pathlib is slow to import)
     for name, module in list(sys.modules.items()):
         if name not in _taken and isinstance(module, ModuleType) and _is_outside(name, module, workspace):
@@ -45,18 +46,18 @@ def _is_outside(name, module, workspace):
 
 
 class Seal:
-    """The functions of modules, for comparison."""
+    """The functions of modules at one time, for a later comparison."""
 
     def __init__(self, holders):
         self._holders = holders
 
     def changed(self):
-        """Return the names whose function, or whose function's code, was replaced or removed."""
+        """Return the names of functions that were removed, or replaced as a whole or only in their code."""
         return [name for holder in self._holders for name in holder.changed() if name not in _REPLACED]
 
 
 class _Holder:
-    """A module or class with the functions that it contains."""
+    """A module or class, with the functions that it contained."""
 
     def __init__(self, prefix, space, kinds):
         self._prefix, self._space = prefix, space
@@ -87,6 +88,6 @@ def _is_of_a_library(value):
 
 
 def _unwrap(value):
-    """Return the function in a value."""
+    """Return the function that a value wraps, such as a method or a property."""
     function = getattr(value, "__func__", value)
     return function.fget if isinstance(function, property) else function

@@ -1,26 +1,26 @@
-"""Divides the output of a run by test while it streams, and keeps the end of each part that may be needed.
+"""Divides the output of a run by test while it arrives, and keeps the end of each part that may be needed.
 
-The child writes the token and a test's id in a line before each test. After the test it writes the token with `DROPPED`
-if nobody needs the test's output, otherwise with nothing. Only the output of failed tests and of the test that was
-running is needed, so there is no limit on what all tests print together.
+Before each test, the child writes a line with the token and the test's id. After the test, it writes the token again,
+followed by `DROPPED` if nobody needs the test's output, otherwise by nothing. Only the output of failed tests, and of a
+test that was running at the end, is needed. So what all tests print together is not limited.
 """
 
 SEGMENT = 3000  # bytes kept of each test
 KEPT = 200_000  # total bytes kept of failed tests
-NAME = 4000  # a longer name is not an id
+NAME = 4000  # a longer name is not a test's id
 DROPPED = b"+"
 
 
 class Segments:
-    """Divides a stream as it arrives; its length is that of the current segment.
+    """Divides a stream as it arrives. Its length (`len`) is that of the current part.
 
     Args:
-        token: divides the stream.
+        token: the text that divides the stream.
     """
 
     def __init__(self, token: bytes) -> None:
         self._token = token
-        self._rest = b""  # it may be the beginning of a token, or of an id
+        self._rest = b""  # may be the beginning of a token or an id
         self._in_name = False
         self._name, self._text, self._length = b"", b"", 0
         self._outside = b""
@@ -51,7 +51,7 @@ class Segments:
         self._rest = data[at:]
 
     def take_outputs(self) -> dict[str, str]:
-        """Return the output by test, and the output outside of tests under an empty name; call it once, at the end."""
+        """Return the output of each test, and output outside of tests under an empty name. Call it once, at the end."""
         if not self._in_name:
             self._take(self._rest)
         self._left = max(self._left, SEGMENT)  # the output of the test that was running is needed
@@ -68,13 +68,13 @@ class Segments:
         self._length += len(text)
 
     def _enter(self, name: bytes) -> None:
-        """Begin the segment with this name."""
+        """Begin the part with this name."""
         if name != DROPPED:
             self._close()
         self._name, self._text, self._length = b"" if name == DROPPED else name, b"", 0
 
     def _close(self) -> None:
-        """Store the output of the segment that ends."""
+        """Store the output of the part that ends."""
         if not self._name:
             self._outside = (self._outside + self._text)[-SEGMENT:]
         elif self._text.strip() and self._left > 0:

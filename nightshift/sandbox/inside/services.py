@@ -1,9 +1,10 @@
 """Starts the services that tests need, and waits until they are ready before any tested code runs.
 
-This is part of the trusted parent. A service is a program of the system or of the environment, started by commands of
-the base commit. It exchanges no data with the run: it has none of our descriptors except the pipe for its output. If
-the kernel has Landlock, the service sees neither the workspace nor other files of the run, and can neither inspect nor
-end its processes. Its files are in a separate folder. For each part of a run it is started again with an empty folder.
+This is part of the trusted parent. A service is a program of the system or of the environment, started by commands from
+the base commit. It exchanges no data with the trusted parent: of our descriptors, it has only the pipe for its output.
+If the kernel has Landlock, the service sees neither the workspace nor other files of the run, and can neither inspect
+nor end the run's processes. Its files are in a separate folder. For each part of a run, it is started again with an
+empty folder.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH103, PTH110, PTH118, PTH208
@@ -22,17 +23,17 @@ from .child import CHUNK, Ends, sweep
 Service = Mapping[str, Any]
 
 KEPT = 4000
-"""Bytes kept of the beginning and of the end of a service's output."""
+"""Number of bytes that are kept of the beginning, and of the end, of a service's output."""
 LOOK_S = 0.05
 HIDDEN = frozenset({"work", "tmp", "dev"})
-"""Folders at the root in which a service sees only what it is given."""
+"""Folders at the root in which a service sees only what is made visible for it."""
 _EXITING = 0x4
-"""Flag of a process that is exiting: PF_EXITING of the kernel."""
+"""Flag of a process that is exiting (the kernel's PF_EXITING)."""
 ALONE = "the isolation `process` has no network of its own to start it in; with SANDBOX=auto one is chosen that has"
 
 
 class NotUp(Exception):
-    """A service did not start; `answer` is then the trusted parent's whole answer for the run."""
+    """A service did not start. `answer` is the trusted parent's whole answer for the run in this case."""
 
     def __init__(self, fault: Mapping[str, str]) -> None:
         super().__init__(fault["why"])
@@ -40,7 +41,7 @@ class NotUp(Exception):
 
 
 class _Process:
-    """A started command of a service, with a descriptor that signals its end and the pipe for its output."""
+    """A process that runs a command of a service, with a descriptor that signals its end, and an output pipe."""
 
     def __init__(self, command: str, folder: str, env: Mapping[str, str]) -> None:
         self.output, printing = os.pipe()
@@ -53,18 +54,18 @@ class _Process:
 
     @property
     def is_over(self) -> bool:
-        """True if it has ended, even if somebody has waited for it since, or is about to end.
+        """True if the process has ended (even if its status was already read), or is about to end.
 
-        On a busy machine a killed process may not have ended when the run is over.
+        On a busy machine, a killed process may not have ended yet when the run is over.
         """
         return bool(select.select([self.ended], [], [], 0)[0]) or _is_dying(self.pid)
 
     def status(self) -> int:
-        """Wait for its end, and return its exit status."""
+        """Wait for the process to end, and return its exit status."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def drain(self, output: Ends) -> bool:
-        """Read a part of its output, so that it never blocks on the pipe; return False if there will be no more."""
+        """Read some output, so that the process never blocks on the pipe; return False at the end of the output."""
         try:
             data = os.read(self.output, CHUNK)
         except BlockingIOError:
@@ -73,12 +74,12 @@ class _Process:
         return bool(data)
 
     def close(self) -> None:
-        """Close its descriptors."""
+        """Close the descriptors of the process."""
         os.close(self.output)
         os.close(self.ended)
 
     def kill(self) -> None:
-        """End it and every process that is still in its session."""
+        """Kill the process and every process that is still in its session."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
@@ -96,19 +97,19 @@ class Services:
         self.gone: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        """Return True if there are any."""
+        """Return True if the run has services."""
         return bool(self._services)
 
     @property
     def processes(self) -> Collection[int]:
-        """Process numbers of the running services; processes that they started belong to them."""
+        """Process numbers of the running services. Processes that a service has started belong to it."""
         return [process.pid for process, _ in self._running.values()]
 
     def start(self) -> None:
-        """Start all services one after the other, each when the previous ones are ready.
+        """Start the services one after the other. Each is started when the previous ones are ready.
 
         Raises:
-            NotUp: one of them did not start.
+            NotUp: a service did not start.
         """
         for service in self._services:
             output = Ends(KEPT)
@@ -116,7 +117,7 @@ class Services:
                 raise NotUp({"name": service["name"], "why": why, "output": _text(output)})
 
     def _start(self, service: Service, output: Ends) -> str:
-        """Start one service; return the reason if that failed."""
+        """Start one service; return the reason if that fails, otherwise an empty string."""
         folder = os.path.join(_name_folder(), service["name"])
         os.makedirs(folder)
         env = {**os.environ, "DATA": folder, "HOME": folder, "TMPDIR": folder, **service["environment"]}
@@ -131,24 +132,24 @@ class Services:
         return _wait_ready(process, service, _Readiness(service, folder, env, output), output)
 
     def watched(self) -> Iterable[int]:
-        """Return the descriptors for which `take` is to be called."""
+        """Return the descriptors of the services' output. When they are readable, `take` must be called."""
         return [process.output for process, _ in self._running.values()]
 
     def take(self, ready: Collection[int], poll: select.poll) -> None:
-        """Read output of services; stop watching a pipe without a writer."""
+        """Read the output of services. A pipe that has no writer any more is no longer watched."""
         for process, output in self._running.values():
             if process.output in ready and not process.drain(output):
                 poll.unregister(process.output)
 
     def look(self) -> None:
-        """Record services that have ended by themselves: a run without its services proves nothing."""
+        """Record services that have ended by themselves, because a run without its services proves nothing."""
         for name, (process, output) in self._running.items():
             if process.is_over and name not in self.gone:
                 process.drain(output)
                 self.gone[name] = _text(output)
 
     def end(self, spare: Collection[int] = ()) -> None:
-        """End all services, and every other process of the sandbox except some; remove the files of services."""
+        """End all services and every other process of the sandbox, except those in `spare`; remove their files."""
         if not self:
             return
         for process, _ in self._running.values():
@@ -163,16 +164,16 @@ class Services:
         shutil.rmtree(_name_folder(), ignore_errors=True)
 
     def ended(self) -> dict[str, dict[str, str]]:
-        """End all services; return the part of the answer that names services that had ended before."""
+        """End all services. Return the part of the answer that names services which had ended before."""
         self.end()
         return {"gone": self.gone} if self.gone else {}
 
 
 def start(job: dict[str, Any]) -> Services:
-    """Start the services of a job and return them; they are also stored in the job for its watchers.
+    """Start the services of a job and return them. They are also stored in the job, for the code that watches children.
 
     Raises:
-        NotUp: one of them did not start.
+        NotUp: a service did not start.
     """
     running = Services(job["services"])
     job["running"] = running
@@ -181,7 +182,7 @@ def start(job: dict[str, Any]) -> Services:
 
 
 def _name_folder() -> str:
-    """Return the parent folder of the services' folders."""
+    """Return the folder that contains the folders of all services."""
     return os.path.join(os.environ.get("TMPDIR", "/tmp"), "services")  # noqa: S108 (the job's own)
 
 
@@ -191,7 +192,7 @@ def _text(output: Ends) -> str:
 
 
 def _finish(process: _Process, most_s: float, output: Ends) -> str:
-    """Wait for a command's end; return the reason if it failed."""
+    """Wait for a command to end; return the reason if it failed, otherwise an empty string."""
     over = _wait_end(process, time.monotonic() + most_s, output)
     process.kill()
     status = process.status()
@@ -207,7 +208,7 @@ def _read_output(status: int) -> str:
 
 
 def _wait_end(process: _Process, until: float, output: Ends) -> bool:
-    """Wait for the end of a process, and read its output; return False if it does not end in time."""
+    """Read the output of a process until it ends; return False if it does not end in time."""
     watched = [process.ended, process.output]
     while (left_s := until - time.monotonic()) > 0:
         ready = select.select(watched, [], [], left_s)[0]
@@ -219,13 +220,13 @@ def _wait_end(process: _Process, until: float, output: Ends) -> bool:
 
 
 class _Readiness:
-    """Checks whether a service is ready: by a port, by a command, or by its output."""
+    """Checks whether a service is ready: by its port, by a command, or by its output."""
 
     def __init__(self, service: Service, folder: str, env: Mapping[str, str], output: Ends) -> None:
         self._service, self._folder, self._env, self._output = service, folder, env, output
 
     def is_there(self, until: float) -> bool:
-        """Check once; a command may run until the given time."""
+        """Check once whether the service is ready. A command may run until the time `until`."""
         if self._service["port"]:
             return _answers(self._service["port"])
         if self._service["output"]:
@@ -235,7 +236,7 @@ class _Readiness:
 
 
 def _wait_ready(process: _Process, service: Service, readiness: _Readiness, output: Ends) -> str:
-    """Wait until a service is ready; return the reason if it is not."""
+    """Wait until a service is ready; return the reason if that fails, otherwise an empty string."""
     until = time.monotonic() + service["start_s"]
     while time.monotonic() < until:
         if _wait_end(process, min(until, time.monotonic() + LOOK_S), output):
@@ -249,14 +250,14 @@ def _wait_ready(process: _Process, service: Service, readiness: _Readiness, outp
 
 
 def _answers(port: int) -> bool:
-    """Check whether a process listens on a port of the loopback."""
+    """Check whether a process listens on a port of the loopback interface."""
     with socket.socket() as asking:
         asking.settimeout(1.0)
         return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _is_dying(pid: int) -> bool:
-    """Check whether a process is about to end: SIGKILL is pending (proc(5), field 31), or it is exiting (field 9)."""
+    """Check whether a process is about to end: SIGKILL is pending (proc(5), field 31) or it is exiting (field 9)."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:  # noqa: PTH123 (as above)
             fields = stat.read().rpartition(")")[2].split()
@@ -266,7 +267,7 @@ def _is_dying(pid: int) -> bool:
 
 
 def _become(command: str, folder: str, env: Mapping[str, str], printing: int) -> NoReturn:
-    """Become a service's command, in a forked child, which drops the copy of our memory."""
+    """Become a service's command, in a forked child. This drops the child's copy of our memory."""
     from . import landlock  # noqa: PLC0415 (only where there are services)
 
     try:
@@ -275,7 +276,7 @@ def _become(command: str, folder: str, env: Mapping[str, str], printing: int) ->
         for source, target in ((null, 0), (printing, 1), (printing, 2)):
             os.dup2(source, target)
         for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, which a program would inherit
+            signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, and a program would inherit that
         os.chdir(folder)
         seen = [path for name in os.listdir("/") if name not in HIDDEN and os.path.exists(path := f"/{name}")]
         landlock.restrict_to((folder, "/dev"), seen)

@@ -1,4 +1,4 @@
-"""Runs pytest in the child like `python -m pytest`, in a process that has imported the framework already."""
+"""Runs pytest in the child, with the effects of `python -m pytest`, in a process that has already imported pytest."""
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH109, PTH118
 
@@ -17,7 +17,7 @@ _ready = []
 
 
 def preload():
-    """Import what every run needs, while the parent still reads the job, or once for all runs forked from here."""
+    """Import what every run needs. The parent still reads the job meanwhile, or this is done once for many forks."""
     if _ready:
         return
     import site  # noqa: PLC0415 (only its helpers: the interpreter was started without it)
@@ -40,26 +40,26 @@ def run(config, events, libraries):
 
 
 def prepare(config, libraries):
-    """Make the process look like the owner's when it starts pytest."""
+    """Make the process look like one in which the owner has started pytest."""
     os.environ.update(config["environ"])
     sys.executable = config["executable"] or sys.executable
     workspace = os.getcwd()
     paths = [os.path.normpath(os.path.join(workspace, path)) for path in config["paths"]]
     if config["is_module"]:
         sys.path.insert(0, workspace)
-    # Installed packages must not hide modules of the tree, and the tree must not hide the standard library.
+    # Installed packages must not hide modules of the tree, and the tree must not hide modules of the standard library.
     at = next((at for at, path in enumerate(sys.path) if path in libraries), len(sys.path))
     sys.path[at:at] = [path for path in paths if path not in sys.path]
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
-    # Processes of pytest-xdist, and programs that tests start, need the same import paths.
+    # Workers of pytest-xdist, and programs that tests start, need the same import paths.
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys((*paths, *libraries, inside)))
     sys.path.append(inside)
-    tempfile.gettempdir()  # like pytest's capturing: a test may import `tempfile.tempdir`, which is None before
+    tempfile.gettempdir()  # as pytest's capturing does; before it, `tempfile.tempdir` is None
     sys.argv[:] = ["pytest", *words(config)]
 
 
 def words(config):
-    """Return pytest's arguments for the current folder, which is the workspace."""
+    """Return the arguments for pytest in the workspace, which is the current folder."""
     return list(config["words"])
 
 

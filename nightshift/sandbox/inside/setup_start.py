@@ -1,9 +1,10 @@
-"""Starts a program whose only way out is a proxy: first passes a listening socket of the sandbox's network out.
+"""Starts a program that can use the network only through a proxy of the daemon.
 
-The daemon answers on that socket. It is the only way out, and it is given away before anything untrusted runs: a setup
-script has neither the socket nor the channel over which it was sent. A program that the daemon communicates with has
-two more channels (`talks`) as its standard input and output. With a single channel for both, some programs would
-consider it closed whenever it has data.
+First, a listening socket in the sandbox's network is passed to the daemon, which answers on it as the proxy. This
+socket is the only way out, and it is passed on before anything untrusted runs: a setup script has neither the socket
+nor the channel over which it was sent. If the daemon communicates with the program, the program gets two more channels
+(`talks`) as its standard input and output. With a single channel for both, some programs would think it closed whenever
+it has data.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 
 
 def main() -> None:
-    """Read the program to run from standard input, as JSON: `argv`, `environ`, `folder`, optionally `talks`."""
+    """Read the program to run from standard input, as JSON: `argv`, `environ`, `folder` and optionally `talks`."""
     order = json.load(sys.stdin.buffer)
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -1,6 +1,6 @@
-"""The trusted parent of a command: unpacks a tree, runs `sh` in it, and reports which files the command changed.
+"""The trusted parent for a command: unpacks a tree, runs `sh` in it, and reports which files the command has changed.
 
-It examines the files once every process of the command is gone; the command's output cannot influence the report.
+The files are examined after every process of the command has ended. The command's output cannot influence the report.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH112, PTH118, PTH211
@@ -13,7 +13,7 @@ from . import changes, files, services, supervisor, virtual
 from .child import Child, Ends
 
 KEPT = 32 << 10
-"""Bytes kept of the output's beginning, and of its end."""
+"""Number of bytes that are kept of the beginning, and of the end, of the output."""
 
 
 def main():
@@ -22,24 +22,24 @@ def main():
 
 
 def preload(_libraries):
-    """Do nothing: the modules that every run needs are imported with this one."""
+    """Do nothing, because the modules that every run needs are imported together with this module."""
 
 
 def serve(libraries):
-    """Serve the one job; `libraries` are the import paths of the command's Python."""
+    """Serve the single job. `libraries` are the import paths for the Python of the command."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     supervisor.hide()
     supervisor.answer_job(lambda job, source: execute(job, source, libraries))
 
 
 def execute(job, source, libraries):
-    """Run the command, with the services of the job; return the answer."""
+    """Start the services of the job and run its command; return the answer."""
     beside = services.start(job)
     files.unpack(job, source)
     before = changes.Before(job)
     env = make_environment(job, libraries)
     output = Ends(KEPT)
-    # The fork's copy of this memory, with the key in it, is gone when the fork becomes the shell.
+    # The fork has a copy of this memory, with the key in it, but only until it becomes the shell.
     answer = {"command": Child(run, (job["command"], env)).watch(job, output=output)} | beside.ended()
     answer["output"] = [*(bytes(end).decode("utf-8", "replace") for end in output.ends), output.left_out]
     answer["files"], answer["dropped"] = changes.list_changes(before)
@@ -50,12 +50,12 @@ def run(_instructions, _reporting, argument):
     """Become the shell, in the child."""
     command, env = argument
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, which the command would inherit
+        signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, and the command would inherit that
     os.execve("/bin/sh", ["sh", "-c", command], env)  # noqa: S606 (this is what the sandbox is for)
 
 
 def make_environment(job, libraries):
-    """Return the environment variables of the command; its Python imports what tests import."""
+    """Return the environment variables of the command. Its Python can import what tests import."""
     more = {}
     if job["go"] and re.search(r"\b(?:go|make)\b", job["command"]):
         from . import go  # noqa: PLC0415 (only where it is needed)

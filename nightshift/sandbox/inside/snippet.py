@@ -1,7 +1,7 @@
-"""Runs a snippet as a separate script: unpacks its files, provides its standard input, and starts Python on it.
+"""Runs a snippet as a separate script: unpacks its files, provides its standard input, and starts Python with it.
 
-The first process of the sandbox remains as its parent: the kernel ignores signals that a first process sends to itself,
-and orphans would remain as zombies.
+This process is the first of the sandbox and stays as the snippet's parent. If the snippet were the first process, the
+kernel would ignore signals that it sends to itself, and orphans would remain as zombies.
 """
 
 import os
@@ -11,7 +11,7 @@ from . import files
 
 
 def main():
-    """Read code, files and input from standard input; end with the snippet's status."""
+    """Read the code, files and input from standard input, run the snippet, and end with its status."""
     job, source = files.receive(0)
     files.write(files.contents(job, source), ())
     given = os.memfd_create("stdin")
@@ -26,13 +26,13 @@ def main():
 
 
 def start(path, libraries):
-    """Become the snippet."""
+    """Replace this process with Python running the snippet; does not return."""
     seen = {"PYTHONPATH": os.pathsep.join(libraries)} if libraries else {}
     os.execve(sys.executable, [sys.executable, "-s", "-B", path], {**os.environ, **seen})  # noqa: S606 (no shell)
 
 
 def wait(child):
-    """Return the status of the snippet; wait for orphans that end before it."""
+    """Wait for the snippet and return its status. Also wait for orphans that end before it."""
     while True:
         pid, status = os.waitpid(-1, 0)
         if pid == child:
@@ -40,7 +40,7 @@ def wait(child):
 
 
 def end(code):
-    """End with the same status, or by the same signal; as process 1 a signal can only be reported as a status."""
+    """End with the same status or signal. As process 1, a signal can be reported only as a status."""
     if code < 0 and os.getpid() != 1:
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)

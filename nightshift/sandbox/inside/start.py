@@ -1,4 +1,4 @@
-"""Runs at the start of each Python of an environment, by a line of its `shown.pth`: prepares recording of tests."""
+"""Runs at the start of each Python of an environment, by a line of its `shown.pth`; prepares the recording of tests."""
 
 import os
 

@@ -1,11 +1,12 @@
-"""Runs first inside the sandbox: the trusted parent, which starts the tested code and reports its result.
+"""The trusted parent: the first process of the sandbox, which starts the tested code and reports its result.
 
-It imports nothing of the workspace, its children cannot read or trace it (same user, but not dumpable), and as process
-1 it cannot be killed by them. Only it has the job's key and the standard output: its one answer is signed with the key,
-after every other process in the sandbox was killed. It uses only the standard library.
+It imports nothing of the workspace. Its children cannot read or trace it (they have the same user, but it is not
+dumpable), and as process 1 it cannot be killed by them. Only this process has the job's key and the standard output. It
+signs its one answer with the key, after every other process in the sandbox was killed. It uses only the standard
+library.
 
-The answer is one line of hexadecimal BLAKE2b under the key, then JSON. Reports of children are passed on unchanged; the
-daemon judges them.
+The answer is a line with the hexadecimal BLAKE2b hash under the key, followed by JSON. Reports of children are passed
+on unchanged; the daemon judges them.
 """
 
 import gc
@@ -28,9 +29,9 @@ def main():
 
 
 def begin():
-    """Prepare a trusted parent that was not forked; return the import paths of libraries that it was given."""
+    """Prepare a trusted parent that was started, not forked; return the import paths of libraries given to it."""
     gc.disable()  # saves a tenth of the time of importing pytest
-    sys.path.remove(sys.argv[1])  # the path of this file; names of the workspace must not meet ours
+    sys.path.remove(sys.argv[1])  # this file's path; names of the workspace must not conflict with ours
     return sys.argv[2:]
 
 
@@ -43,16 +44,16 @@ def preload(libraries):
 
 
 def serve(libraries):
-    """Serve the one job; `libraries` are the import paths of the test libraries."""
+    """Serve the single job. `libraries` are the import paths of the test libraries."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hide()  # applies to the children as well, until they become other programs
-    # Before the job is read, because the child's memory must not contain its key.
+    # The child is forked before the job is read, because its memory must not contain the job's key.
     first = Child(pytest_session, libraries)
     answer_job(lambda job, source: run(job, source, first, libraries))
 
 
 def answer_job(work):
-    """Receive the one job, run `work(job, source)`, and reply; if a service did not start, reply with that."""
+    """Receive the single job, run `work(job, source)`, and reply. If a service did not start, reply with that."""
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
     os.environ.update(job["environ"])
@@ -64,7 +65,7 @@ def answer_job(work):
 
 
 def run(job, source, first, libraries):
-    """Run the job with its services; return the answer."""
+    """Start the services of the job and run its tests; return the answer."""
     answer, beside = {"python": sys.version.split()[0]}, services.start(job)
     files.unpack(job, source)
     watch = files.Watch(job["watched"])
@@ -74,7 +75,7 @@ def run(job, source, first, libraries):
 
 
 def hide():
-    """Hide this process from its children: /proc/self and tracing need root from here on."""
+    """Hide this process from its children, by making /proc/self and tracing require root from now on."""
     import ctypes  # noqa: PLC0415 (beside the child's imports, not before them)
 
     if ctypes.CDLL(None).prctl(*NOT_DUMPABLE):
@@ -82,7 +83,7 @@ def hide():
 
 
 def reply(key, answer):
-    """Write the signed answer and nothing more; closing the output shows that it is complete."""
+    """Write the signed answer, and close the output, which shows that the answer is complete."""
     from hashlib import blake2b  # noqa: PLC0415 (beside the child's work, not before it)
 
     text = json.dumps(answer).encode()
@@ -93,7 +94,7 @@ def reply(key, answer):
 
 
 def suite(job, first, libraries):
-    """Run the tests: in the child with pytest, by a command, or with the runners of other languages."""
+    """Run the tests: with pytest in the child, by a command, or with the test runners of other languages."""
     from . import command  # noqa: PLC0415 (only where it is needed)
 
     if job["session"]["words"] is not None:
@@ -108,7 +109,7 @@ def suite(job, first, libraries):
 
 
 def pytest_session(instructions, events, libraries):
-    """Run pytest in the child, with a recorder that reports to `events`."""
+    """Run pytest in the child, with a recorder that writes to `events`."""
     sys.path.extend(path for path in libraries if path not in sys.path)
     from . import session  # noqa: PLC0415 (the parent never imports it)
 

@@ -1,13 +1,14 @@
-"""Determines when a run has used its time: by processor time first, so that a busy machine does not shorten it.
+"""Decides when a run has used its time, mainly by processor time, so that a busy machine does not shorten the run.
 
-Part of the trusted parent, which measures from outside. It counts the time of every process of the sandbox except
-itself: of living processes from /proc, of ended ones from what the kernel added to the process that waited for them.
-Only a child whose parent ignores its end is added to no process; the clock limits still apply to it, and the control
-group's own count if the job has one.
+This is part of the trusted parent, which measures from outside. The time of every process of the sandbox except the
+trusted parent is counted: for living processes from /proc, for ended ones by what the kernel adds to the process that
+waited for them. Only a child whose parent ignores its end is added to no process. To such a child the limits by the
+clock still apply, and the count of the control group, if the job has one.
 
-A run is ended when it has used its limit of processor time and as much time has passed on the clock, so on several
-cores it may use more. A run that waits is ended when it used almost no processor time for a while, or after a multiple
-of the limit by the clock. Time in which it wanted a processor and got none does not count for that, up to a limit.
+A run is ended when it has used its limit of processor time and at least as much time has passed on the clock. So on
+several cores it may use more processor time. A run that waits is ended when it has used almost no processor time for a
+while, or when a multiple of the limit has passed on the clock. Time in which the run wanted a processor and got none is
+not counted for that, up to a limit.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123, PTH208
@@ -19,21 +20,21 @@ from collections.abc import Iterator
 from typing import Any
 
 LOOK_S, SHORTEST_S = 1.0, 0.02
-"""Seconds between two looks at /proc, at most and at least."""
+"""Maximum and minimum seconds between two looks at /proc."""
 IDLE = 0.02
-"""Share of a processor: a run that uses no more, and is not about to, is waiting."""
+"""Share of a processor. A run that uses no more than this, and has no process that could run, is waiting."""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 BUSIEST = 4.0
-"""Multiple of the clock limit that a run may take while other processes keep it from the processor."""
+"""Multiple of the limit by the clock that a run may take while other processes keep it from the processor."""
 _AT_WORK = "RD"
-"""States of a process that has a processor, wants one, or waits for a disk."""
+"""States of a process that is running, could run, or waits for a disk."""
 
 
 class TimeLimits:
-    """The limits of one run, which begins now.
+    """The time limits of one run, which begins when this object is created.
 
     Args:
-        job: `wall_s`, and `cpu_s` and `idle_s`, which are None if only the clock counts.
+        job: `wall_s`, `cpu_s` and `idle_s`. The last two are None if only the clock counts.
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
@@ -46,12 +47,12 @@ class TimeLimits:
 
     @property
     def wait_s(self) -> float:
-        """Seconds to wait for events before `reached` is called again."""
+        """Seconds until `reached` must be called again, if no event comes before."""
         now = time.monotonic()
         return max(0.0, (self.began + self._wall_s if self._cpu_s is None else self._look_at) - now)
 
     def reached(self) -> str:
-        """Return the limit that is reached: processor, idle or clock; empty for none."""
+        """Return the limit that was reached: `processor`, `idle` or `clock`; empty if none was."""
         now = time.monotonic()
         if self._cpu_s is None or self._idle_s is None:
             return "clock" if now - self.began >= self._wall_s else ""
@@ -71,7 +72,7 @@ class TimeLimits:
         return ""
 
     def _look(self, now: float) -> None:
-        """Measure what the run used since the last look, and whether it was working or waiting."""
+        """Measure what the run has used since the last look, and whether it was working or waiting."""
         used_s, is_at_work = measure_used()
         lasted, spent = now - self._last, max(0.0, used_s - self._before - self._used)
         self._last, self._used = now, self._used + spent
@@ -81,7 +82,7 @@ class TimeLimits:
             self._lost += max(0.0, lasted - spent)
 
     def used_s(self) -> float:
-        """Return the run's processor time so far; never less than before, even if processes can no longer be seen."""
+        """Return the processor time of the run so far. It never decreases, even if processes can no longer be seen."""
         return max(self._used, measure_used()[0] - self._before)
 
 
@@ -96,9 +97,10 @@ def measure_used() -> tuple[float, bool]:
 
 
 def _living() -> Iterator[tuple[str, int]]:
-    """Yield state and ticks of each living descendant, with those it waited for; for process 1, of all processes.
+    """Yield the state and the ticks of each living descendant, or, as process 1, of each other process.
 
-    Parents usually come before their children: a child that ends meanwhile is then left out, not counted twice.
+    The ticks include those of children for which the process has waited. Parents usually come before their children. So
+    a child that ends during this call is left out, rather than counted twice.
     """
     me = os.getpid()
     mine = {me}

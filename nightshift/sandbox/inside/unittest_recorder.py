@@ -1,7 +1,7 @@
-"""Reports tests run by unittest as events of `recorder`: `python -m unittest`, `manage.py test`, scripts.
+"""Reports tests that unittest runs, as events of `recorder`: for `python -m unittest`, `manage.py test` and scripts.
 
-It follows the calls to the result object, whatever its class, and does not change how tests run. A runner that does not
-use `unittest.TextTestRunner.run` is not followed; in that case only the exit status counts.
+It wraps the methods of the result object, whatever the object's class, and does not change how tests run. A runner that
+does not use `unittest.TextTestRunner.run` cannot be followed; only the exit status counts then.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH110, PTH118
@@ -21,7 +21,10 @@ _recorders = []
 
 
 def attach():
-    """Follow the runners of this process; if unittest imports the tests, take the secret away before that."""
+    """Follow the unittest runners of this process.
+
+    If unittest imports the tests, the secret is removed from the environment before that.
+    """
     begin, run = unittest.TestProgram.__init__, unittest.TextTestRunner.run
 
     @functools.wraps(begin)
@@ -38,20 +41,20 @@ def attach():
 
 
 def _begin():
-    """Make the recorder of this process, unless pytest's recorder has taken the channel."""
+    """Create the recorder of this process, unless the recorder of pytest has taken the channel."""
     if (settings := channel.take()) is not None:
         _recorders.append(Recorder(channel.Channel(settings), settings))
 
 
 class Recorder(Observer):
-    """Records runners one after the other; a runner that a test starts is part of that test."""
+    """Records runners one after the other. If a test starts a runner, that runner is part of the test."""
 
     def __init__(self, channel_of_run, settings):
         super().__init__(channel_of_run, settings)
         self._holders, self._ends, self._is_running = {}, {}, False
 
     def run(self, runner, suite, run):
-        """Run a suite with the runner's own `run` and return its result."""
+        """Run a suite with the runner's own method `run`, and return its result."""
         if self._is_running:
             return run(runner, suite)
         for test in _flatten(suite):
@@ -70,7 +73,7 @@ class Recorder(Observer):
         return result
 
     def _follow(self, result):
-        """Forward each call of a result to this recorder as well."""
+        """Make each call of a result object's methods call this recorder as well."""
         heard = {
             "startTest": self._start, "stopTest": self._stop, "addError": self._fail, "addFailure": self._fail,
             "addSkip": self._skip, "addExpectedFailure": self._expect, "addUnexpectedSuccess": self._surprise,
@@ -81,7 +84,7 @@ class Recorder(Observer):
         return result
 
     def _name(self, test):
-        """Return the name of a test in pytest's form: the file, the class, the function."""
+        """Return the name of a test in pytest's form, with the file, the class and the function."""
         file, method = _file_of(test), getattr(test, "_testMethodName", None)
         if method is None or not file.startswith(self._root):
             return test.id()
@@ -128,7 +131,7 @@ class Recorder(Observer):
             self._fail(test, raised)
 
     def _note(self, test, result, fail):
-        """Record how a test ends; a failure in the set-up of a class or module ends all its tests the same way."""
+        """Record how a test ends. A failure in the set-up of a class or module is the result of all its tests."""
         name = self._name(test)
         if name in self._ends:
             before, _, began = self._ends[name]
@@ -140,7 +143,7 @@ class Recorder(Observer):
                     self._end(item, result, fail)
 
     def _path(self, test):
-        """Return the file of tests that could not be imported."""
+        """Return the path of a test file that could not be imported."""
         path = test._testMethodName.replace(".", os.sep) + ".py"  # noqa: SLF001 (its only name)
         files = (os.path.abspath(os.path.join(folder, path)) for folder in sys.path)
         return next((self._short(file) for file in files if file.startswith(self._root) and os.path.exists(file)), path)
@@ -170,7 +173,7 @@ def _file_of(test):
 
 
 def _is_unloaded(test):
-    """Check whether a test stands for a file that could not be imported."""
+    """Check whether a test is unittest's placeholder for a file that could not be imported."""
     return type(test).__module__ == "unittest.loader"
 
 

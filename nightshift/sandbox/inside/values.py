@@ -1,9 +1,10 @@
-"""Values as plain JSON and back, for the way into and out of the sandbox: reading them can never run code.
+"""Converts values to plain JSON and back, for transport into and out of the sandbox. Reading them can never run code.
 
-`None`, booleans and texts represent themselves; everything else is a list that begins with its type: `i` int, `f`
-float, `c` complex (hexadecimal, so that nothing is rounded and no size is refused), `b` bytes, `a` bytearray, `l` list,
-`t` tuple, `s` set, `z` frozenset, `d` dict, `D` Decimal, `F` Fraction, `u` an object of a class derived from one of
-these, `o` any other object. Types are matched exactly: an object that only claims to be equal to something is an `o`.
+`None`, booleans and texts represent themselves. Any other value is a list that begins with its type: `i` int, `f`
+float, `c` complex (these three in hexadecimal, so that nothing is rounded and any size is possible), `b` bytes, `a`
+bytearray, `l` list, `t` tuple, `s` set, `z` frozenset, `d` dict, `D` Decimal, `F` Fraction, `u` an object of a class
+derived from one of these, and `o` any other object. Types are matched exactly, so an object that only claims to be
+equal to something is an `o`.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ BASES: tuple[Any, ...] = (int, float, complex, str, bytes, bytearray, tuple, lis
 
 
 def pack(value: object, most: int = MAX_NODES) -> Any:
-    """Pack a value as JSON; parts that are not plain data, or exceed `most` parts, become `o`."""
+    """Convert a value to JSON. Parts that are not plain data, and parts beyond the first `most`, become `o`."""
     return Packer(most).pack(value)
 
 
 class Packer:
-    """Packs one value with at most `most` parts. Subclasses decide what happens to parts that are not data."""
+    """Converts one value with at most `most` parts. Subclasses decide how parts that are not data are represented."""
 
     def __init__(self, most: int = MAX_NODES) -> None:
         self.left = most
 
     def pack(self, value: Any, depth: int = 0) -> Any:
-        """Pack a value as JSON."""
+        """Convert a value to JSON."""
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
             return self.too_large()
@@ -61,11 +62,11 @@ class Packer:
         return None
 
     def too_large(self) -> Any:
-        """Return the placeholder for a part that is too deep, or exceeds the limit."""
+        """Return what represents a part that is nested too deeply or exceeds the number of parts."""
         return ["o", "too large"]
 
     def other(self, value: Any, kind: type, depth: int) -> Any:
-        """Return the placeholder for a part that is not plain data."""
+        """Return what represents a part whose type is not one of the plain types."""
         name = f"{kind.__module__}.{kind.__qualname__}"[:200]
         if name == "decimal.Decimal":
             return ["D", str(value)]
@@ -77,7 +78,7 @@ class Packer:
         return ["o", name] if content is None else ["u", name, content]
 
     def content(self, value: Any, depth: int) -> Any:
-        """Pack an object of a class derived from a plain type like one of that type; None for any other object."""
+        """Convert the content of an object whose class is derived from a plain type; None for any other object."""
         base = next((base for base in BASES if isinstance(value, base)), None)
         if base is None or base is str:
             return None if base is None else str.__str__(value)
@@ -100,22 +101,22 @@ def convert_to_base(value: Any, base: Any) -> Any:
 
 
 def as_json(packed: Any) -> str:
-    """Write a packed value as JSON text."""
+    """Write a converted value as JSON text."""
     if packed is None or type(packed) is bool:
         return "null" if packed is None else "true" if packed else "false"
     return quoted(packed) if type(packed) is str else f"[{', '.join(map(as_json, packed))}]"
 
 
 def unpack(data: Any, seen: Any = None, other: Any = None) -> Any:
-    """Return the value that `pack` packed.
+    """Return the value that `pack` has converted.
 
     Args:
         data: JSON from any source, trusted or not.
-        seen: gets `("u", name)` and `("o", name)` for each part that was not plain data; such an `o` becomes None.
-        other: makes the value of each part with a tag that `pack` does not use; called with the tag and the rest.
+        seen: receives `("u", name)` or `("o", name)` for each part that was not plain data. Each `o` becomes None.
+        other: creates the value of each part with a tag that `pack` does not use; called with the tag and the rest.
 
     Raises:
-        ValueError, TypeError, RecursionError: the data is not in `pack`'s form.
+        ValueError, TypeError, RecursionError: the data does not have the form that `pack` produces.
     """
     seen = [] if seen is None else seen
     if data is None or type(data) in (bool, str):

@@ -1,6 +1,6 @@
-"""Creates a virtual environment beside the tree, whose Python imports what tests import.
+"""Creates a virtual environment beside the tree. Its Python can import what tests import.
 
-That is the test libraries, and the tree as if it had been installed in editable mode.
+That is the test libraries, and the tree as if it were installed in editable mode.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH103, PTH109, PTH118, PTH120, PTH123, PTH211
@@ -15,7 +15,9 @@ PYTHONS = ("python", "python3")
 def environment(
     libraries: Sequence[str], paths: Sequence[str], *, executable: str = "", more: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the environment variables of a command; a repository's own environment has its programs already.
+    """Return the environment variables of a command, after creating the virtual environment.
+
+    If the repository has an environment of its own (`executable`), only scripts that start pytest are created.
 
     Args:
         libraries: import paths of the test libraries.
@@ -39,7 +41,7 @@ def environment(
 
 
 def make(folder: str, shown: Sequence[str]) -> None:
-    """Create the environment in a new folder; `shown` are the import paths of its Python."""
+    """Create the virtual environment in a new folder. `shown` are the import paths of its Python."""
     programs, series = os.path.join(folder, "bin"), ".".join(map(str, sys.version_info[:2]))
     packages = os.path.join(folder, "lib", f"python{series}", "site-packages")
     os.makedirs(programs)

@@ -1,1 +1,1 @@
-"""Guards all requests: host and origin checks, the token, limits on requests."""
+"""Guards all requests: checks of host, origin and token, and limits on what a client may send."""

@@ -1,8 +1,8 @@
-"""Checks the token, which is needed if the API can be reached by others than the owner.
+"""Checks the token, which is required if anyone other than the owner can reach the API.
 
-A program sends the token itself (`Authorization: Bearer …`). A browser sends it once at `/login` and gets a cookie that
-is derived from it. So the browser never stores the token, and a new token ends all sessions. The cookie's name depends
-on the token as well, because cookies ignore ports and two daemons may share a host.
+A program sends the token itself (`Authorization: Bearer …`). A browser sends it once at `/login` and gets a cookie
+whose value is derived from the token. The browser therefore never stores the token, and changing the token ends all
+sessions. The cookie's name also depends on the token, because cookies ignore ports and two daemons may share a host.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ SESSION_S = 30 * 24 * 3600
 class Access:
     """Compares credentials with the token in constant time, and slows down guessing.
 
-    The right token is always accepted, even from an address that sent many wrong ones: on the loopback interface all
-    programs have one address, and a guessing program must not lock out the owner. The length of the token is the
-    protection against guessing. Wrong tokens are counted by address only to make the sender wait.
+    The right token is always accepted, even from an address that sent many wrong tokens: on the loopback interface all
+    programs have one address, and a guessing program must not lock out the owner. The token's length is the protection
+    against guessing. Wrong tokens are counted for each address only to make the sender wait.
     """
 
     def __init__(self, token: str) -> None:
@@ -52,7 +52,7 @@ class Access:
         return session is not None and _same(session, self.session)
 
     def admits_token(self, scope: Scope, sent: str) -> bool:
-        """Check a token; raises as `admits` does."""
+        """Check whether a token is the right one; raises `Refused` as `admits` does."""
         if _same(sent, self._token):
             return True
         self._attempts.failed(scope["client"][0] if scope.get("client") else "socket")
@@ -64,7 +64,10 @@ class Access:
 
 
 def _same(sent: str, right: str) -> bool:
-    """Compare by digest, because comparing the texts themselves would reveal whether their lengths are equal."""
+    """Compare two texts in constant time.
+
+    Their digests are compared, because comparing the texts themselves would reveal whether their lengths are equal.
+    """
     sent_digest, right_digest = (
         hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in (sent, right)
     )
@@ -72,7 +75,7 @@ def _same(sent: str, right: str) -> bool:
 
 
 def read_or_make_token(path: Path) -> str:
-    """Return the token in the file; on first use create it, readable only by the file's owner.
+    """Return the token in the file. If there is no file, create it with a new token, readable only by its owner.
 
     Raises:
         OSError: the file can be neither read nor written.
@@ -83,6 +86,9 @@ def read_or_make_token(path: Path) -> str:
 
 
 def _remade(path: Path) -> str:
-    """Replace an empty file, which an earlier version left if it died between creating and writing it."""
+    """Replace an empty token file and return the new token.
+
+    An earlier version left an empty file if it died between creating and writing the file.
+    """
     path.unlink()
     return read_or_make_token(path)

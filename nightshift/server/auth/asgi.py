@@ -1,4 +1,4 @@
-"""Defines the ASGI types of the native part of the server, and how it refuses requests."""
+"""Defines the ASGI types of the routes outside Flask, and the response that refuses a request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Header = tuple[bytes, bytes]
 
 
 class Refused(Exception):
-    """The request is refused with this status; `why` gives the reason and what to do instead."""
+    """Refusal of a request with an HTTP status; `why` gives the reason and what to do instead."""
 
     def __init__(
         self, status: int, why: str, *, headers: Iterable[Header] = (), fields: Mapping[str, str] | None = None
@@ -46,16 +46,19 @@ def header_values(scope: Scope, name: bytes) -> list[str]:
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """Return a header's value, None if it is absent.
+    """Return a header's value, None if the header is absent.
 
-    Several values are joined by a comma, so that they never equal one of the values that a check allows.
+    Several values are joined by a comma. The result then never equals a value that a check allows.
     """
     values = header_values(scope, name)
     return ",".join(values) if values else None
 
 
 def way_to_root(path: str) -> str:
-    """Return the relative address from a page to the first page: a proxy may serve all pages below another path."""
+    """Return the relative address that leads from a page to the first page.
+
+    It is relative because a proxy may serve all pages below a path of its own.
+    """
     return "../" * (path.count("/") - 1) or "./"
 
 

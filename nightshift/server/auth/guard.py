@@ -1,19 +1,20 @@
 """Guards API, pages and stream: decides which requests are answered at all.
 
 Any page in the owner's browser can send requests to 127.0.0.1, and a page whose host name is rebound to that address
-can even read the answers. So the `Host` must be one that an attacker cannot rebind: an IP address, `localhost`, a name
-that the owner lists, or, if a token is required as well, a name that only the owner's network resolves. Vite and
+can even read the answers. The `Host` must therefore be one that an attacker cannot rebind: an IP address, `localhost`,
+a name that the owner lists, or, if a token is required as well, a name that only the owner's network resolves. Vite and
 Jupyter do the same.
 
 A request that looks like one of a browser must come from one of our own pages. Its `Origin` must equal that `Host`
-including the port, or be one that the owner lists. The Fetch-Metadata headers must agree: another port of the same host
-is `same-site` and is refused. Only a top-level navigation may come from elsewhere. Programs send neither header and
-pass.
+including the port, or be an origin that the owner lists. The Fetch-Metadata headers must agree: another port of the
+same host is `same-site` and is refused. Only a top-level navigation may come from elsewhere. Programs send neither
+`Origin` nor Fetch-Metadata headers, so these checks let them pass.
 
-If a token is set, every request needs it, whatever its sender. The exceptions are the login, static files, `/healthz`,
-and the endpoint for webhooks of forges, which checks a signature.
+If a token is set, every request needs the token, whoever sends it. The exceptions are the login, static files,
+`/healthz`, and the endpoint for webhooks of forges, which checks a signature.
 
-The guard is ASGI middleware in front of everything, since a check inside Flask would not cover the native stream.
+The guard is ASGI middleware in front of everything, since a check inside Flask would not cover the routes outside
+Flask, such as the live stream.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ _log = logging.getLogger(__name__)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico", "/api/forges/hook"})
 LOCAL_ENDS = (".local", ".lan", ".home.arpa", ".internal")
-"""Suffixes of names that only the owner's network resolves (RFC 6762, RFC 8375); names without a dot count as well."""
+"""Suffixes of host names that only the owner's network resolves (RFC 6762, RFC 8375).
+
+Names without a dot are treated in the same way.
+"""
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?))(?::[0-9]{1,5})?")
 MAX_OPEN_BODY_BYTES = 64 * 1024
 
@@ -60,7 +64,7 @@ CSP = "; ".join(
         "base-uri 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types nightshift-turns",  # static/app/live.js uses it for a single address
+        "trusted-types nightshift-turns",  # static/app/live.js uses this policy for a single address
     )
 )
 SECURITY_HEADERS = {
@@ -79,9 +83,11 @@ SECURITY_HEADERS = {
 class Policy:
     """Rules for the requests that the guard lets in.
 
-    `names` are hosts and `origins` exact origins that the owner lists; both are in lower case, and `names` have no
-    port. The prefix `below` is removed from paths, because a proxy may leave its sub-path on. If a token is set, reads
-    need it as well as writes.
+    Attributes:
+        names: hosts that the owner lists, in lower case and without a port.
+        origins: exact origins that the owner lists, in lower case.
+        below: prefix that is removed from paths, because a proxy may forward its sub-path.
+        max_body_bytes: maximum size of a body.
     """
 
     names: frozenset[str] = frozenset()
@@ -91,7 +97,7 @@ class Policy:
 
 
 class Guard:
-    """ASGI middleware that checks requests; see the module.
+    """ASGI middleware that checks requests, as the module's docstring describes.
 
     Args:
         app: the application behind the guard.
@@ -123,7 +129,7 @@ class Guard:
         """Return the request without the proxy's sub-path.
 
         Raises:
-            Refused: the path is the sub-path without a trailing slash; redirects to the first page.
+            Refused: the path is the sub-path without a trailing slash. The response redirects to the first page.
         """
         below, path = self._policy.below, scope["path"]
         if not below or not (path == below or path.startswith(f"{below}/")):
@@ -165,13 +171,13 @@ class Guard:
                                "or list the name in DASHBOARD_NAMES")  # fmt: skip
 
     def _is_fixed(self, name: str) -> bool:
-        """Check whether an attacker cannot make this host name point here."""
+        """Check whether a host name is one that an attacker cannot point at this machine."""
         with contextlib.suppress(ValueError):
             return not ipaddress.ip_address(name).is_unspecified
         return name == "localhost" or (self._access is not None and ("." not in name or name.endswith(LOCAL_ENDS)))
 
     def _check_origin(self, scope: Scope) -> None:
-        """Refuse requests that a foreign page sent; a program sends none of these headers."""
+        """Refuse requests that a foreign page sent. A program sends none of the examined headers and passes."""
         safe = scope["method"] in SAFE_METHODS
         origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
         own_origins = {f"{scheme}://{header(scope, b'host')}".lower() for scheme in ("http", "https")}
@@ -187,12 +193,12 @@ class Guard:
 
 
 def _is_open(scope: Scope) -> bool:
-    """Check whether a request needs no token even if one is set."""
+    """Check whether a request is accepted without a token even if a token is set."""
     return scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/")
 
 
 def _is_navigation(scope: Scope) -> bool:
-    """Check whether the browser opens a link or a typed address as a page, not as a frame or an object."""
+    """Check whether the browser loads the address as a page of its own, not as a frame or an embedded object."""
     return header(scope, b"sec-fetch-mode") == "navigate" and header(scope, b"sec-fetch-dest") == "document"
 
 

@@ -1,4 +1,4 @@
-"""Limits what a client may send: the size of a body, the time it takes, and wrong tokens."""
+"""Limits what a client may send: the size of a body, the time until it has arrived, and the rate of wrong tokens."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class Bucket:
 
 
 class Attempts:
-    """Counts wrong tokens by client address; above `MAX_ADDRESSES` the least recent address is dropped."""
+    """Counts wrong tokens by client address.
+
+    Above `MAX_ADDRESSES` addresses, the one that failed least recently is dropped.
+    """
 
     def __init__(self, rate_per_s: float = 0.5, burst: int = 20) -> None:
         self._rate_per_s = rate_per_s
@@ -64,8 +67,8 @@ async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: f
     """Read the whole body and return a `receive` that delivers it in one piece, or None if the client disconnected.
 
     The WSGI bridge would pass a body that a disconnect cut off to the application as if it were complete, and WSGI does
-    not support chunked bodies. So this function sets the true length in `scope`, and an incomplete body is never passed
-    on.
+    not support chunked bodies. This function therefore sets the true length in `scope`, and never passes on an
+    incomplete body.
 
     Raises:
         Refused: the body is larger or slower than allowed.
@@ -89,9 +92,9 @@ async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: f
 
 
 async def drain(scope: Scope, receive: Receive) -> None:
-    """Read the body of a refused request if it is small.
+    """Read the body of a refused request if the body is small.
 
-    Closing before the body has arrived would reset the connection, and the client could not read the reason.
+    Closing before the body has arrived would reset the connection, and the client could not read why it was refused.
     """
     if not _has_body(scope) or header(scope, b"expect") or int(header(scope, b"content-length") or 0) > DRAINED_BYTES:
         return

@@ -1,4 +1,4 @@
-"""Handles login and logout with the token: `POST /login` and `POST /logout`, native routes beside the stream.
+"""Handles login and logout with the token: `POST /login` and `POST /logout`, as ASGI routes outside Flask.
 
 They are outside Flask because they share the count of wrong tokens with the guard. Flask serves the page with the form.
 """
@@ -18,7 +18,7 @@ class Login:
         self._access = access
 
     async def enter(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the form's token and set the cookie."""
+        """Check the token that the form sent and, if it is right, set the session cookie."""
         form = parse_qs((await receive()).get("body", b"").decode("utf-8", "replace"))
         try:
             opened = self._access.admits_token(scope, form.get("token", [""])[0].strip())
@@ -31,7 +31,7 @@ class Login:
             await _go(send, b"login?wrong=1")
 
     async def leave(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Delete the cookie."""
+        """Delete the session cookie."""
         await _go(send, b"login", self._cookie("", 0))
 
     def _cookie(self, value: str, age_s: int) -> Header:

@@ -1,1 +1,1 @@
-"""Computes diffs: two states of files as hunks of highlighted lines."""
+"""Computes diffs of two states of files, as hunks of highlighted lines."""

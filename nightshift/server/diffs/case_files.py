@@ -1,4 +1,4 @@
-"""Builds the states of a task's files over its lifetime, for comparison by `server.diffs.changes`."""
+"""Builds the states of a task's files at its steps; `server.diffs.changes` compares these states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nightshift.storage.db.step_store import StepRow
 
 
 class CaseFiles:
-    """Files of a task at its steps; one instance serves one request.
+    """The files of a task after each of its steps. One instance serves one request, and caches trees meanwhile.
 
     Args:
         context: the services of the server.
@@ -59,7 +59,11 @@ class CaseFiles:
         return self._diff("iteration", before, self._after(mine[-1], f"after iteration {iteration}"), only)
 
     def of_task(self, only: str | None = None) -> Diff:
-        """Compare the files before and after the task: its last commit or draft, or else its newest attempt so far."""
+        """Compare the files before and after the task.
+
+        The state after the task is its last commit or draft, or, if neither exists, the last step of its newest
+        attempt.
+        """
         if (entry := self._entry()) is not None:
             before = self._state_at_start(entry)
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
@@ -80,7 +84,11 @@ class CaseFiles:
         return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read")
 
     def _state_at_start(self, entry: Commit) -> State:
-        """Return the state of a commit's parent, plus the submitted files of the task that the parent does not have."""
+        """Return the files before the task's commit.
+
+        These are the files of the parent commit, plus the files that came with the task and that the parent does not
+        have.
+        """
         parent = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
         new = {path: text for path, text in self._task.spec.files.items() if path not in parent.entries()}
         return replace(parent, name=f"{parent.name}, with the files of the task", texts=new) if new else parent
@@ -101,7 +109,7 @@ class CaseFiles:
         """Return a file that was submitted with the task.
 
         Raises:
-            UnknownStep: the task has no submitted file of this name.
+            UnknownStep: no submitted file has this path.
         """
         files = {**self._task.spec.files, **self._task.spec.tests}
         if path not in files:
@@ -119,7 +127,7 @@ class CaseFiles:
         raise self.missing(f"no finished step {step_no} in attempt {attempt}")
 
     def missing(self, what: str) -> UnknownStep:
-        """Build the error that says what a task does not have, or no longer has after pruning."""
+        """Build the error that a task does not have something, or no longer has it because its steps were pruned."""
         gone = self._context.reads.find_pruned(self._task.id)
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")
@@ -139,7 +147,11 @@ class CaseFiles:
         return self._state(work, name, scope or work.scope)
 
     def _before(self, row: StepRow, earlier: StepRow | None, name: str) -> State:
-        """Return the state before a step: the one after the previous step, or the start of the attempt."""
+        """Return the state before a step.
+
+        It is the state after the previous step. For the first step it is what the attempt began with: a draft, a fork
+        of another task, or the base commit with the submitted files.
+        """
         work = self.work(row)
         if earlier is not None:
             return self._after(earlier, name, work.scope)
@@ -154,17 +166,20 @@ class CaseFiles:
         return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
 
     def _state(self, work: AttemptState, name: str, scope: Scope) -> State:
-        """Return a case file as a state, restricted to `scope`.
+        """Return the files of a case file as a state, restricted to `scope`.
 
-        The scope may be narrower than the case file's own: a later step may know the project that the plan had yet to
-        choose.
+        The scope may be narrower than the case file's own scope: a later step may know the project, which the plan had
+        not yet chosen at this step.
         """
         texts: Mapping[str, str | None] = {**work.change, **work.own_tests}
         tree = self._tree(work.base, scope)
         return State(name=name, texts=texts, tests=frozenset(work.own_tests), open_tree=tree)
 
     def _tree(self, commit: str, scope: Scope = WHOLE) -> OpenTree:
-        """Return a function that opens the tree of a commit, or of a project in it; cached by its arguments."""
+        """Return a function that opens the tree of a commit, or of one project in that commit.
+
+        The function is cached by commit and scope.
+        """
         return self._trees.setdefault((commit, scope), partial(self._read_tree, commit, scope))
 
     def _read_tree(self, commit: str, scope: Scope) -> Tree:
@@ -172,7 +187,10 @@ class CaseFiles:
         return scope.of(self._context.tree(self._task.spec.repo, commit))
 
     def _with_mutants(self, files: list[FileDiff], entry: Commit, after: State) -> list[FileDiff]:
-        """Add the mutants of the verdict to the files whose committed text is the one that the verdict judged."""
+        """Add the mutants of the verdict's run to the diffs.
+
+        Only files whose committed text equals the text that was judged get mutants.
+        """
         rows = self._context.steps.course(self._task.id, entry.attempt)
         work = self._context.steps.work(rows[-1].work) if rows else None
         if work is None or work.verdict is None or not work.verdict.evidence.mutants:
@@ -188,9 +206,10 @@ class CaseFiles:
         ]
 
     def _entry(self) -> Commit | None:
-        """Return the task's newest commit in the ledger, or its draft.
+        """Return the task's newest commit in the ledger, which may be its draft.
 
-        None if the task did not end with this commit, or did not fail with this draft.
+        None if there is no entry, or if the task did not end with it: a commit counts if the task has one, a draft only
+        if the task failed.
         """
         entry = self._context.reads.find_commit(self._task.id)
         if entry is None:

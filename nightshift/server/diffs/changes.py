@@ -1,8 +1,9 @@
-"""Computes the changes of a task, an iteration or a step from two states of files: each a commit with texts on top.
+"""Computes the changes of a task, an iteration or a step from two states of files.
 
-A case file holds texts relative to its base commit, so the earlier text of a file may have to be read from git. That
-may fail because the repository was moved or the commit is gone. Then the files are compared with nothing, and a note
-says so. This module writes nothing, and the size of its answers is limited.
+A state is a commit with changed texts on top. A case file holds only the texts that differ from its base commit, so the
+earlier text of a file may have to be read from git. Reading fails if the repository was moved or the commit is gone.
+The files are then compared with nothing, and a note says so. This module writes nothing, and the size of its answers is
+limited.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from nightshift.server.schemas import Answer
 
 MOST_FILES = 200
 MOST_LINES = 3_000
-"""Limit on lines in one answer. Further files are only named; a request by path returns their diff."""
+"""Limit on lines in one answer. Files beyond the limit are only named; a request for one path returns its diff."""
 MOST_COLOURED = 60_000
-"""Limit on characters that are highlighted in one answer, both sides together."""
+"""Limit on characters that are highlighted in one answer. Old and new texts both count."""
 
 OpenTree = Callable[[], Tree]
 
 
 class FileDiff(Answer):
-    """Diff of one file. `told` says why there are no hunks: it is binary, too long, or must be requested separately.
+    """Diff of one file.
 
-    `test` is true if the agent wrote the file as a test; counts are null if the lines were not compared. `mutants` are
-    the mutations that the verdict's run made in its lines, if the file is the same as then; nothing is known about
-    other lines.
+    `told` says why there are no hunks: the file is binary, is too long, or must be requested separately. `test` is true
+    if the agent wrote the file as a test. `added` and `removed` count lines; they are null if the lines were not
+    compared. `mutants` are the mutations that the verdict's run made in the file's lines, if the file has not changed
+    since. Nothing is known about lines without a mutant.
     """
 
     path: str
@@ -48,10 +50,10 @@ class FileDiff(Answer):
 
 
 class Diff(Answer):
-    """The diff of two states, named by `before` and `after`; `note` says what could not be read.
+    """The diff of two states.
 
-    `left_out` counts the files after the first two hundred. `commit` is the shown commit, null if the change was never
-    committed.
+    `before` and `after` are the names of the states. `note` says what could not be read. `left_out` counts the files
+    after the first two hundred. `commit` is the commit that is shown, null if the change was never committed.
     """
 
     of: Literal["task", "iteration", "step"]
@@ -65,9 +67,10 @@ class Diff(Answer):
 
 @dataclass(slots=True, kw_only=True)
 class State:
-    """State of some files: those of a commit, overlaid by `texts` (None: removed). Used for one request.
+    """State of a set of files, used for one request.
 
-    `fault` is set if the commit could not be read; then only the overlaid texts are known.
+    The files are those of a commit, overlaid by `texts`, in which None means that a file was removed. `fault` is set if
+    the commit could not be read; then only the overlaid texts are known.
     """
 
     name: str
@@ -107,13 +110,13 @@ _ASK_ALONE = Difference(note="ask for this file alone to see it")
 
 
 def compare(before: State, after: State, mask: Mask, *, only: str | None = None) -> tuple[list[FileDiff], int]:
-    """Return the diffs of changed files, in order, and the number of files left out.
+    """Return the diffs of the changed files, sorted by path, and the number of files that were left out.
 
     Args:
         before: the earlier state.
         after: the later state.
         mask: removes secrets from texts.
-        only: compare only this path, without the limits of an answer on several files.
+        only: a single path to compare. The limits for answers on several files then do not apply.
     """
     paths = [only] if only is not None else _candidates(before, after)
     diffs, lines, coloured = list[FileDiff](), 0, 0
@@ -133,7 +136,7 @@ def compare(before: State, after: State, mask: Mask, *, only: str | None = None)
 def _candidates(before: State, after: State) -> list[str]:
     """List the paths at which the states may differ."""
     paths = before.texts.keys() | after.texts.keys()
-    if not after.texts:  # a commit; the texts of a case file name all paths that it changed, whatever its base
+    if not after.texts:  # a commit; a case file's texts already name every path that it changed
         old, new = before.entries(), after.entries()
         paths |= {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
     return sorted(paths)
@@ -168,7 +171,7 @@ def _file(
 
 
 class FileText(Answer):
-    """A file as lines of (class, text) pairs; `told` says why there are no lines."""
+    """A file as lines of (class, text) pairs. `told` says why there are no lines."""
 
     path: str
     of: str
@@ -178,7 +181,7 @@ class FileText(Answer):
 
 
 def file_text(path: str, raw: bytes, of: str, mask: Mask) -> FileText:
-    """Return a file for display; of binary and very long files only the size is given."""
+    """Return a file for display. Binary and very long files have no lines; a note gives their size."""
     note = ""
     if b"\0" in raw[:8000]:
         note = f"binary: {len(raw):,} bytes"

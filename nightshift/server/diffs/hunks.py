@@ -1,8 +1,8 @@
 """Computes the diff of two texts as hunks of highlighted lines in which changed words are marked.
 
-One structure serves both views. Side by side, the i-th removed line of a run is shown beside the i-th added line, and
-words are compared within these pairs. All work is bounded: equal lines at the beginning and at the end are not
-compared, and of texts that are too long only the size is given.
+One structure serves the unified view and the view side by side. Side by side, the first removed line of a block is
+shown beside the first added line, and so on; words are compared within these pairs. All work is bounded: common lines
+at the beginning and at the end are skipped, and texts that are too long are not compared.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from nightshift.server.diffs.marking import Line
 CONTEXT = 3
 MOST_CHARS = 400_000
 MOST_LINES = 8_000
-"""Limit on lines of either text between their common beginning and end. The time to compare grows faster than linearly.
-"""
+"""Limit on the lines between the common beginning and end of two texts. Comparing takes more than linear time."""
 MOST_WORDS = 300
 ALIKE = 0.4
-"""Similarity threshold. Less similar lines count as different lines, and none of their words are marked."""
+"""Similarity threshold of two lines. Below it, no words are marked as changed."""
 
 Kind = Literal["same", "added", "gone"]
 SIGNS: Mapping[Kind, str] = {"same": " ", "added": "+", "gone": "-"}
@@ -32,9 +31,10 @@ SIGNS: Mapping[Kind, str] = {"same": " ", "added": "+", "gone": "-"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffLine:
-    """A line: its number in the old and in the new text (None if it is not in that text), and its pieces.
+    """A line of a diff.
 
-    Pieces are pairs of class and text; the class `w` marks a changed word.
+    `old` and `new` are its line numbers in the old and in the new text, None if that text does not have the line.
+    `parts` are pairs of class and text; the class `w` marks a changed word.
     """
 
     kind: Kind
@@ -68,7 +68,10 @@ class Difference:
 
 
 def difference(before: str, after: str, path: str) -> Difference:
-    """Compare two texts; `path` determines the language for highlighting, "" leaves them plain."""
+    """Compare two texts.
+
+    The language for highlighting is chosen by `path`; with an empty path the lines are not highlighted.
+    """
     if max(len(before), len(after)) > MOST_CHARS:
         return Difference(note=f"too long to be shown: {len(before):,} characters before, {len(after):,} after")
     old, new = _split(before), _split(after)
@@ -88,7 +91,7 @@ _Opcode = tuple[str, int, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """Both texts, as highlighted lines and as plain lines."""
+    """The old and the new text, each as highlighted lines and as plain lines."""
 
     old: Sequence[Line]
     new: Sequence[Line]
@@ -105,7 +108,7 @@ def _unseen(before: str, after: str, hunks: tuple[Hunk, ...]) -> str:
 
 
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
-    """Count the common lines at the beginning, and among the remaining lines those at the end."""
+    """Count the common lines at the beginning of two texts, and then those at the end of the remaining lines."""
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
     rest = most - head
@@ -122,19 +125,19 @@ def _opcodes(old: list[str], new: list[str], head: int, tail: int) -> list[_Opco
 
 
 class _Known(SequenceMatcher[str]):
-    """A matcher with given opcodes, used only to group them."""
+    """A matcher that is given its opcodes and is used only to group them."""
 
     def __init__(self, opcodes: list[_Opcode]) -> None:
         super().__init__()
         self._opcodes = opcodes
 
     def get_opcodes(self) -> list[Any]:
-        """Return the given opcodes."""
+        """Return the opcodes that were passed to the constructor."""
         return self._opcodes
 
 
 def _group(opcodes: list[_Opcode]) -> list[list[_Opcode]]:
-    """Group the changes with a few context lines around them."""
+    """Group the changes into hunks, with up to `CONTEXT` unchanged lines around each change."""
     return [
         [(kind, a, b, c, d) for kind, a, b, c, d in group] for group in _Known(opcodes).get_grouped_opcodes(CONTEXT)
     ]
@@ -172,7 +175,10 @@ def _at(lines: Sequence[Line], at: int) -> Line:
 
 
 def _find_changes(sides: _Sides, old: int, new: int) -> _Marks:
-    """Return the ranges in which two lines differ; empty if the lines have too little in common or too many words."""
+    """Return the ranges of characters in which an old and a new line differ.
+
+    Both lists are empty if the lines have too little in common or too many words.
+    """
     first, second = marking.words(sides.texts[0][old]), marking.words(sides.texts[1][new])
     if max(len(first), len(second)) > MOST_WORDS:
         return [], []
@@ -184,7 +190,7 @@ def _find_changes(sides: _Sides, old: int, new: int) -> _Marks:
 
 
 def _ranges(words: list[str], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Convert spans of words to ranges of characters."""
+    """Convert spans of word indices to ranges of character positions."""
     starts = [0]
     for word in words:
         starts.append(starts[-1] + len(word))

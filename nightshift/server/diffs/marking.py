@@ -1,8 +1,8 @@
 """Highlights code as lines of (class, text) pairs, on the server, so that answers never contain markup.
 
-The classes are few and short, because they are sent with each word: k keyword, s string, c comment, m number, f
-function, t type, b built-in, d decorator; "" is plain. Text that would take long (one huge line, a huge file) stays
-plain.
+The classes are few and have short names, because each piece of text carries one: k keyword, s string, c comment, m
+number, f function, t type, b built-in, d decorator, and "" plain. A text that would take long to highlight (one huge
+line or a huge file) stays plain.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer  # type: ignore[import-untyped]  # it has no type hints
 
 Piece = tuple[str, str]
-"""A class, and the text of this class."""
+"""The class of a piece of text, and the text."""
 Line = tuple[Piece, ...]
 
 MOST_CHARS = 40_000
-"""Characters above which a file is not highlighted: a lexer reads about 400,000 characters a second."""
+"""Maximum number of characters of a file that is highlighted. A lexer reads about 400,000 characters a second."""
 MOST_LINE = 2_000
 _LANGUAGES = {
     "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
@@ -40,7 +40,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file by its extension; empty if the language is not highlighted."""
+    """Return the language of a file by its extension, empty if files with this extension are not highlighted."""
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
@@ -68,7 +68,7 @@ def _highlight(text: str, language: str) -> Sequence[Line]:
 
 
 def _add(line: list[Piece], kind: str, text: str) -> None:
-    """Append a piece, or merge it into the last one if it has the same class or is only whitespace."""
+    """Append a piece, or extend the last piece if the class is the same or the text is only whitespace."""
     if line and (line[-1][0] == kind or text.isspace()):
         line[-1] = (line[-1][0], line[-1][1] + text)
     else:
@@ -90,7 +90,7 @@ def _lexer(language: str) -> Lexer:
 
 
 def cut_at(line: Line, marks: Sequence[tuple[int, int]], extra: str) -> Line:
-    """Return the line with `extra` added to the class of all text in these sorted, disjoint ranges."""
+    """Return the line with the class `extra` added to all text inside the ranges, which are sorted and disjoint."""
     return tuple(_cut(line, marks, extra)) if marks else line
 
 
@@ -106,5 +106,5 @@ def _cut(line: Line, marks: Sequence[tuple[int, int]], extra: str) -> Iterator[P
 
 
 def words(text: str) -> list[str]:
-    """Split a line into words, whitespace and single signs, without loss."""
+    """Split a line into words, whitespace and single punctuation characters. Joined, they give the line again."""
     return _WORDS.findall(text)

@@ -1,6 +1,7 @@
-"""Applies one action to many tasks: selects them, reports the result of each, and says where to continue.
+"""Applies one action to many tasks: selects the tasks, and reports the result for each and where to continue.
 
-Each task is changed by its own write (the writer puts many into one commit), so a refused task does not affect others.
+Each task is changed by its own write, so a refused task does not affect the others. The writer puts many writes into
+one commit.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class Action(StrEnum):
-    """Action that is applied to each task."""
+    """Action that a bulk request applies to each of its tasks."""
 
     CANCEL = "cancel"
     RETRY = "retry"
@@ -46,7 +47,7 @@ FITTING: Mapping[Action, frozenset[Status]] = {
     Action.RETRY: frozenset({Status.FAILED, Status.CANCELLED, Status.SCHEDULED}),
     Action.PRIORITISE: frozenset(Status) - {Status.DONE},
 }
-"""Statuses in which an action may be possible; other obstacles show only when it is tried."""
+"""Statuses in which an action may be possible. Other obstacles are found only when the action is tried."""
 
 Priority = Annotated[StrictInt, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
 
@@ -56,7 +57,7 @@ class _In(BaseModel):
 
 
 class FilterIn(_In):
-    """Selection of tasks by the filter of their list; without fields it selects all."""
+    """Selection of tasks by the same filter as in the task list. Without any field it selects all tasks."""
 
     status: frozenset[Status] = frozenset()
     q: Annotated[str, Field(max_length=MAX_TEXT)] = ""
@@ -67,9 +68,10 @@ class FilterIn(_In):
 
 
 class BulkIn(_In):
-    """Action and its tasks: those of `ids`, or those that pass `filter` and have ids greater than `after`.
+    """An action and the tasks that it applies to.
 
-    With `dry_run` nothing is changed; the answer only counts.
+    The tasks are those in `ids`, or those that match `filter` and have ids greater than `after`. With `dry_run` nothing
+    is changed, and the answer only counts the tasks.
     """
 
     action: Action
@@ -89,9 +91,10 @@ class BulkIn(_In):
 
 
 class BulkResult(Answer):
-    """Result for one task; `status` is its current status, null if that is not known or the task does not exist.
+    """Result for one task.
 
-    `priority_before` is its previous priority; `can_undo` is true if the opposite action restores the task exactly.
+    `status` is the current status, null if it is not known or the task does not exist. `priority_before` is the
+    previous priority. `can_undo` is true if the opposite action restores the task exactly.
     """
 
     task_id: int
@@ -103,10 +106,11 @@ class BulkResult(Answer):
 
 
 class BulkDone(Answer):
-    """Result of one request. `matched` tasks were selected; `fitting` of them have a status that allows the action.
+    """Result of one bulk request.
 
-    With a filter, only the fitting tasks are acted on. `next_after` is the `after` that continues with the rest, null
-    if there is none; `results` is empty in a dry run.
+    `matched` counts the selected tasks, and `fitting` those of them whose status allows the action. With a filter, only
+    the fitting tasks are acted on. `next_after` is the `after` that continues with the remaining tasks, null if none
+    remain. `results` is empty in a dry run.
     """
 
     matched: int
@@ -116,19 +120,19 @@ class BulkDone(Answer):
 
 
 class RetryIn(_In):
-    """How to retry a task; with `from_draft` it starts from the change of its draft."""
+    """How to retry a task. With `from_draft` the new attempt starts from the change in the task's draft."""
 
     from_draft: StrictBool = False
 
 
 class PriorityIn(_In):
-    """Priority of a task; higher means sooner."""
+    """New priority of a task. A task with a higher priority runs sooner."""
 
     priority: Priority
 
 
 class Prioritised(Answer):
-    """A task after a change of its priority."""
+    """State of a task after its priority was changed."""
 
     task_id: int
     status: Status
@@ -167,7 +171,7 @@ def _act(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]
         Action.RETRY: queue.retry,
         Action.PRIORITISE: lambda task_id: queue.prioritise(task_id, asked.priority or 0),
     }
-    # Cancel newest first: a task that depends on a cancelled one would fail before its own turn to be cancelled.
+    # Cancel newest first: a task that depends on a cancelled one fails, and could then no longer be cancelled itself.
     turns = reversed(ids) if asked.action is Action.CANCEL else ids
     before = queue.standings(ids)
     begun = {task_id: acts[asked.action](task_id) for task_id in turns}

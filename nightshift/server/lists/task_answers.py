@@ -1,4 +1,4 @@
-"""Fills the models of `server.schemas` for tasks with data of the queue and the steps."""
+"""Builds the API's answers about tasks from the data of the queue and the steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_TITLE_CHARS = 200
 
 
 def task_summary(task: Task, waits_for: Sequence[int], *, has_draft: bool) -> TaskSummary:
-    """Return a task as lists show it."""
+    """Return a task as a row of a list, with its description cut."""
     text = task.spec.description
     cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
     return TaskSummary.from_values(
@@ -43,7 +43,7 @@ def task_detail(
     pruned: Sequence[str],
     waits_for: Sequence[int],
 ) -> TaskDetail:
-    """Return a task in full."""
+    """Return a task with all its fields."""
     return TaskDetail.from_values(
         task,
         task.spec,
@@ -61,7 +61,7 @@ def task_detail(
 
 
 def draft_of(entry: Commit, mask: Mask) -> Draft:
-    """Return a task's draft from its row in the ledger."""
+    """Return a task's draft from its entry in the ledger."""
     signs = entry.signs or Signs()
     return Draft.from_values(
         entry,
@@ -79,7 +79,11 @@ def _child(part: Task) -> Child:
 
 
 def _iterations(rows: Sequence[IterationRow]) -> list[Iteration]:
-    """Return a row for each iteration; steps before the first (iteration 0) are shown as its beginning."""
+    """Return a row for each iteration of each attempt.
+
+    Steps before the first iteration are stored as iteration 0. They are shown as the beginning of iteration 1, or as a
+    row of their own until iteration 1 has begun.
+    """
     before = {row.attempt: row.phases for row in rows if row.iteration == 0}
     begun = {row.attempt for row in rows if row.iteration == 1}
     iterations = []

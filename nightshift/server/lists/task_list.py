@@ -1,4 +1,4 @@
-"""Lists tasks for API and command line: filter, order, and the start of a page."""
+"""Lists tasks for the API and the command line: parses filter, order and cursor, and returns a page."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class TasksQuery(Query):
     cursor: str | None = Field(None, max_length=20_000, description="the `next` of the previous page, in any order")
 
     def filter(self) -> TaskFilter:
-        """Return the filter of the query."""
+        """Return the filter that the query's fields describe."""
         return TaskFilter(
             statuses=self.status, text=self.q.strip(), kind=self.kind, repo=self.repo, since=moment(self.since),
             until=moment(self.until),
         )  # fmt: skip
 
     def sorting(self) -> Order:
-        """Return the order of the query."""
+        """Return the sort order that the query's fields describe."""
         return Order(by=self.sort, descending=self.order == "desc")
 
     def begin(self) -> Place | None:
@@ -81,17 +81,17 @@ class TasksQuery(Query):
 
 
 def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], str] = str) -> Tasks:
-    """Return a page of a list; `mask` removes secrets from descriptions.
+    """Return a page of the task list; `mask` removes secrets from descriptions.
 
     Raises:
-        BadQuery: the cursor belongs to another order, or is invalid.
+        BadQuery: `after` or `cursor` belongs to another order, or is invalid.
     """
     wanted, order = query.filter(), query.sorting()
     page = queue.list_tasks(wanted, order, query.limit + 1, query.begin())
     shown = page.places[: query.limit]
     last = shown[-1] if len(page.places) > len(shown) else None
     return Tasks(
-        # One at a time, because tasks are loaded with their files: megabytes each at worst.
+        # Load the tasks one at a time: a task is loaded with its files, which may be megabytes.
         tasks=[_mask_summary(_summary(queue, position.task_id), mask) for position in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,

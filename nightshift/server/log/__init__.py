@@ -1,1 +1,1 @@
-"""Serves the log: filters, pages, the live stream, the download."""
+"""Serves the log: filtered pages, the live stream and the download."""

@@ -1,10 +1,10 @@
-"""Sends live text of models as server-sent events: ephemeral, without an id, and not part of what a client can resume.
+"""Sends the text that models are writing as server-sent events. These events have no id and cannot be resumed.
 
-One reader checks for changes a few times a second, masks the text, and makes one frame per call for all watchers: the
-current state of the call. A new watcher gets all running calls.
+One reader checks for changes a few times a second, masks the text, and builds one frame for each changed call, with the
+call's current state. All watchers get the same frames. A new watcher first gets the frames of all running calls.
 
-A secret may arrive in pieces. So the text is masked again each time from the start of its part. Its last word, which
-may be the beginning of a secret that no mask recognises yet, is held back until the word ends.
+A secret may arrive in pieces. The text is therefore masked again each time from the start of its part. Its last word
+may be the beginning of a secret that no mask recognises yet, so it is held back until the word ends.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ from nightshift.server.schemas import Answer
 PAUSE_S = 0.15
 """Minimum seconds between two frames of a call."""
 MOST_ENDED = 50
-"""Number of ended calls that are kept, so that slow clients still receive their last frame."""
+"""Number of ended calls whose last frame is kept, so that slow clients still receive it."""
 LONGEST_WORD = 400
-"""Maximum number of characters that are held back. A longer word is data and not a secret."""
+"""Maximum number of characters of an unfinished word that are held back. A longer word is data and not a secret."""
 _WORD = re.compile(r"\S*")
 
 Take = Callable[[int | None], list[bytes]]
-"""Function that returns the frames that a client has not been sent yet, of one task or of all."""
+"""Function that returns the frames that a client has not received yet, for one task or (None) for all tasks."""
 _log = logging.getLogger(__name__)
 
 
 class WrittenPart(Answer):
-    """A part of a reply: its text, thoughts, or the arguments (JSON, possibly incomplete) of a call of `tool`."""
+    """A part of a model's reply: its answer, its thoughts, or a call of a tool.
+
+    If `tool` is set, `text` is the JSON of the call's arguments, possibly incomplete.
+    """
 
     tool: str
     text: str
@@ -46,9 +49,9 @@ class WrittenPart(Answer):
 class Writing(Answer):
     """Current state of a model call.
 
-    `end` is null while the call runs. `tokens` is an estimate until the backend has counted them; they were written in
-    `writing_s` seconds. `thinks` is true if the model gave a sign of life; `cut` is true if the beginning of the reply
-    is no longer shown.
+    `end` is null while the call runs. `tokens` counts the tokens written so far; it is an estimate until the backend
+    has counted them. `writing_s` is the number of seconds in which they were written. `thinks` is true if the model
+    gave a sign of life. `cut` is true if the beginning of the reply is no longer included.
     """
 
     call: int
@@ -71,7 +74,7 @@ class Writing(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Frame:
-    """A call as it was last shown; a frame with a greater number is newer."""
+    """The last frame of a call. Frames are numbered in the order in which they were built."""
 
     number: int
     task_id: int
@@ -80,7 +83,7 @@ class _Frame:
 
 
 class Live:
-    """All running model calls, for watchers. Belongs to one event loop.
+    """All running model calls, as frames for the clients that watch. Belongs to one event loop.
 
     Args:
         calls: the running calls.
@@ -98,7 +101,10 @@ class Live:
 
     @contextlib.contextmanager
     def watch(self, woken: asyncio.Event) -> Iterator[Take]:
-        """Yield a function that returns new frames, and set the event when there are any; supports several watchers."""
+        """Yield a function that returns new frames, and set the event whenever there are new frames.
+
+        Several watchers may watch at the same time.
+        """
         self._watchers.add(woken)
         if self._reader is None or self._reader.done():
             self._start()
@@ -174,6 +180,6 @@ def _serialise(call: LiveCall, mask: Mask) -> bytes:
 
 def _mask_part(part: LivePart, mask: Mask, *, is_open: bool) -> WrittenPart:
     text = full_text(part.text, mask)
-    if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # reversed: linear time
+    if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # match backwards from the end: linear time
         text = text[: len(text) - word.end()]
     return WrittenPart(tool=full_text(part.tool, mask), text=text, is_thought=part.is_thought)

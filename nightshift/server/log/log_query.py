@@ -1,8 +1,8 @@
-"""Defines queries of the log, and the search for a text in it.
+"""Defines queries of the log, and the search for a text in its messages.
 
-Any reader of the log can send a pattern, and a pattern must not block the daemon. RE2 needs time linear in the text for
-every pattern, refuses patterns that would need much memory, and lets other threads run meanwhile. It does not support
-constructs without a linear algorithm (lookaround, back references).
+Any reader of the log can send a pattern, and a pattern must not block the daemon. The regular expressions are those of
+RE2. RE2 needs time linear in the text for every pattern, refuses patterns that would need much memory, and lets other
+threads run while it searches. It does not support constructs without a linear algorithm (lookaround, back references).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Worker = Annotated[str, Field(max_length=100)]
 
 
 class StreamQuery(Query):
-    """Selection of events to show."""
+    """Selection of events by level, task, worker and kind."""
 
     after: After | None = Field(None, description="only events with a greater id")
     level: Level | None = Field(None, description="only events of this level and above")
@@ -32,18 +32,18 @@ class StreamQuery(Query):
 
     @property
     def wanted(self) -> EventFilter:
-        """Filter of the query, without the text."""
+        """The query's filter by level, task, worker and kind."""
         return EventFilter(level=self.level, task_id=self.task, worker=self.worker, kind=self.kind)
 
 
 class FollowQuery(StreamQuery):
-    """Selection of events to follow, optionally with the live text of models."""
+    """Selection of events to follow as they happen, optionally with the live text of models."""
 
     live: bool = Field(False, description="also replies while models write them, as events of the type `writing`")
 
 
 class TextQuery(StreamQuery):
-    """Selection of events to read, also by text."""
+    """Selection of events to read, which can also be filtered by the text of their message."""
 
     before: Id | None = Field(None, description="only events with a smaller id")
     q: str | None = Field(
@@ -53,7 +53,7 @@ class TextQuery(StreamQuery):
     inverse: bool = Field(False, description="only events whose message does not match `q`")
 
     def accepts(self) -> Accepts | None:
-        """Return the check for messages; None if the query has no text.
+        """Return the function that checks whether a message matches; None if the query has no text.
 
         Raises:
             BadQuery: the pattern is invalid or too big.
@@ -65,17 +65,17 @@ class TextQuery(StreamQuery):
 
 
 class LogsQuery(TextQuery):
-    """Selection of events to read; the newest ones, unless `after`, `before` or `at` gives a position."""
+    """Selection of events to read: the newest ones, unless `after`, `before` or `at` gives a position in the log."""
 
     at: Time | None = Field(None, description="only events since this time (ISO 8601; local time if it has no zone)")
     limit: int = Field(100, ge=1, le=1000, description="maximum number of results")
 
 
 def check_place(query: LogsQuery) -> None:
-    """Check that the query gives at most one position.
+    """Check that the query gives at most one position in the log.
 
     Raises:
-        BadQuery: the query gives several.
+        BadQuery: the query gives more than one of `after`, `before` and `at`.
     """
     given = [name for name in ("after", "before", "at") if getattr(query, name) is not None]
     if len(given) > 1:

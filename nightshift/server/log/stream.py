@@ -1,10 +1,10 @@
-"""Serves the live log as server-sent events: `GET /api/logs/stream`, a native ASGI route.
+"""Serves the live log as server-sent events: `GET /api/logs/stream`, an ASGI route outside Flask.
 
-A stream inside Flask would occupy a thread for each client and would notice neither a closed tab nor a shutdown. The
-table is the log (persist, then notify): a commit only wakes the clients. Each client has a cursor and reads the events
-that it has not seen. So a slow client costs no memory, and events of other processes are found as well. The cursor is
-the event's id: `Last-Event-ID` (or `?after=` on the first connection) resumes exactly after it. Without either, the
-stream starts with the next event.
+A stream inside Flask would occupy a thread for each client and would notice neither a closed tab nor a shutdown. Events
+are first stored in the database, and a commit only wakes the clients. Each client has a cursor and reads from the
+database the events that it has not seen. A slow client therefore costs no memory, and events of other processes are
+found as well. The cursor is the id of an event: `Last-Event-ID` (or `?after=` on the first connection) resumes exactly
+after that event. Without either, the stream starts with the next event.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 BEAT = b"event: beat\ndata: {}\n\n"
-"""An event and not a comment, so that a page receives it and can detect a connection that died silently."""
+"""Heartbeat. It is an event and not a comment, so that a page can detect a connection that died silently."""
 END = b"event: end\ndata: {}\n\n"
-"""The server stops; a browser reconnects automatically and resumes."""
+"""Last event, sent when the server stops. A browser reconnects automatically and resumes."""
 
 
 class Stream:
-    """All live clients of the log.
+    """The live stream of the log, with all its clients.
 
     Args:
         events: the log.
         live: the running model calls, for clients that ask for live text.
         mask: removes secrets from live text.
-        heartbeat_s: seconds of silence after which a beat is sent, to find dead connections.
+        heartbeat_s: seconds of silence after which a heartbeat is sent, to find dead connections.
         retry_ms: milliseconds a browser waits before it reconnects.
-        max_clients: maximum number of clients; more are refused with 503.
+        max_clients: maximum number of clients; further clients are refused with status 503.
         send_wall_s: seconds after which a client that accepts no data is dropped.
     """
 
@@ -152,7 +152,10 @@ class Stream:
             cursor = reached
 
     def _read_page(self, cursor: int, wanted: EventFilter) -> tuple[int, list[bytes]]:
-        """Return the cursor after a page of events, and the frames of the events that pass the filter."""
+        """Read a page of events after the cursor, and return the new cursor and the frames of the events.
+
+        Events that the filter excludes have no frame, but the cursor moves past them.
+        """
         newest = self._events.newest_id()
         if newest <= cursor:
             return cursor, []
@@ -189,7 +192,7 @@ class Stream:
         return await asyncio.get_running_loop().run_in_executor(self._threads, read)
 
     async def close(self) -> None:
-        """Send the end event to all clients; those that do not accept it in time are cut off."""
+        """Send the end event to all clients. Clients that do not accept it within `GRACE_S` seconds are cut off."""
         self._closing = True
         for woken in self._feeds.values():
             woken.set()
@@ -203,7 +206,7 @@ class Stream:
 
 
 class _Writer:
-    """Writes the body of one response."""
+    """Writes the body of one streaming response, and remembers when data was last sent."""
 
     def __init__(self, send: Send, wall_s: float) -> None:
         self._send = send
@@ -211,7 +214,10 @@ class _Writer:
         self.sent_at = time.monotonic()
 
     async def begin(self, data: bytes) -> None:
-        """Send the head and the first part. A client that has read the head misses no later event."""
+        """Send the headers and the first data.
+
+        The cursor is set before that, so a client that has received the headers misses no later event.
+        """
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await self.write(data)
 
@@ -226,17 +232,20 @@ class _Writer:
         self.sent_at = time.monotonic()
 
     async def end(self, data: bytes) -> None:
-        """Send the last part."""
+        """Send the last data and end the response."""
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
 
 
 def frame_of(event: Event) -> bytes:
-    """Serialise an event as a server-sent event with the same id."""
+    """Serialise an event as a server-sent event; its id is the id of the event."""
     return f"id: {event.id}\ndata: {log_line(event).model_dump_json()}\n\n".encode()
 
 
 def _read(scope: Scope) -> FollowQuery:
-    """Read the query; a browser that reconnects sends the original address and a newer `Last-Event-ID`."""
+    """Read the query of a request.
+
+    `Last-Event-ID` overrides `after`, because a browser that reconnects sends the original address.
+    """
     try:
         query = read_query(FollowQuery, scope["query_string"].decode("latin-1"))
         last = header(scope, b"last-event-id")

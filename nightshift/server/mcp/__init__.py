@@ -1,1 +1,1 @@
-"""Serves the Model Context Protocol: the API as tools for assistants and editors, over HTTP and over a pipe."""
+"""Serves the Model Context Protocol: the API as tools for assistants and editors, over HTTP or a pipe."""

@@ -1,4 +1,7 @@
-"""Defines the answers of the tools: short, because clients pay for every word, and with permanent ids."""
+"""Defines the answers of the MCP tools.
+
+They are short, because clients pay for every word, and their ids are permanent.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ MOST_DIFF = 20_000
 
 
 class Question(Answer):
-    """Question that a task waits for; `default` is the answer that is assumed if nobody answers."""
+    """Question that a task waits for. `default` is the answer that is assumed if nobody answers."""
 
     approval_id: int
     task_id: int
@@ -40,7 +43,7 @@ class TaskLine(Answer):
 
 
 class TaskList(Answer):
-    """A page of tasks; `cursor` leads to the next page."""
+    """A page of tasks. `cursor` is the cursor of the next page, null on the last page."""
 
     tasks: tuple[TaskLine, ...]
     total: int
@@ -48,7 +51,11 @@ class TaskList(Answer):
 
 
 class TaskState(Answer):
-    """State of a task. `tests` are the counts of its last run, `questions` its open ones; `next` says what to do."""
+    """State of a task.
+
+    `at` is its current phase. `tests` says how many tests passed in the last run. `questions` are its open questions.
+    `next` says what the client can do next.
+    """
 
     task_id: int
     status: Status
@@ -71,7 +78,11 @@ class TaskState(Answer):
 
 
 class Submission(Answer):
-    """Result of a submission. `new` is false if a task with this key already existed, which is unchanged."""
+    """Result of a submission.
+
+    `new` is false if a task with this key already existed; that task is unchanged. `differs` names the fields in which
+    it differs from the submitted one.
+    """
 
     task_id: int
     status: Status
@@ -80,7 +91,10 @@ class Submission(Answer):
 
 
 class Difference(Answer):
-    """Change of a task as a unified diff; `more` is the offset of the next piece, null if there is none."""
+    """Change of a task as a unified diff.
+
+    `text` is one piece of the diff. `more` is the offset of the next piece, null if this is the last.
+    """
 
     task_id: int
     before: str
@@ -92,14 +106,14 @@ class Difference(Answer):
 
 
 class LogPage(Answer):
-    """Lines of the log, oldest first; `last_id` is the `after` of the next page."""
+    """Lines of the log, oldest first. `last_id` is the `after` of the next page."""
 
     lines: tuple[str, ...]
     last_id: int
 
 
 class Lesson(Answer):
-    """A lesson from an earlier task; `nearness` (0 to 1) is its similarity to the search text."""
+    """A lesson from an earlier task. `nearness` (0 to 1) is the similarity to the search text."""
 
     lesson_id: str
     about: str
@@ -114,7 +128,7 @@ def question_of(row: ApprovalRow) -> Question:
 
 
 def line_of(row: TaskSummary) -> TaskLine:
-    """Return a task as a line of a list."""
+    """Return a task as a row of a list, with its texts cut."""
     return TaskLine.from_values(row, description=_cut(row.description), reason=_cut(row.cause))
 
 
@@ -150,7 +164,7 @@ def _next(task: TaskDetail, questions: tuple[Question, ...]) -> str:
 
 
 def unify(difference: Diff) -> str:
-    """Return a diff as text, file by file."""
+    """Return a diff as the text of a unified diff."""
     return "\n".join(line for file in difference.files for line in _file(file))
 
 
@@ -167,7 +181,7 @@ def _file(file: FileDiff) -> Iterator[str]:
 
 
 def difference_of(task_id: int, difference: Diff, offset: int) -> Difference:
-    """Return a piece of a task's diff that begins at an offset in characters."""
+    """Return the piece of a task's diff that begins at `offset`, which counts characters."""
     text = unify(difference)
     end = offset + MOST_DIFF
     left_out = f"{difference.left_out} more files are not shown" if difference.left_out else ""
@@ -183,7 +197,7 @@ def difference_of(task_id: int, difference: Diff, offset: int) -> Difference:
 
 
 def log_text(line: LogLine) -> str:
-    """Return an event as one line."""
+    """Return an event of the log as one line of text."""
     about = "/".join(filter(None, [f"#{line.task_id}" if line.task_id else "", line.phase, line.worker]))
     return f"{line.timestamp:%Y-%m-%d %H:%M:%SZ} {line.level} {about} {line.event}: {line.message}"
 

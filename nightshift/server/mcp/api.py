@@ -1,4 +1,4 @@
-"""Connects the tools to the API: one request and its response, over the network or in this process."""
+"""Connects the MCP tools to the API: sends a request and returns the response, over the network or in this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request of the API; `path` has no query."""
+    """One request to the API. `path` does not include the query."""
 
     method: str
     path: str
@@ -25,20 +25,20 @@ class Request:
 
     @property
     def address(self) -> str:
-        """Path with query string."""
+        """The path with the query string."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """Response to a request, not yet parsed."""
+    """Response of the API. `content` is its body, not yet parsed."""
 
     status: int
     content: bytes
 
 
 class Api(Protocol):
-    """Port to the API."""
+    """Port through which the MCP tools reach the API."""
 
     async def send(self, request: Request) -> Reply:
         """Send one request.
@@ -49,11 +49,11 @@ class Api(Protocol):
 
 
 class OwnApi:
-    """The API of this process, whose application is called without a socket.
+    """The API of this process. Its application is called directly, without a socket.
 
     Args:
         app: the application.
-        threads: threads in which the application runs, so that it does not block the server's loop.
+        threads: threads in which the application runs, so that it does not block the server's event loop.
     """
 
     def __init__(self, app: Flask, threads: Executor) -> None:

@@ -1,8 +1,8 @@
-"""Serves the Model Context Protocol beside the API, as a native route: streamable HTTP at `/mcp`.
+"""Serves the Model Context Protocol as streamable HTTP at `/mcp`, an ASGI route beside the API.
 
 The route is behind the same guard and token as the API, and calls the API's application in this process. The SDK is an
-optional package: the first request starts its installation and is told to retry. No sessions are kept, so a restart of
-the daemon does not affect clients.
+optional package: the first request starts its installation, and the client is told to retry. No sessions are kept, so a
+restart of the daemon does not affect clients.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _log = logging.getLogger(__name__)
 
 
 class McpRoute:
-    """The route `/mcp`; belongs to the server's loop.
+    """The ASGI application for `/mcp`. Belongs to the server's event loop.
 
     Args:
         app: the API.
-        ensure: returns when an optional package is installed, or raises `ExtraMissing`; it blocks.
+        ensure: blocks until an optional package is installed, or raises `ExtraMissing`.
     """
 
     def __init__(self, app: Flask, ensure: Callable[[str], None]) -> None:
@@ -55,7 +55,7 @@ class McpRoute:
         await handler(scope, receive, send)
 
     async def close(self) -> None:
-        """Close the manager, and end all requests."""
+        """Stop the SDK's session manager, and end all requests."""
         self._closing.set()
         if self._running:
             await asyncio.wait({self._running}, timeout=1)
@@ -84,7 +84,7 @@ class McpRoute:
             self._installing = asyncio.get_running_loop().run_in_executor(self._threads, self._ensure, EXTRA)
 
     async def _run(self, ready: asyncio.Future[App]) -> None:
-        """Run the SDK's manager, which must be entered and left in the same asyncio task."""
+        """Run the SDK's session manager, which must be entered and left in the same asyncio task."""
         try:
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415  an extra
             from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415  as above

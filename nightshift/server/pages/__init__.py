@@ -1,1 +1,1 @@
-"""Serves the pages: their table, their frame, and the data sent with them."""
+"""Serves the pages: the table of pages, the HTML frame that they share, and the data embedded in them."""

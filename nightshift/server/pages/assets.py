@@ -1,9 +1,9 @@
-"""Serves static files from memory, read once at the start, under an address that changes with their content.
+"""Serves static files from memory, at addresses that change when a file changes.
 
-The address contains a digest of all files. So a browser may cache each file forever and never mixes two versions: the
-modules of a page import each other relatively, under the same digest. A plain `/static/…` address works as well, but
-browsers must revalidate it each time. This is a native route, because a page's dozens of small files should not queue
-for Flask's threads.
+The files are read once, when the server starts. The address of each file contains a digest of all files. A browser may
+therefore cache each file forever and never mixes two versions: the modules of a page import each other by relative
+addresses, under the same digest. A plain `/static/…` address works as well, but browsers must revalidate it each time.
+This is an ASGI route outside Flask, because a page's dozens of small files should not queue for Flask's threads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MEDIA = {
     ".txt": "text/plain; charset=utf-8",
 }
 BASE = "base.css"
-"""Style sheet shared by all pages, concatenated at the start: one request blocks the first paint instead of four."""
+"""Style sheet shared by all pages. It joins four files, so that one request instead of four blocks the first paint."""
 _PARTS = ("vendor/pico.css", "style.css", "app/parts.css", "app/queue.css")
 _IMPORT = re.compile(r"""^\s*(?:import|export)\b[^'"();]*?from\s*['"](\.[^'"]+)['"]""", re.MULTILINE)
 _VENDORED_IMPORT = re.compile(r"""\bfrom\s*"(\./[^"]+)\"""")
@@ -36,7 +36,7 @@ _VENDORED_IMPORT = re.compile(r"""\bfrom\s*"(\./[^"]+)\"""")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asset:
-    """A file as it is served."""
+    """A static file with the headers that it is served with."""
 
     body: bytes
     media: str
@@ -44,7 +44,7 @@ class Asset:
 
 
 class Assets:
-    """The files of a folder.
+    """The static files of a folder.
 
     Args:
         folder: read recursively; files with a suffix that is not in `MEDIA` are ignored.
@@ -72,7 +72,7 @@ class Assets:
         return f"{PREFIX}{self._version}/{name}"
 
     def modules(self, script: str) -> list[str]:
-        """Return the script and all modules that it imports statically, directly or not.
+        """Return a script and all modules that it imports statically, directly or through other modules.
 
         Raises:
             KeyError: one of the modules does not exist.
@@ -85,7 +85,7 @@ class Assets:
         return all_modules
 
     def _imports(self, name: str) -> tuple[str, ...]:
-        """List the modules that a module imports directly. Cached, because pages share most modules."""
+        """List the modules that a module imports directly. The list is cached, because pages share most modules."""
         if name not in self._imported:
             pattern = _VENDORED_IMPORT if name.startswith("vendor/") else _IMPORT
             named = pattern.findall(self._files[name].body.decode())
@@ -94,13 +94,14 @@ class Assets:
         return self._imported[name]
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        """Serve a file."""
+        """Serve the file at the request's address."""
         try:
             if scope["method"] not in {"GET", "HEAD"}:
                 raise Refused(405, f"{scope['method']} is not possible here", headers=[(b"allow", b"GET, HEAD")])
             version, _, name = scope["path"].removeprefix(PREFIX).partition("/")
             is_lasting = version == self._version
-            # After an update, an old page may request an old version. It gets the current file, but must not cache it.
+            # After an update, an old page may request an old version. It gets the current file, which must not be
+            # cached there.
             wanted = name if version.startswith("v-") else scope["path"].removeprefix(PREFIX)
             if not (asset := self._files.get(wanted)):
                 raise Refused(404, "there is nothing at this address")

@@ -1,7 +1,8 @@
-"""Embeds answers of the API in a page, made by the views of the API.
+"""Embeds in each page the answers of the API that the page needs first.
 
-A script that has its first answers can draw at once. The answers are the same as for a request, with secrets masked.
-They are in a `<script type="application/json">` element, which browsers do not run.
+A script that has its first answers can draw the page at once. The views of the API build the answers, so they are the
+same as for a request, with secrets masked. They are in a `<script type="application/json">` element, which browsers do
+not run.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _BY_NAME = {f"api.{endpoint.name}": endpoint for endpoint in ENDPOINTS}
 def boot_data(context: AppContext, routes: Map, page: Page, where: Mapping[str, int | str]) -> str:
     """Return the page's data as JSON that is safe inside a `<script>` element.
 
-    `after` is the id of the newest event before any answer was made; later events come over the stream, so none is
-    missed. `answers` maps addresses to answers; `page` holds the page's `name` and `where`, the parameters of its
-    address.
+    `after` is the id of the newest event before any answer was built. The page reads later events from the stream, so
+    it misses no event. `answers` maps addresses to answers. `page` holds the page's `name`, and `where`, the parameters
+    of its address.
 
     Raises:
-        UnknownTask, UnknownApproval, UnknownCommit: the subject of the page does not exist.
+        UnknownTask, UnknownApproval, UnknownCommit: the task, question or commit that the page shows does not exist.
     """
     after = context.events.newest_id()
     bodies = {address: _answer(context, routes, address) for address in (each.format(**where) for each in page.preload)}

@@ -1,4 +1,4 @@
-"""Serves the pages: the server renders the frame and the embedded data; a script draws the page and updates it."""
+"""Serves the pages. The server renders the frame and the embedded data; a script draws and updates the content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Q = TypeVar("_Q", bound=Query)
 
 
 class Pages:
-    """Views that are not drawn by a script; each serves one address."""
+    """Views of addresses whose content the server builds without a script; each method serves one address."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
@@ -44,7 +44,7 @@ class Pages:
         raise UnknownTask(task_id)
 
     def login(self) -> str:
-        """Render the form for the token; Flask does not handle its submission."""
+        """Render the login form. Flask only shows the form; `auth.login` handles its submission."""
         return render_template("login.html", here="login", wrong=_query(LoginQuery).wrong)
 
     def icon(self) -> BaseResponse:
@@ -53,7 +53,7 @@ class Pages:
 
 
 def register(app: Flask, context: AppContext, assets: Assets) -> None:
-    """Register all pages."""
+    """Register all pages, and the variables and filters that their templates use."""
     pages, blueprint = Pages(context), Blueprint("pages", __name__)
     for page in PAGES:
         blueprint.add_url_rule(page.rule, page.name, _draw(context, assets, app.url_map, page))
@@ -78,7 +78,7 @@ def _addresses(assets: Assets, root: str) -> dict[str, Any]:
 
 
 def _draw(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
-    """Build the view of a page that a script draws."""
+    """Build the view of a page whose content a script draws."""
     modules = assets.modules(page.script)
     styles = [page.style] if page.style in assets else []
 

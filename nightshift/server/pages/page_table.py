@@ -1,4 +1,4 @@
-"""Lists all pages in one table, from which routes, navigation and embedded data are made."""
+"""Lists all pages in one table. Routes, navigation and embedded data are built from this table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ ENDED = "/api/tasks?limit=10&sort=ended&status=done%2Cfailed%2Ccancelled"
 class Page:
     """A page that a script draws: `static/pages/<name>.js`, and optionally `<name>.css` beside it.
 
-    `path` has the syntax of an endpoint's path: `/task/{task_id}`. `preload` lists addresses of the API whose answers
-    are sent with the page, so that it can be drawn without a request; they may contain the path's parameters. If an
-    address answers that the subject does not exist, the page is a 404. Other errors are left to the script, which
-    repeats the request and shows the error. Parameters are numbers, except those in `texts`. `key` is the key to press
-    after `g` to open the page; a page without one is not in the navigation. A page with `needs_hub` does not exist
-    without a hub.
+    Attributes:
+        name: name of the page, its script and its stylesheet.
+        path: path in the syntax of an endpoint's path, such as `/task/{task_id}`.
+        title: title of the page.
+        preload: addresses of the API whose answers are sent with the page, so that it can be drawn without a request.
+            They may contain the path's parameters. If such an answer is that the task, question or commit does not
+            exist, the page is a 404. Other errors are left to the script, which repeats the request and shows the
+            error.
+        key: the key to press after `g` to open the page. A page without a key is not in the navigation.
+        texts: parameters of the path that are texts; all others are numbers.
+        needs_hub: True if the page exists only when the settings name a hub.
     """
 
     name: str
@@ -38,12 +43,12 @@ class Page:
 
     @property
     def script(self) -> str:
-        """The name of the page's script among the static files."""
+        """The path of the page's script inside the folder of static files."""
         return f"pages/{self.name}.js"
 
     @property
     def style(self) -> str:
-        """The name of the page's stylesheet, which need not exist."""
+        """The path of the page's stylesheet inside the folder of static files. The file may be missing."""
         return f"pages/{self.name}.css"
 
 

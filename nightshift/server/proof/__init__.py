@@ -1,1 +1,1 @@
-"""Builds the proof of a commit for other people: one page that explains how to check it without Nightshift."""
+"""Builds the proof of a commit for other people: a page that explains how to check the commit without Nightshift."""

@@ -1,8 +1,8 @@
 """Builds a commit's proof: task, change, verdict, evidence and digests as one self-contained HTML file.
 
-The file is meant for a reader who has neither this machine nor Nightshift. So it has no script and loads nothing, its
-texts are escaped, secrets are masked, and folders of this machine are replaced by placeholders. Of held-out cases it
-gives only the number, because a reader may later write code for these cases.
+The file is meant for a reader who has neither this machine nor Nightshift. It therefore has no script and loads
+nothing, its texts are escaped, secrets are masked, and folders of this machine are replaced by placeholders. The file
+gives only the number of held-out cases and not the cases, because a reader may later write code that these cases judge.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ WORTH: Mapping[Label, str] = {
     Label.REMOVED: "files were removed, and the remaining tests passed",
     Label.DOUBTFUL: "the tests passed, but other evidence speaks against them; it is integrated only on request",
 }
-"""Meaning of each label, for a reader without the manual."""
+"""Meaning of each label, for a reader who does not have the manual."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """A proof as a file: its name, and its HTML."""
+    """A proof as a file, with the file's name and its HTML."""
 
     name: str
     html: str
@@ -54,7 +54,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A commit to prove. `task` is the task that led to it, None if this installation does not have the task."""
+    """A commit to prove.
+
+    `task` is the task that led to the commit, None if this installation does not have that task.
+    """
 
     repo: str
     commit: str
@@ -71,7 +74,7 @@ def subject_of(queue: QueueManager, entry: Commit) -> Subject:
 
 
 def proof_of(git: GitManager, subject: Subject, mask: Mask) -> Proof:
-    """Read a commit and its note, and render the page.
+    """Read a commit and its note of evidence, and render the proof.
 
     Raises:
         UnknownCommit: the commit does not exist.
@@ -131,7 +134,7 @@ def _differences(note: Note, trees: tuple[Tree, Tree], shown: Callable[[str], st
 
 
 def _without_folders(mask: Mask, repo: Path) -> Mask:
-    """Return a mask that also hides folders that would identify this machine and its user."""
+    """Return a mask that also hides the folders that would identify this machine and its user."""
     folders = {str(repo): "(repository)", str(repo.resolve()): "(repository)", str(Path.home()): "~"}
     paths = sorted((each for each in folders if each != "/"), key=len, reverse=True)
 

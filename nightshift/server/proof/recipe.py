@@ -1,4 +1,4 @@
-"""Lists commands with which anybody can check a commit of the agent, using only git, a shell and pytest."""
+"""Lists commands that check a commit of the agent with only git, a shell and pytest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _REF = "refs/notes/nightshift"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Commands for a shell in a clone of the repository: their purpose, and the expected output."""
+    """One part of the check.
+
+    `title` says what is checked. `commands` are typed in a shell in a clone of the repository. `expected` is their
+    output.
+    """
 
     title: str
     commands: str
@@ -24,7 +28,7 @@ class Part:
 
 
 def recipe(note: Note, digests: dict[str, str], note_digest: str, *, added: frozenset[str]) -> list[Part]:
-    """Return the parts of the check, in order.
+    """Return the parts of the check in the order in which to run them.
 
     Args:
         note: the evidence of the commit.
@@ -75,7 +79,7 @@ def _tests(note: Note, added: frozenset[str]) -> Iterator[Part]:
 
 
 def _run(note: Note) -> str:
-    """Return the command that runs the tests; empty if it cannot be known without the project."""
+    """Return the command that runs the tests; empty if this module cannot tell which command the project uses."""
     if note.command:
         return " ".join(map(quote, note.command))
     tests = [*note.tests, *note.own_tests] or list(note.evidence.suites)

@@ -1,1 +1,1 @@
-"""Contains the API by resource: each module holds the contracts and the views of one."""
+"""Contains the views of the API. Each module holds the contracts and the views of one resource."""

@@ -1,4 +1,4 @@
-"""Serves the questions of tasks to the owner, and accepts the answers."""
+"""Serves the questions that tasks ask the owner, and accepts the owner's answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/approvals")
 def list_approvals(context: AppContext, query: ApprovalsQuery) -> Approvals:
-    """List the questions to the owner, oldest first; at most the newest 500."""
+    """List the questions to the owner, oldest first. At most the newest 500 are listed."""
     rows = context.queue.approvals(open_only=query.open, task_id=query.task)
     return Approvals(approvals=[_row(context, each) for each in rows])
 
@@ -41,16 +41,19 @@ def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
 
 @routes.endpoint("POST", "/api/approvals/{approval_id}")
 def decide_approval(context: AppContext, approval_id: int, body: DecisionIn) -> ApprovalRow:
-    """Grant or deny a request of a task; after its last answer the task continues."""
+    """Grant or deny a request of a task. The task continues when its last open question is decided."""
     decided = wait_for(context.queue.decide(approval_id, body.granted, body.answer))
     return _row(context, decided)
 
 
 @routes.endpoint("POST", "/api/decisions")
 def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
-    """Grant or deny several requests at once; the answer lists those that could not be decided, and why."""
+    """Grant or deny several requests at once.
+
+    The answer lists the requests that could not be decided, and the reasons.
+    """
     queue = context.queue
-    # With a grant, the text would become the answer to a question; the remark is not meant as one.
+    # If a question is granted, the text of the decision becomes its answer. The remark is not meant as an answer.
     questions = {each.id for each in queue.approvals() if each.ask.kind is AskKind.QUESTION}
     asked = dict.fromkeys(body.approvals)
     remark = {each: "" if body.granted and each in questions else body.remark for each in asked}
@@ -66,7 +69,10 @@ def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
 
 @routes.endpoint("POST", "/api/approvals/{approval_id}/answer")
 def answer_question(context: AppContext, approval_id: int, body: AnswerIn) -> ApprovalRow:
-    """Answer a question of a task; refused (409) if it is not a question but a request to grant or deny."""
+    """Answer a question of a task.
+
+    Refused (409) if the task does not ask a question but asks to grant or deny something.
+    """
     answered = wait_for(context.queue.answer(approval_id, body.answer))
     return _row(context, answered)
 

@@ -1,4 +1,4 @@
-"""Serves the morning brief: reading it, marking it as read, and settling causes of failures."""
+"""Serves the morning brief: reading it, marking it as read, and settling the causes of failures."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from nightshift.server.settling import CauseSettled, CausesQuery, SettleIn, caus
 routes = Routes()
 
 MOST_CAUSES, SHOWN = 20, 20
-"""Maximum numbers of causes in an answer, and of tasks for each cause."""
+"""Maximum number of causes in an answer, and maximum number of tasks listed for each cause."""
 
 
 class BriefQuery(Query):
-    """Begin of the brief's span."""
+    """Beginning of the time that the brief covers."""
 
     since: Literal[Span.READ, Span.NIGHT, Span.TODAY] | Time = Field(
         Span.READ,
@@ -37,7 +37,7 @@ class BriefQuery(Query):
 
 
 class BriefPart(Answer):
-    """One part of the brief's line; `address` is the page that lists exactly what the part counts."""
+    """One part of the brief's summary line. `address` is the page that lists exactly the items that the part counts."""
 
     topic: Topic
     text: str
@@ -45,7 +45,7 @@ class BriefPart(Answer):
 
 
 class FailedRow(Answer):
-    """A failed task of a cause; `title` is the first line of its description."""
+    """A task that failed for a cause. `title` is the first line of its description."""
 
     task_id: int
     title: str
@@ -55,9 +55,10 @@ class FailedRow(Answer):
 
 
 class CauseRow(Answer):
-    """Cause of failed tasks. `title` states it in one line; `module` is the missing module if that is the cause.
+    """A cause for which tasks failed.
 
-    `count` counts all tasks of the cause; `tasks` are the first of them.
+    `title` states the cause in one line. `module` is the missing module if a missing module is the cause, otherwise
+    empty. `count` counts all tasks that failed for this cause, and `tasks` lists the first of them.
     """
 
     id: str
@@ -69,7 +70,7 @@ class CauseRow(Answer):
 
 
 class Causes(Answer):
-    """The most frequent causes of failures; `more_causes` counts the others."""
+    """The most frequent causes of failures. `more_causes` counts the causes that are not listed."""
 
     causes: list[CauseRow]
     more_causes: int
@@ -78,8 +79,8 @@ class Causes(Answer):
 class BriefAnswer(Answer):
     """Results of the work for since ≤ t < until.
 
-    `line` joins all `parts`; `read_at` is the time up to which the brief was read. `done` counts finished tasks,
-    including those that needed no change; the other figures are those of the parts.
+    `line` is the summary, which joins all `parts`. `read_at` is the time up to which the owner has read the brief.
+    `done` counts finished tasks, including those that needed no change. The other figures are the same as in the parts.
     """
 
     since: Moment
@@ -101,7 +102,10 @@ class BriefAnswer(Answer):
 
 
 class ReadIn(BaseModel):
-    """Time up to which the brief was read: the `until` of the brief that was shown, or an earlier time to undo that."""
+    """Time up to which the brief was read.
+
+    It is the `until` of the brief that was shown, or an earlier time to undo marking the brief as read.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -109,7 +113,7 @@ class ReadIn(BaseModel):
 
 
 class ReadUpTo(Answer):
-    """Time up to which the brief is now read, and the previous value."""
+    """The time up to which the brief is now marked as read, and the previous time."""
 
     read_at: Moment
     before: Moment | None
@@ -136,13 +140,13 @@ def list_causes(context: AppContext, query: CausesQuery) -> Causes:
 
 @routes.endpoint("POST", "/api/causes/{cause_id}/retry")
 def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> CauseSettled:
-    """Settle a cause and retry all tasks that failed for it; the answer has the result for each task."""
+    """Settle a cause and retry all tasks that failed for it. The answer has the result for each task."""
     return settle(context, cause_id, body or SettleIn())
 
 
 @routes.endpoint("POST", "/api/brief/read")
 def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
-    """Mark the brief as read up to a time, at which the next one begins."""
+    """Mark the brief as read up to a time. The next brief begins at that time."""
     if body.until > context.clock():
         raise InvalidTask({"until": "is in the future; send the `until` of the brief that was read"})
     before = context.reads.find_read_time()
@@ -151,7 +155,7 @@ def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
 
 
 def brief_answer(summary: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswer:
-    """Return the brief as the API shows it."""
+    """Return the brief as the API shows it, with secrets masked and the parts of the summary line."""
     parts = [
         BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, summary))
         for part in brief.parts_of(summary.figures)
@@ -167,7 +171,7 @@ def brief_answer(summary: Brief, read_at: Moment | None, mask: Mask) -> BriefAns
 
 
 def _cause_fields(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
-    """Return the fields of an answer that list causes."""
+    """Return the fields `causes` and `more_causes` of an answer."""
     return {
         "causes": [cause_row(cause, mask) for cause in causes[:MOST_CAUSES]],
         "more_causes": max(0, len(causes) - MOST_CAUSES),
@@ -175,7 +179,7 @@ def _cause_fields(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
 
 
 def cause_row(cause: Cause, mask: Mask) -> CauseRow:
-    """Return a cause as the API shows it."""
+    """Return a cause as the API shows it, with its texts shortened and secrets masked."""
     tasks = [
         FailedRow(
             task_id=task.id,

@@ -28,7 +28,10 @@ T = TypeVar("T")
 
 
 class CheckLine(Answer):
-    """Result of one check: `CHANGED` differs from the evidence but refutes nothing; `FAILED` refutes."""
+    """Result of one check of a verification.
+
+    `CHANGED` means that the result differs from the evidence but does not refute it. `FAILED` means that it refutes it.
+    """
 
     what: str
     standing: Standing
@@ -36,7 +39,10 @@ class CheckLine(Answer):
 
 
 class Run(Answer):
-    """A running verification: when it started, what it does now, and the checks made so far."""
+    """A running verification.
+
+    `since` is the time when it started. `doing` says what it does now. `checks` are the checks made so far.
+    """
 
     since: Moment
     doing: str
@@ -44,7 +50,7 @@ class Run(Answer):
 
 
 class Outcome(Answer):
-    """Result of a verification. `took_s` counts from the request on; `sentence` is the judgement with its reason."""
+    """Result of a verification. `sentence` is the judgement with its reason. `took_s` counts from the request on."""
 
     judgement: Judgement
     sentence: str
@@ -54,9 +60,10 @@ class Outcome(Answer):
 
 
 class Verification(Answer):
-    """Verification of a commit: `run` is null if none is running, `last` is null if none has ended.
+    """State of the verification of a commit.
 
-    Only one verification runs at a time: `busy_with` is the task whose commit is verified instead, else null.
+    `run` is null if this commit is not being verified. `last` is null if no verification of it has ended. Only one
+    verification runs at a time: `busy_with` is the task whose commit is being verified instead, or null.
     """
 
     commit: str
@@ -66,7 +73,7 @@ class Verification(Answer):
 
 
 def verification(context: AppContext, entry: Commit) -> Verification:
-    """Return the state of the verification of a commit of the ledger."""
+    """Return the state of the verification of a commit in the ledger."""
     (now, last), mask = context.verifying.standing(entry), context.mask
     mine = now if now and now.commit == entry.commit else None
     return Verification(
@@ -93,7 +100,7 @@ def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
 
 @routes.endpoint("POST", "/api/commits/reviewed")
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
-    """Mark one commit or all as read, or mark commits as unread again by the ids of their rows."""
+    """Mark one commit or all commits as read, or mark commits as unread again by their ids in the ledger."""
     return _reviewing(context).review(body)
 
 
@@ -107,13 +114,19 @@ def download_proof(context: AppContext, commit: str) -> Response:
 
 @routes.endpoint("GET", "/api/commit/{commit}/verification")
 def show_verification(context: AppContext, commit: str) -> Verification:
-    """Show whether a commit is being verified again, and the last result; `commit` is the beginning of its id."""
+    """Show whether a commit is being verified, and the result of its last verification.
+
+    `commit` is the beginning of its id.
+    """
     return verification(context, _reviewing(context).entry(commit))
 
 
 @routes.endpoint("POST", "/api/commit/{commit}/verify", answers={202: Verification})
 def verify_again(context: AppContext, commit: str) -> Reply:
-    """Start to run the evidence of a commit again; only one runs at a time, and 409 says for which commit."""
+    """Start to verify a commit by running its evidence again.
+
+    Only one verification runs at a time. A second request gets 409, which names the commit that is being verified.
+    """
     entry = _reviewing(context).entry(commit)
     context.verifying.begin(entry)
     return Reply(answer=verification(context, entry), status=202)
@@ -121,7 +134,7 @@ def verify_again(context: AppContext, commit: str) -> Reply:
 
 @routes.endpoint("POST", "/api/commit/{commit}/verify/cancel", answers={202: Verification})
 def cancel_verification(context: AppContext, commit: str) -> Reply:
-    """Cancel the verification of a commit at once; its last result is kept."""
+    """Cancel the running verification of a commit at once. The result of its last verification is kept."""
     entry = _reviewing(context).entry(commit)
     context.verifying.cancel(entry)
     return Reply(answer=verification(context, entry), status=202)
@@ -135,7 +148,10 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
 
 @routes.endpoint("POST", "/api/task/{task_id}/revert")
 def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
-    """Revert the integrated commits of a task by a new commit; the response comes when it is made, after a test run."""
+    """Revert the integrated commits of a task by a new commit.
+
+    The response comes after a test run, with that commit.
+    """
     how = body or RevertIn()
     return _wait_for(context.commit_actions.revert(task_id, how.force, how.reapply))
 
@@ -144,25 +160,28 @@ def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Rev
 def integrate_task(context: AppContext, task_id: int, body: IntegrateIn | None) -> Integrated:
     """Integrate the commit that waits on the branch of a task, after running its tests.
 
-    A second request is harmless.
+    It is safe to send the request twice.
     """
     return _wait_for(context.commit_actions.integrate(task_id, (body or IntegrateIn()).force))
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/discard")
 def discard_task(context: AppContext, task_id: int) -> Discarded:
-    """Remove the branch on which a commit of a task waits; the answer has the command that restores the branch."""
+    """Remove the branch on which a commit of a task waits. The answer has the command that restores the branch."""
     return _wait_for(context.commit_actions.discard(task_id))
 
 
 @routes.endpoint("GET", "/api/resolve")
 def resolve_name(context: AppContext, query: NameQuery) -> Named:
-    """Find the task and the commit for a name: a number, or the beginning of a commit id or of a branch name."""
+    """Find the task and the commit that a name stands for.
+
+    A name is a task's number, or the beginning of a commit id or of a branch name.
+    """
     return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)
 
 
 def _wait_for(asked: Future[T]) -> T:
-    """Wait until an action on a commit is done, tests included."""
+    """Wait until an action on a commit is done, including the tests that it runs."""
     try:
         return asked.result(COMMIT_WALL_S)
     except CancelledError:

@@ -1,4 +1,4 @@
-"""Serves the environments of repositories: which are stored, what they contain, and what was left out."""
+"""Serves the environments built for repositories: their contents, and what was left out of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ routes = Routes()
 
 
 class EnvironmentRow(Answer):
-    """A built part of an environment: of one kind, shared by all repositories with the same declaration.
+    """A built part of an environment, shared by all repositories that declare the same.
 
-    `sources` are the files that declared it first, `packages` maps its packages to versions, and `services` are those
-    that are started for tests. `remarks` say what was left out, and why.
+    `kind` is the kind of the part. `sources` are the files that first declared it. `packages` maps its packages to
+    versions. `services` are the services that are started for tests. `remarks` say what was left out, and why.
     """
 
     name: str
@@ -30,7 +30,7 @@ class EnvironmentRow(Answer):
 
 
 class KeptEnvironments(Answer):
-    """Stored environments, most recently used first, and their total size."""
+    """All stored environments, most recently used first. `size_bytes` is their total size."""
 
     environments: list[EnvironmentRow]
     size_bytes: int

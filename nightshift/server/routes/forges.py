@@ -1,4 +1,4 @@
-"""Accepts webhooks of forges: a request with the right signature makes the daemon poll its forges now."""
+"""Accepts webhooks of forges. A request with the right signature makes the daemon poll its forges now."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ routes = Routes()
 
 
 class Hinted(Answer):
-    """The repositories at forges that are polled now."""
+    """The repositories on forges that the daemon polls because of the webhook."""
 
     looking_at: list[str]
 
 
 @routes.endpoint("POST", HOOK_PATH)
 def take_hook(context: AppContext) -> Hinted:
-    """Accept a webhook of GitHub, GitLab, Gitea or Forgejo; it needs a signature, but no token."""
+    """Accept a webhook of GitHub, GitLab, Gitea or Forgejo. It must be signed, and needs no token."""
     headers = {name.lower(): value for name, value in request.headers.items()}
     return Hinted(looking_at=list(context.forge_hook(headers, request.get_data())))

@@ -1,4 +1,4 @@
-"""Serves the hub that several machines share: its nodes and tasks, shown and controlled from any of them."""
+"""Serves the hub that several machines share. Any of these machines can show and control the hub's nodes and tasks."""
 
 from __future__ import annotations
 
@@ -25,31 +25,37 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/hub")
 def show_hub(context: AppContext) -> HubState:
-    """Show the hub's nodes, the number of tasks of each status, and whether it is reachable; 404 without a hub."""
+    """Show the hub's nodes, the number of tasks of each status, and whether the hub is reachable.
+
+    Responds 404 if the settings name no hub.
+    """
     return state_of(_hub(context))
 
 
 @routes.endpoint("GET", "/api/hub/tasks")
 def list_hub_tasks(context: AppContext, query: HubTasksQuery) -> HubTasks:
-    """List the tasks of all nodes, open ones first, then the newest ended ones; ids are those of the hub."""
+    """List the tasks of all nodes: first the open tasks, then the ended ones, newest first.
+
+    Ids are those of the hub.
+    """
     return tasks_of(_hub(context), query)
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/cancel")
 def cancel_hub_task(context: AppContext, task_id: int) -> HubActed:
-    """Cancel a task on whatever node it is; that node ends it within a moment."""
+    """Cancel a task. If a node has the task, that node ends it within a moment."""
     return _answer_act(task_id, _hub(context).act(HubAct.CANCEL, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/retry")
 def retry_hub_task(context: AppContext, task_id: int) -> HubActed:
-    """Queue a failed or cancelled task again; any node may take it."""
+    """Queue a failed or cancelled task again. Any node may then take it."""
     return _answer_act(task_id, _hub(context).act(HubAct.RETRY, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/priority")
 def prioritise_hub_task(context: AppContext, task_id: int, body: PriorityIn) -> HubActed:
-    """Set a task's priority; tasks of a higher priority are claimed sooner."""
+    """Set a task's priority. Tasks with a higher priority are claimed sooner."""
     return _answer_act(task_id, _hub(context).act(HubAct.PRIORITISE, task_id, body.priority))
 
 
@@ -70,7 +76,10 @@ def resume_hub(context: AppContext) -> HubPaused:
 
 @routes.endpoint("POST", "/api/hub/nodes/{node}/drain")
 def drain_node(context: AppContext, node: str, body: HubDrainIn | None) -> HubDrained:
-    """Stop a node (id or name) from taking new tasks, or with `draining` false undo that; running tasks continue."""
+    """Stop a node (id or name) from taking new tasks, or with `draining` false let it take tasks again.
+
+    Running tasks continue.
+    """
     draining = body.draining if body else True
     status = _hub(context).drain(node, draining=draining)
     return HubDrained(id=status.id, name=status.name, draining=draining)

@@ -20,14 +20,17 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/logs")
 def list_logs(context: AppContext, query: LogsQuery) -> Logs:
-    """List events, oldest first: those after `after`, before `before`, since `at`, or the newest."""
+    """List events, oldest first: the events after `after`, before `before` or since `at`, or else the newest events."""
     check_place(query)
     return logs_of(_page(context, query))
 
 
 @routes.endpoint("GET", "/api/logs/download", media="application/x-ndjson")
 def download_logs(context: AppContext, query: TextQuery) -> Response:
-    """Download all events that pass the filter, oldest first, up to the newest one: one JSON object per line."""
+    """Download all events that match the filter, oldest first, as one JSON object per line.
+
+    Events that are logged after the download began are not included.
+    """
     headers = {"Content-Disposition": f'attachment; filename="nightshift-{utc_now():%Y%m%d-%H%M%S}.jsonl"'}
     end = min(context.events.newest_id(), (query.before or 2**63) - 1)
     pages = context.events.pages(query.wanted, query.accepts())

@@ -1,4 +1,4 @@
-"""Serves lessons: searching, reading, retiring, export and import; and the measured value of memory as a whole."""
+"""Serves lessons (searching, reading, retiring, export and import) and the measured value of memory as a whole."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ _ID = re.compile(r"(failure|pattern)-([1-9]\d{0,17})")
 
 @routes.endpoint("GET", "/api/lessons")
 def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
-    """List lessons: page by page, by a text that they contain, or the closest in meaning."""
+    """List lessons.
+
+    The lessons are listed page by page, optionally only those that contain a text. With `like`, the lessons closest in
+    meaning to a text are listed.
+    """
     conn = context.database.reader()
     if query.like.strip():
         rows = _near(context, query)
@@ -56,7 +60,10 @@ def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
 
 
 def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
-    """List the lessons closest to a text that pass the filter. Retired lessons are not found: they have no vector."""
+    """List the lessons that match the filter and are closest in meaning to a text.
+
+    Retired lessons are not found, because they have no vector.
+    """
     if query.text or query.offset:
         raise BadQuery({"like": "cannot be combined with `text` or `offset`: leave them out"})
     conn = context.database.reader()
@@ -71,13 +78,13 @@ def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
 
 @routes.endpoint("GET", "/api/lesson/{lesson_id}")
 def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """Show a lesson in full: the failure, its fix, the uses of the lesson and their effect."""
+    """Show a lesson with all its fields: the failure, its fix, and the uses of the lesson with their effect."""
     return _detail(context, _key(lesson_id))
 
 
 @routes.endpoint("POST", "/api/lesson/{lesson_id}/retire")
 def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """Retire a lesson, so that it is no longer recalled."""
+    """Retire a lesson, so that no attempt gets it any more."""
     key = _check_key(context, lesson_id)
     wait_for(context.memory().retire(*key))
     return _detail(context, key)
@@ -85,7 +92,7 @@ def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("POST", "/api/lesson/{lesson_id}/restore")
 def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """Restore a retired lesson; its record starts again."""
+    """Restore a retired lesson. Its measured value is counted from now on."""
     key = _check_key(context, lesson_id)
     wait_for(context.memory().restore(*key))
     return _detail(context, key)
@@ -93,7 +100,10 @@ def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("GET", "/api/learning")
 def show_learning(context: AppContext) -> Learning:
-    """Show the content of the memory and its value: solve rate, iterations and tokens with and without lessons."""
+    """Show the content of the memory and its measured value.
+
+    The value is given as solve rate, iterations and tokens with and without lessons.
+    """
     conn = context.database.reader()
     counts, uplift = listing.states(conn), recall_log.uplift(conn)
     days = listing.count_learned_by_day(conn, context.clock(), DAYS)
@@ -109,7 +119,7 @@ def show_learning(context: AppContext) -> Learning:
 
 @routes.endpoint("GET", "/api/lessons/export", media="application/x-ndjson")
 def export_lessons(context: AppContext) -> Response:
-    """Export every lesson in use as JSON Lines, for import elsewhere; secrets are masked."""
+    """Export every lesson in use as JSON Lines, for import into another installation. Secrets are masked."""
 
     def lines() -> Iterator[str]:
         return (f"{line}\n" for line in exchange.lines(context.database.reader(), context.mask))
@@ -121,7 +131,7 @@ def export_lessons(context: AppContext) -> Response:
 
 @routes.endpoint("POST", "/api/lessons/import")
 def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
-    """Import lessons as JSON Lines, all or none; known lessons are skipped."""
+    """Import lessons as JSON Lines. On an error no lesson is imported. Lessons that exist already are skipped."""
     try:
         lessons = exchange.read(body.lines)
     except NotLessons as error:
@@ -138,7 +148,7 @@ def _key(name: str) -> Key:
 
 
 def _check_key(context: AppContext, name: str) -> Key:
-    """Return the key of an existing lesson; raises `UnknownLesson` if it does not exist."""
+    """Return the key of a lesson; raises `UnknownLesson` if the lesson does not exist."""
     key = _key(name)
     if listing.read(context.database.reader(), *key) is None:
         raise UnknownLesson(name)

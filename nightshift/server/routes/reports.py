@@ -1,4 +1,4 @@
-"""Serves weekly reports: listing, reading, downloading, and creating them on request."""
+"""Serves weekly reports: listing, reading, downloading and creating them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ routes = Routes()
 
 
 class ReportRow(Answer):
-    """A report."""
+    """A report in a list, with its name and the time when it was written."""
 
     name: str
     written_at: Moment
 
 
 class Reports(Answer):
-    """A page of reports, newest span first; `next_after` is the `after` of the next page, null on the last."""
+    """A page of reports, the newest week first. `next_after` is the `after` of the next page, null on the last page."""
 
     reports: list[ReportRow]
     next_after: str | None
 
 
 class ReportDetail(ReportRow):
-    """A report in full; `page` has the HTML elements that the page draws."""
+    """A report with its content. `page` holds the report as the HTML elements that the page draws."""
 
     page: Document
 
@@ -47,7 +47,7 @@ class ReportsQuery(Query):
 
 
 class ReportIn(BaseModel):
-    """Week of the report; empty for the time since the last checkpoint."""
+    """Week that the report covers. An empty text means the time since the last checkpoint."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,14 +68,14 @@ def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
 
 @routes.endpoint("GET", "/api/report/{name}")
 def show_report(context: AppContext, name: str) -> ReportDetail:
-    """Show a report in full."""
+    """Show a report with its content."""
     filed = stored.read(context.reports_dir(), name)
     return ReportDetail.from_values(filed, page=read(filed.text))
 
 
 @routes.endpoint("GET", "/api/report/{name}/file", media="text/markdown")
 def download_report(context: AppContext, name: str) -> Response:
-    """Download a report as a file."""
+    """Download a report as a Markdown file."""
     filed = stored.read(context.reports_dir(), name)
     headers = {"Content-Disposition": f'attachment; filename="{name}.md"'}
     return Response(filed.text, headers=headers, mimetype="text/markdown")
@@ -83,7 +83,7 @@ def download_report(context: AppContext, name: str) -> Response:
 
 @routes.endpoint("POST", "/api/reports", answers={201: ReportRow})
 def make_report(context: AppContext, body: ReportIn | None) -> Reply:
-    """Create a report of a week, or of the time since the last checkpoint; a report of the same name is replaced."""
+    """Create a report of a week, or of the time since the last checkpoint. It replaces a report with the same name."""
     try:
         path = context.report((body or ReportIn()).week.strip())
     except ValueError as error:

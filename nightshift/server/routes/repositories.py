@@ -1,4 +1,4 @@
-"""Serves repositories: listing them, and showing and changing the settings for the tasks of each."""
+"""Serves repositories: lists them, and shows and changes the settings that apply to the tasks in each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_PATH = 4096
 
 
 class RepositoryQuery(Query):
-    """Repository to show."""
+    """Repository whose settings are shown."""
 
     repo: str = Field(min_length=1, max_length=MAX_PATH, description="the path of its checkout")
 
 
 class RepositoryChangeIn(BaseModel):
-    """Changes of a repository's settings for its tasks; null resets a value."""
+    """Changes of the settings that apply to tasks in a repository. The value null resets a setting."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -36,26 +36,29 @@ class RepositoryChangeIn(BaseModel):
 
 
 class KnownRepositories(Answer):
-    """The folders of repositories that tasks used or that have settings; the daemon's own comes first."""
+    """The folders of repositories that tasks used or that have settings. The daemon's own repository comes first."""
 
     repositories: list[str]
 
 
 @routes.endpoint("GET", "/api/repositories")
 def list_repositories(context: AppContext) -> KnownRepositories:
-    """List the known repositories."""
+    """List the folders of the known repositories."""
     return KnownRepositories(repositories=context.repository_settings.list_repositories())
 
 
 @routes.endpoint("GET", "/api/repositories/settings")
 def show_repository(context: AppContext, query: RepositoryQuery) -> RepositoryOptions:
-    """Show the settings for a repository's tasks, the source of each, and the commands that its files define."""
+    """Show the settings for tasks in a repository.
+
+    The answer gives the source of each value, and the commands that the repository's files define.
+    """
     return context.repository_settings.show(query.repo)
 
 
 @routes.endpoint("PATCH", "/api/repositories/settings")
 def change_repository(context: AppContext, body: RepositoryChangeIn) -> RepositoryOptions:
-    """Change the settings for the tasks of a repository: all given ones, or on an error (400) none."""
+    """Change settings for tasks in a repository. If a value is wrong (400), no setting is changed."""
     if BY_HAND in body.changes:
         by_hand = format_command(f"repo-settings {shlex.quote(body.repo)} {BY_HAND}=RULE,RULE")
         why = f"decides which code is accepted: type {by_hand}"

@@ -1,4 +1,4 @@
-"""Serves the daemon as a whole: its state, what holds it back, and pausing it."""
+"""Serves the state of the daemon as a whole, and its controls: pause, checkpoint, reload and health check."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PROBE_WALL_S = 2.0
 class Health(Answer):
     """Health of the daemon: whether it can do its work (`maintenance.health`), and its database accepts a write now.
 
-    The answer contains nothing about any task. `faults` are sentences, empty if all is well. `state` is the same state
-    as everywhere else: a daemon that is paused or needs its owner is not failing. It is null if the database cannot be
-    read.
+    The answer contains nothing about any task. `faults` are sentences that describe problems; the list is empty if
+    there are none. `state` is the overall state of the daemon, as on the pages: a daemon that is paused or needs its
+    owner is not failing. It is null if the database cannot be read.
     """
 
     status: Literal["ok", "failing"]
@@ -40,7 +40,7 @@ class Health(Answer):
 
 
 def look(context: AppContext) -> Health:
-    """Check the health: read the database, have the writer commit an empty transaction, and collect faults."""
+    """Check the health of the daemon: read the database, commit an empty transaction, and collect faults."""
     reads, writes = (
         _works(context.events.newest_id),
         _works(lambda: context.database.write(_nothing).result(PROBE_WALL_S)),
@@ -65,17 +65,17 @@ def _works(probe: Callable[[], object]) -> bool:
 
 
 def _nothing(_: object) -> None:
-    """Change nothing; a write that tests whether writing works."""
+    """Change nothing. This write only tests whether the database accepts writes."""
 
 
 class ModelsChecked(Answer):
-    """All model backends after a check of each."""
+    """All model backends, each with the result of a check made just now."""
 
     models: tuple[ModelStatus, ...]
 
 
 class PauseIn(BaseModel):
-    """Reason for a pause, for the pages and the log."""
+    """Reason for a pause, which the pages and the log show."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -84,13 +84,13 @@ class PauseIn(BaseModel):
 
 @routes.endpoint("GET", "/api/status")
 def show_status(context: AppContext) -> DaemonStatus:
-    """Show the daemon as a whole: its overall state (`overall`), workers, queue, models."""
+    """Show the state of the daemon: its overall state (`overall`), its workers, its queue and its models."""
     return context.status()
 
 
 @routes.endpoint("POST", "/api/pause")
 def pause(context: AppContext, body: PauseIn | None) -> Paused:
-    """Stop claiming tasks until resumed; survives a restart."""
+    """Stop claiming tasks until the owner resumes. The pause survives a restart."""
     return _tell_pause(context, wait_for(context.queue.pause((body or PauseIn()).reason)))
 
 
@@ -102,19 +102,19 @@ def resume(context: AppContext) -> Paused:
 
 @routes.endpoint("POST", "/api/checkpoint")
 def checkpoint(context: AppContext) -> CheckpointAsked:
-    """Hold a checkpoint now: running tasks finish, a report is written, and no task is started until resumed."""
+    """Hold a checkpoint now: running tasks finish, a report is written, and no task starts until the owner resumes."""
     return checkpoint_asked(context)
 
 
 @routes.endpoint("POST", "/api/reload")
 def reload(context: AppContext) -> Reloaded:
-    """Read the settings and tasks.yaml again; if a setting has a fault (422), all old settings stay in effect."""
+    """Read the settings and tasks.yaml again. If a setting has a fault (422), all old settings stay in effect."""
     return reload_settings(context)
 
 
 @routes.endpoint("POST", "/api/models/check")
 def check_models(context: AppContext) -> ModelsChecked:
-    """Check now which models answer, ahead of schedule; tasks that waited for one continue."""
+    """Check now which models answer, instead of at the next scheduled check. Tasks that waited for a model continue."""
     try:
         return ModelsChecked(models=tuple(context.check_models().result(CHECK_WALL_S)))
     except TimeoutError:
@@ -123,14 +123,14 @@ def check_models(context: AppContext) -> ModelsChecked:
 
 @routes.endpoint("POST", "/api/extra/{name}/install")
 def install_extra(context: AppContext, name: str) -> Installing:
-    """Start to install optional packages; `extras` in `/api/status` shows the progress."""
+    """Start to install optional packages. `extras` in `/api/status` shows the progress."""
     context.install_extra(name)
     return Installing(name=name)
 
 
 @routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health})
 def check_health(context: AppContext) -> Reply:
-    """Check whether the daemon can do its work; 503 if it cannot."""
+    """Check whether the daemon can do its work. The status is 503 if it cannot."""
     health = look(context)
     return Reply(answer=health, status=200 if health.status == "ok" else 503)
 

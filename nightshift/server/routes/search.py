@@ -1,4 +1,4 @@
-"""Serves the search of the command palette: a few tasks and settings by words."""
+"""Serves the search of the command palette, which finds a few tasks and settings by words."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nightshift.server.schemas import Answer
 routes = Routes()
 
 TASKS, SETTINGS = 8, 5
-"""Maximum numbers of tasks and of settings in an answer."""
+"""Maximum number of tasks and maximum number of settings in an answer."""
 MAX_WORDS = 8
 LEAST_CHARS = 2
-"""Minimum length of a word; if all words are shorter, settings are not searched."""
+"""Minimum number of characters of a word. If all words are shorter, settings are not searched."""
 
 
 class SearchQuery(Query):
@@ -37,7 +37,7 @@ class TaskHit(Answer):
 
 
 class SettingHit(Answer):
-    """A setting and its purpose."""
+    """A setting that was found. `text` says what the setting is for."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ class SettingHit(Answer):
 
 
 class Hits(Answer):
-    """Results of a search; tasks are sorted newest first."""
+    """Results of a search. Tasks are sorted newest first."""
 
     tasks: list[TaskHit]
     settings: list[SettingHit]
@@ -66,7 +66,10 @@ def search(context: AppContext, query: SearchQuery) -> Hits:
 
 
 def _settings(context: AppContext, words: list[str]) -> list[SettingHit]:
-    """Find settings by name, group and description, matches of the name first; empty if settings cannot be read."""
+    """Find settings by name, group and description. Settings whose name matches come first.
+
+    The list is empty if the settings cannot be read.
+    """
     try:
         rows = context.settings.show().settings
     except (Busy, ConfigError):

@@ -1,4 +1,4 @@
-"""Serves the settings: reading them, changing them, and testing values before they are saved."""
+"""Serves the settings: shows them, changes them, and tests values before they are saved."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def show_settings(context: AppContext) -> SettingsShown:
 
 @routes.endpoint("PUT", "/api/settings")
 def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
-    """Override settings of config.yaml, all given ones or (422) none, and reload them."""
+    """Override settings of config.yaml and reload them. If a value is wrong (422), no setting is changed."""
     _writable(body.changes)
     _writable(body.reset, "reset")
     try:
@@ -52,13 +52,13 @@ def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
 
 @routes.endpoint("POST", "/api/models/test")
 def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
-    """Test a model backend, with an address and a key that need not be saved."""
+    """Test a model backend. The address and the key may be given in the request, without being saved."""
     return _wait_for(context.settings.try_model(body), TRIAL_WALL_S)
 
 
 @routes.endpoint("POST", "/api/notices/test")
 def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
-    """Send a test notice through each channel that is configured or is given in the request."""
+    """Send a test notice through each notification channel that is configured or given in the request."""
     faults = _wait_for(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)
     return NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()])
 
@@ -71,10 +71,12 @@ def _wait_for(work: Future[_T], wall_s: float) -> _T:
 
 
 def _writable(value: object, where: str = "changes", depth: int = 0) -> int:
-    """Check that a value can be written: no lone surrogates (JSON can express them), not too deep, not too much text.
+    """Check that a value can be written to the settings file.
+
+    The value may not contain lone surrogates (which JSON can express), be nested too deeply, or contain too much text.
 
     Returns:
-        The total length of its texts in bytes.
+        The total length of the value's texts in bytes.
 
     Raises:
         BadBody: the value cannot be written.

@@ -17,29 +17,32 @@ RESTART_WALL_S = 20.0
 
 @routes.endpoint("POST", "/api/tasks/bulk")
 def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
-    """Cancel, retry or prioritise many tasks; the answer has the result for each. Continue with `next_after`."""
+    """Cancel, retry or prioritise many tasks. The answer has the result for each task.
+
+    If `next_after` is not null, send it as `after` to continue with the remaining tasks.
+    """
     return act_on_many(context.queue, body)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/priority")
 def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prioritised:
-    """Set a task's priority; tasks of a higher priority are claimed sooner."""
+    """Set a task's priority. Tasks with a higher priority are claimed sooner."""
     task = wait_for(context.queue.prioritise(task_id, body.priority))
     return Prioritised.from_values(task, task.spec, task_id=task.id)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/say")
 def say_to_task(context: AppContext, task_id: int, body: SayIn) -> Said:
-    """Send a message to an open task: all requests to models contain it, from the next one on.
+    """Send a message to an open task. All requests to models contain the message, from the next request on.
 
-    Unless `interrupt` is false, a running model request is aborted and repeated with the message.
+    A running model request is aborted and repeated with the message, unless `interrupt` is false.
     """
     return say(context, task_id, body)
 
 
 @routes.endpoint("POST", "/api/worker/{name}/restart")
 def restart_worker(context: AppContext, name: str) -> Restart:
-    """Interrupt a worker and restart it: its task continues from the last finished step."""
+    """Interrupt a worker and restart it. Its task continues after the last finished step."""
     try:
         done = context.restart(name).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):

@@ -1,4 +1,4 @@
-"""Serves tasks: submitting, reading, cancelling and retrying them."""
+"""Serves tasks: submits, shows, lists, cancels and retries them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ routes = Routes()
     text_body="the whole body is the description",
 )
 def submit_task(context: AppContext) -> Reply:
-    """Add a task.
+    """Add a task to the queue.
 
-    A second request with the same `key` adds nothing and answers 200 with the first task's id; `differs` then names the
+    A second request with the same `key` adds nothing and answers 200 with the first task's id. `differs` then names the
     fields in which the first task differs from the request.
     """
     spec = context.read_task(read_task_body(request))
@@ -62,14 +62,14 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
 
 @routes.endpoint("POST", "/api/task/{task_id}/cancel")
 def cancel_task(context: AppContext, task_id: int) -> Moved:
-    """Cancel a task; a running one ends at its next safe point."""
+    """Cancel a task. A running task ends at its next safe point."""
     task = wait_for(context.queue.cancel(task_id))
     return Moved.from_values(task, task_id=task.id)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/retry")
 def retry_task(context: AppContext, task_id: int, body: RetryIn | None) -> Moved:
-    """Queue a failed or cancelled task again, from its beginning or with the change of its draft."""
+    """Queue a failed or cancelled task again, from its beginning or from the change in its draft."""
     how = body or RetryIn()
     task = wait_for(context.queue.retry(task_id, from_draft=how.from_draft))
     return Moved.from_values(task, task_id=task.id)

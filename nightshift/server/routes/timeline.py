@@ -1,4 +1,4 @@
-"""Serves the course of a task: its timeline, its steps, what they changed, and forks."""
+"""Serves the course of a task: its timeline, its steps, the files that they changed, and forks of the task."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MAX_PATH = 4096
 
 
 class TimelineQuery(Query):
-    """Attempt to show in full."""
+    """Attempt whose steps are shown."""
 
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="default: the newest")
 
 
 class StepQuery(Query):
-    """Part of a step to show."""
+    """Selection of the model calls of a step."""
 
     call: int | None = Field(None, ge=0, le=MOST_NUMBER, description="only this model call, with its texts in full")
 
 
 class DiffQuery(Query):
-    """The states to compare."""
+    """The two states of the files that are compared."""
 
     of: Literal["task", "iteration", "step"] = Field("task", description="what to compare before and after")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")
@@ -47,7 +47,10 @@ class DiffQuery(Query):
 
 
 class FileQuery(Query):
-    """A file, and the step after which to show it; without a step, the file that was submitted with the task."""
+    """A file, and the step after which it is shown.
+
+    Without a step, the file is shown as it was submitted with the task.
+    """
 
     path: str = Field(min_length=1, max_length=MAX_PATH, description="its path in the repository")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="as it was in this attempt")
@@ -62,13 +65,13 @@ def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Ti
 
 @routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}")
 def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
-    """Show a step: prompts, replies, files, verdict, findings, lessons, log lines; texts are cut to a limit."""
+    """Show a step: prompts, replies, files, verdict, findings, lessons and log lines. Long texts are cut."""
     return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
 
 
 @routes.endpoint("GET", "/api/task/{task_id}/diff")
 def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
-    """Compare the states before and after the whole task, one iteration or one step, as highlighted hunks."""
+    """Show what the whole task, one iteration or one step changed, as hunks of highlighted lines."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.of == "task":
         return files.of_task(query.path)
@@ -91,14 +94,14 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
 
 @routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked})
 def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
-    """Add a task that starts from the files and the plan after a step of this task."""
+    """Add a task that starts with the files and the plan that this task had after a step."""
     forked = _forking(context).fork(task_id, body or ForkIn())
     return Reply(answer=forked, status=201, headers={"Location": f"/api/task/{forked.task_id}"})
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix})
 def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
-    """Add a fork of one step for each model; the commit of each fork waits on its branch."""
+    """Add one fork for each given model, all from the same step. The commit of each fork waits on its branch."""
     return Reply(answer=_forking(context).fork_held(task_id, body), status=201)
 
 

@@ -1,4 +1,4 @@
-"""Serves figures for watching: the forecast, the repositories, and metrics for a monitoring system."""
+"""Serves figures for monitoring: the forecast, the state of the repositories, and metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ routes = Routes()
 
 
 class NewestCommit(Answer):
-    """The newest commit of a checkout; `task_id` is set if the commit is Nightshift's."""
+    """The newest commit of a checkout. `task_id` is the task that made it, null if the commit is not Nightshift's."""
 
     commit: str
     at: Moment
@@ -27,11 +27,11 @@ class NewestCommit(Answer):
 
 
 class RepositoryRow(Answer):
-    """One repository, from git and from the ledger.
+    """The state of one repository, from git and from the ledger.
 
     `changed` counts files that differ from the newest commit, without untracked ones. `ahead` and `behind` compare the
-    branch with its upstream. `our_commits` counts commits of Nightshift, and `unpushed` the integrated ones among them
-    that Nightshift has not pushed. Unknown values are null; `error` says why a repository cannot be read.
+    branch with its upstream. `our_commits` counts commits of Nightshift. `unpushed` counts those that were integrated
+    and that Nightshift has not pushed. Unknown values are null. `error` says why a repository cannot be read.
     """
 
     path: str
@@ -51,9 +51,10 @@ class RepositoryRow(Answer):
 
 
 class Repositories(Answer):
-    """The daemon's own repository, then the owner's repositories, most recently used first; `more` counts the others.
+    """The daemon's own repository, then the owner's repositories, most recently used first.
 
-    `at` is the time when they were read, null until the first read has finished.
+    `more` counts the repositories that are not listed. `at` is the time when their state was read, null until it was
+    read for the first time.
     """
 
     at: Moment | None
@@ -63,7 +64,7 @@ class Repositories(Answer):
 
 
 def repositories(states: RepositoryStates) -> Repositories:
-    """Return all repositories as the API shows them."""
+    """Return the state of all repositories as the API shows it."""
     rows = [_row(state) for state in states.repositories]
     return Repositories(at=states.at, auto_push=states.auto_push, repositories=rows, more=states.more)
 
@@ -93,9 +94,9 @@ def _newest(line: LogLine) -> NewestCommit:
 class ForecastAnswer(Answer):
     """Forecast for the open tasks (`core.tasks.forecast.Forecast`), with sentences that describe it.
 
-    `line` is a summary, `range` the range of eight in ten possible outcomes, and `warning` says that the day's budget
-    will not be enough; each is empty if there is nothing to say. Times in these texts are in the time zone of the
-    daemon's machine.
+    `line` is a summary. `range` gives the range into which the result falls in eight of ten cases. `warning` says that
+    the day's budget will not be enough. Each of these texts is empty if there is nothing to say. Times in them are in
+    the time zone of the daemon's machine.
     """
 
     tasks: int
@@ -118,13 +119,16 @@ class ForecastAnswer(Answer):
 
 @routes.endpoint("GET", "/api/forecast")
 def show_forecast(context: AppContext) -> ForecastAnswer:
-    """Forecast the end and the cost of the open tasks from the durations of earlier tasks."""
+    """Forecast when the open tasks will end and what they will cost, from the durations of earlier tasks."""
     return ForecastAnswer.from_values(*context.reads.forecast(context.work(), context.clock()))
 
 
 @routes.endpoint("GET", "/api/git")
 def show_repositories(context: AppContext) -> Repositories:
-    """List the repositories that tasks used: branch, newest commit, changes, Nightshift's commits, unpushed commits."""
+    """List the repositories that tasks used.
+
+    For each, show the branch, the newest commit, uncommitted changes, Nightshift's commits and unpushed commits.
+    """
     return repositories(context.repositories())
 
 

@@ -1,1 +1,1 @@
-"""Runs the server: its sockets, its thread and loop, and the HTTP engine."""
+"""Runs the server: its sockets, its thread with an event loop, and the HTTP engine."""

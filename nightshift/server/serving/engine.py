@@ -15,8 +15,8 @@ from nightshift.server.auth.asgi import App
 class Engine(uvicorn.Server):
     """An HTTP server that reports when it serves, waits for its stop without polling, and installs no signal handlers.
 
-    Uvicorn's own loop wakes ten times a second, to renew the `Date` header (done by the guard here) and to check
-    `should_exit`; an idle daemon should not wake that often.
+    Uvicorn's own main loop wakes ten times a second, to renew the `Date` header and to check `should_exit`. An idle
+    daemon should not wake that often, and the guard sets the `Date` header here.
     """
 
     def __init__(self, app: App, started: Callable[[], None], max_connections: int | None = None) -> None:
@@ -41,7 +41,7 @@ class Engine(uvicorn.Server):
         self._stopping = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to serve, and report it."""
+        """Start to serve, then call `started`."""
         await super().startup(sockets)
         self._started()
 
@@ -50,7 +50,10 @@ class Engine(uvicorn.Server):
         await self._stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all connections; abort those that are already closing, because their client may never read the rest."""
+        """Close all connections.
+
+        Connections that are already closing are aborted, because their client may never read the rest.
+        """
         for connection in list(self.server_state.connections):
             if connection.transport.is_closing():
                 connection.transport.abort()
@@ -65,5 +68,5 @@ class Engine(uvicorn.Server):
             await server.wait_closed()
 
     def stop(self) -> None:
-        """Stop serving; must be called on the server's loop."""
+        """Stop serving. Must be called on the server's event loop."""
         self._stopping.set()

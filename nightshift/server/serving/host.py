@@ -1,8 +1,9 @@
-"""Runs the server: uvicorn on a loop in its own thread, so that a busy worker never delays a response.
+"""Runs the server: uvicorn on an event loop in its own thread, so that a busy worker never delays a response.
 
-Flask is behind a WSGI bridge with a few threads. The live stream, the static files, the login and MCP are native routes
+Flask is behind a WSGI bridge with a few threads. The live stream, the static files, the login and MCP are ASGI routes
 beside it, and one guard is in front of all. The caller's thread binds the sockets first, so that a port in use is
-reported where the daemon starts. Signals belong to the daemon: uvicorn handles them only in a main thread.
+reported where the daemon starts. Uvicorn handles no signals, because it does so only in a main thread; the daemon
+handles them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Host:
         listen: the address to listen on, and the requests to let in.
 
     Raises:
-        ConfigError: strangers would be let in.
+        ConfigError: the settings would let strangers in.
     """
 
     def __init__(self, context: AppContext, listen: Listen | None = None) -> None:
@@ -70,10 +71,10 @@ class Host:
         return self._listen.url(self.port)
 
     def start(self) -> None:
-        """Start to listen; return when requests are answered.
+        """Start to listen, and return when requests are answered.
 
         Raises:
-            ConfigError: the address cannot be used; names the setting to change.
+            ConfigError: the address cannot be used. The message names the setting to change.
         """
         self._ready = Future()
         self._stream = Stream(self._context.events, self._context.live, self._context.mask)
@@ -90,16 +91,16 @@ class Host:
 
     @property
     def is_alive(self) -> bool:
-        """True unless the server thread has died, after which `start` may be called again.
+        """True unless the server thread has died. After it has died, `start` may be called again.
 
         Also true before the start and after `stop`.
         """
         return self._stopping or self._thread is None or self._thread.is_alive()
 
     def stop(self) -> None:
-        """End the streams, finish running requests, and close.
+        """End the live streams, finish running requests, and close.
 
-        May be called repeatedly, but not from the server's thread.
+        This method may be called repeatedly, but not from the server's thread.
         """
         self._stopping = True
         if self._thread is None:
@@ -145,7 +146,7 @@ class Host:
             bridge.executor.shutdown(wait=False, cancel_futures=True)
 
     def _begin_to_close(self) -> None:
-        self._closing = asyncio.ensure_future(self._close())  # the loop keeps no strong reference to its tasks
+        self._closing = asyncio.ensure_future(self._close())  # the loop itself keeps no strong reference to its tasks
 
     async def _close(self) -> None:
         await self._mcp.close()

@@ -1,4 +1,4 @@
-"""Defines the addresses of the server, and derives the guard's policy from them."""
+"""Defines the addresses on which the server listens and is reached, and derives the guard's policy from them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from nightshift.server.auth.guard import Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listen:
-    """Address on which the server listens, and the requests that it lets in.
+    """Address on which the server listens, and rules for the requests that it lets in.
 
     Args:
         address: an IP address of this machine, or `localhost`.
-        port: the port; 0 chooses a free one.
-        names: further host names by which browsers reach the server, each with its port unless that is the default.
-        page: the address at which the owner opens the pages, with a sub-path if a proxy serves them there.
-        token: if set, every read and write needs it.
+        port: the port; 0 chooses a free port.
+        names: further host names by which browsers reach the server. Each has its port, unless that is the default
+            port.
+        page: the address at which the owner opens the pages, with a sub-path if a proxy serves them below one.
+        token: if set, every request needs it, reads as well as writes.
         exposed: True if code of tasks might reach this server, because the sandbox in use cannot prevent it.
-        threads: number of requests that Flask answers at once.
-        max_body_bytes: larger requests are refused.
+        threads: number of requests that Flask answers at the same time.
+        max_body_bytes: maximum size of a request's body.
         max_requests: maximum number of open connections, live streams included.
     """
 
@@ -38,10 +39,10 @@ class Listen:
     max_requests: int = 600
 
     def check(self) -> None:
-        """Check that the settings let no strangers in.
+        """Check that the address and the token let no strangers in.
 
         Raises:
-            ConfigError: strangers could write without a token.
+            ConfigError: strangers could send requests without a token.
         """
         if self.token is None and not is_loopback(self.address):
             raise ConfigError([f"FLASK_HOST: other machines can reach {self.address}; set API_TOKEN as well"])
@@ -49,13 +50,13 @@ class Listen:
             raise ConfigError(["API_TOKEN: the sandbox in use cannot keep a task's code from the API; set a token"])
 
     def url(self, port: int) -> str:
-        """Return the address of the first page."""
+        """Return the address of the first page, given the port that was bound."""
         if is_wildcard(self.address):
             return f"http://{'[::1]' if ':' in self.address else '127.0.0.1'}:{port}"
         return f"http://{_host(self.address)}:{port}"
 
     def policy(self) -> Policy:
-        """Return the policy that the guard enforces."""
+        """Return the policy that the guard enforces for these addresses."""
         page = urlsplit(self.page)
         names = {name.lower() for name in (*self.names, page.netloc) if name}
         return Policy(

@@ -1,4 +1,4 @@
-"""Binds the server's sockets, and explains in terms of settings why one cannot be bound."""
+"""Binds the server's sockets. If a socket cannot be bound, the error names the setting to change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def bind_tcp(address: str, port: int) -> socket.socket:
     """Open a listening socket.
 
     Raises:
-        ConfigError: the socket cannot be bound; names the setting to change.
+        ConfigError: the socket cannot be bound. The message names the setting to change.
     """
     try:
         family, kind, proto, _, where = socket.getaddrinfo(_numeric(address), port, type=socket.SOCK_STREAM)[0]

@@ -1,5 +1,5 @@
-// The link that the daemon prints has the token after `#`, so that no log contains it; this script submits it with the
-// form.
+// Submits the token of the link that the daemon prints. The token is in the URL fragment, after `#`, so that no log
+// contains it.
 
 function enter() {
   const token = decodeURIComponent(location.hash.slice(1));

@@ -1,1 +1,1 @@
-"""Builds the course of a task for the API: attempts, steps, verdicts, and forks."""
+"""Builds the course of a task for the API: attempts, steps and verdicts. Also creates forks."""

@@ -1,4 +1,4 @@
-"""Creates forks for the API and for the command line."""
+"""Creates forks of tasks for the API and for the command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class PlaceIn(BaseModel):
-    """A step; defaults are the last finished step and the newest attempt."""
+    """A step of a task. By default it is the last finished step of the newest attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class PlaceIn(BaseModel):
 
 
 class _NotedIn(PlaceIn):
-    """Step from which new tasks start; `note` is added to the task's description."""
+    """Step from which new tasks start. `note` is added to the description of the new tasks."""
 
     note: Annotated[
         str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS), AfterValidator(without_nul)
@@ -45,22 +45,26 @@ class _NotedIn(PlaceIn):
 
 
 class ForkIn(_NotedIn):
-    """Step from which a new task starts, and how it differs.
+    """Step from which a new task starts, and how the new task differs.
 
-    `model` is a backend, a model or `backend=model` of the settings; `note` is added to the task's description.
+    `model` is the model that the new task asks first: a backend, a model or `backend=model` of the settings. `note` is
+    added to the description.
     """
 
     model: ModelName | None = None
 
 
 class MatrixIn(_NotedIn):
-    """Step from which several forks start, one for each of `models`, which are named as in `ForkIn`."""
+    """Step from which several forks start. There is one fork for each of `models`, which are named as in `ForkIn`."""
 
     models: Annotated[list[ModelName], Field(min_length=1, max_length=MOST_MODELS)]
 
 
 class Forked(Answer):
-    """The new task, and the step of `source` after which it starts; `model` is empty if the settings choose it."""
+    """A new fork.
+
+    `source`, `attempt` and `step_no` give the step after which it starts. `model` is empty if the settings choose it.
+    """
 
     task_id: int
     status: Status
@@ -71,7 +75,7 @@ class Forked(Answer):
 
 
 class Matrix(Answer):
-    """The new forks, one for each model in the order of the request; all start after the same step."""
+    """The new forks, one for each model in the order of the request. All forks start after the same step."""
 
     source: int
     attempt: int
@@ -80,13 +84,13 @@ class Matrix(Answer):
 
 
 class Forking:
-    """Creates forks; thread-safe.
+    """Creates forks of tasks; thread-safe.
 
     Args:
         reads: knows which steps were pruned.
         queue: receives the new tasks.
-        steps: contains the steps from which forks may start.
-        models: the available backends; None if no daemon is running that could list them.
+        steps: contains the steps from which forks start.
+        models: the configured backends; None if no daemon runs that could list them.
     """
 
     def __init__(
@@ -100,13 +104,15 @@ class Forking:
         Raises:
             UnknownTask: the source task does not exist.
             UnknownStep: the step does not exist, or is no longer stored.
-            InvalidTask: the model is not in the settings, or the note is too long; names the field.
+            InvalidTask: the model is not in the settings, or the note is too long. The error names the field.
         """
         models = [self._model(asked.model)] if asked.model else [""]
         return self._submit(task_id, asked, models, held=False).forks[0]
 
     def fork_held(self, task_id: int, asked: MatrixIn) -> Matrix:
-        """Submit a fork for each model, all or none; their commits wait on their branches.
+        """Submit one fork for each model.
+
+        The commits of the forks wait on their branches. On an error no fork is created.
 
         Raises:
             UnknownTask: the source task does not exist.
@@ -147,7 +153,7 @@ class Forking:
         return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not started yet"
 
     def _model(self, wanted: str, field: str = "model") -> str:
-        """Return the label of the requested backend, `backend=model`."""
+        """Return the label `backend=model` of the requested backend; raises `InvalidTask` if it is not configured."""
         if self._models is None:
             raise InvalidTask({field: "only a running daemon knows which models exist; start it, or leave this out"})
         names = {label_of(each): each for each in self._models}
@@ -159,5 +165,5 @@ class Forking:
 
 
 def label_of(model: ModelStatus) -> str:
-    """Return the name by which a fork selects a backend: `backend=model`, or just the backend if it names no model."""
+    """Return the name by which a fork selects a backend: `backend=model`, or only the backend if it names no model."""
     return f"{model.name}={model.model}" if model.model else model.name

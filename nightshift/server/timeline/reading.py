@@ -1,6 +1,7 @@
-"""Reads the course of a task for its page: only rows, no prompts, replies or case files, so it is quick and bounded.
+"""Reads the course of a task for its page.
 
-The data of steps and events is plain JSON, possibly of an earlier version: values that do not fit count as missing.
+Only database rows are read, and no prompts, replies or case files, so reading is quick and bounded. The data of steps
+and events is plain JSON, possibly of an earlier version. Values of an unexpected type count as missing.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ from nightshift.storage.db.step_store import Call, IterationRow, StepRow
 MOST_STEPS = 1000
 MOST_MARKS = 200
 REPEATED = "memory.failed_before"
-"""The rule under which the memory's check of a change reports a warning."""
+"""Rule of the findings that warn that new code resembles code that failed before."""
 _MARKED = frozenset({
     Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
     Kind.INTEGRATED, Kind.DISCARDED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED, Kind.OWNER_SAID,
     Kind.MODEL_INTERRUPTED,
 })  # fmt: skip
 _SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
-"""Kinds of events that are not marks, because steps and questions show them."""
+"""Kinds of events that are not shown between the steps, because the steps and questions show them."""
 
 
 def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
-    """Return the course of a task with one attempt in full; `attempt` None means the newest."""
+    """Return the course of a task, with the steps of one attempt. If `attempt` is None, it is the newest attempt."""
     reads, mask = context.reads, context.mask
     rows = context.steps.iterations(task.id)
     attempts = _attempts(rows)
@@ -121,9 +122,9 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
 def timeline_steps(
     context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call], tools: Mapping[int, tuple[int, int]]
 ) -> list[TimelineStep]:
-    """Return the steps of an attempt for the timeline, each with the usage of its model calls.
+    """Return the steps of an attempt for the timeline, each with the tokens and cost of its model calls.
 
-    `tools` maps the number of a step to the numbers of its tool calls and of its failed tool calls.
+    `tools` maps the number of a step to two counts: its tool calls, and those of them that failed.
     """
     asked: defaultdict[int, list[Call]] = defaultdict(list)
     for call in calls:
@@ -198,7 +199,10 @@ def _running(
 
 
 def _is_marked(event: Event) -> bool:
-    """Check whether an event is shown between the steps; the end of the task is shown above them."""
+    """Check whether an event is shown between the steps.
+
+    The end of the task is not, because the page shows it above them.
+    """
     has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
     if has_ended or event.kind in _SHOWN_BY_STEPS:
         return False
@@ -211,10 +215,11 @@ def _mark(event: Event, context: AppContext) -> Mark:
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
-    """List the lessons close to each attempt.
+    """List the lessons that were close to each attempt.
 
-    Their age and where they were shown come from the log, as long as it has them. Lessons that an earlier version or a
-    check of a change showed are only in the log.
+    The age of a lesson, and the iteration and phase in which it was shown, come from the log and are missing if the log
+    no longer has the event. Lessons that an earlier version showed, or that a check of a change showed, are only in the
+    log.
     """
     logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in show_lessons(context, task_id)}
     rows = list[RecallRow]()

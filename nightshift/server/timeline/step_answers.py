@@ -1,4 +1,4 @@
-"""Defines the API's answers about one step of a task, as pydantic models."""
+"""Defines the API's answers about one step of a task."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from nightshift.server.timeline.timeline_answers import TimelineStep
 
 
 class Said(Answer):
-    """A part of a conversation: the role of the speaker, and the text."""
+    """A part of a conversation. `role` is the role of the speaker, `said` is the text."""
 
     role: str
     said: Passage
 
 
 class StepCall(Answer):
-    """A model call; `text` is the address of the whole call as plain text.
+    """A model call.
 
-    If `parts` is empty, request the call separately.
+    `parts` are its prompt and reply. If `parts` is empty, the limit of the answer was reached; request the call
+    separately. `text` is the address of the whole call as plain text.
     """
 
     call_no: int
@@ -42,11 +43,12 @@ class StepCall(Answer):
 
 
 class StepToolCall(Answer):
-    """A tool call in the reply of the model call `call_no`; `seq` is its number in that reply.
+    """A tool call that a model's reply contains.
 
-    `said` is the model's text before it, if it is the first call of its reply. `hunks` show an edit, whose texts are
-    then left out of `arguments`; line numbers count from the beginning of the edit. To get cut texts in full, request
-    the model call separately. `changed` is true if the call changed files.
+    `call_no` is the number of the model call, `seq` the number of the tool call in its reply. `said` is the model's
+    text before the tool call, if it is the first of its reply. `hunks` show an edit as a diff; the edited texts are
+    then left out of `arguments`. Line numbers count from the beginning of the edited text. To get cut texts in full,
+    request the model call separately. `changed` is true if the tool call changed files.
     """
 
     call_no: int
@@ -64,9 +66,10 @@ class StepToolCall(Answer):
 
 
 class StepFile(Answer):
-    """A file of the change after the step; `status` is relative to the task's base or submitted files.
+    """A file of the attempt's change as it is after the step.
 
-    `here` is true if this step wrote the file.
+    `status` says whether the change writes or removes the file, compared with the base or the submitted files. `here`
+    is true if this step wrote the file.
     """
 
     path: str
@@ -77,7 +80,7 @@ class StepFile(Answer):
 
 
 class FailureRow(Answer):
-    """One distinct failure, as models see it; unlike in `core.tasks.verdicts.Failure`, texts may be cut."""
+    """One distinct failure, as models see it. Unlike in `core.tasks.verdicts.Failure`, the texts may be cut."""
 
     id: str
     kind: str
@@ -88,7 +91,10 @@ class FailureRow(Answer):
 
 
 class EvidenceRow(Answer):
-    """Evidence of a verdict: `core.tasks.verdicts.Evidence`, with the number of tests instead of their ids."""
+    """Evidence of a verdict, as in `core.tasks.verdicts.Evidence`.
+
+    `ids` is the number of tests instead of their ids.
+    """
 
     tree: str
     sandbox: str
@@ -105,9 +111,10 @@ class EvidenceRow(Answer):
 
 
 class VerdictRow(Answer):
-    """Verdict on a run of tests. `tests` begins with those that did not pass; `left_out` counts the tests not listed.
+    """Verdict on a run of tests.
 
-    `unseen` is only for the owner: the expected values of held-out cases.
+    `tests` begins with the tests that did not pass. `left_out` counts the tests that are not listed. `unseen` holds the
+    expected values of held-out cases; only the owner may see them.
     """
 
     passed: bool
@@ -133,10 +140,11 @@ class LessonText(Answer):
 
 
 class StepDetail(Answer):
-    """One step in full. `step` is null until it has finished; until then only its model calls and tool calls are known.
+    """One step with its texts.
 
-    `plan`, `summary` and `feedback` show the state after the step; `brief` is set if the step changed it. `verdict` is
-    null if the step ran no test. `lines` are the first two hundred events during the step.
+    `step` is null until the step has finished; until then only its model calls and tool calls are known. `plan`,
+    `summary` and `feedback` show the state after the step. `brief` is set if the step changed it. `verdict` is null if
+    the step ran no test. `lines` are the first two hundred events during the step.
     """
 
     task_id: int

@@ -1,7 +1,7 @@
-"""Shows one step of a task in full: prompts and replies, written files, test results, and log lines of that time.
+"""Shows one step of a task in full: prompts and replies, written files, test results, and the log of that time.
 
-Each text and their total are limited; a call over the limit is listed without its texts and can be requested
-separately.
+The length of each text and the total length are limited. A call above the limit is listed without its texts, and can be
+requested separately.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from nightshift.storage.db.step_store import Call, StepRow
 
 PART_CHARS = 60_000
 ALL_CHARS = 240_000
-"""Characters of prompts and replies in one answer."""
+"""Maximum number of characters of all prompts and replies in one answer."""
 ALONE_CHARS = 2_000_000
-"""Characters of one call that is requested separately."""
+"""Maximum number of characters of one model call that is requested separately."""
 MOST_CALLS = 60
 MOST_FILES = 500
 MOST_LINES = 200
@@ -54,7 +54,7 @@ class Steps:
         self._context, self._task, self._files = context, task, CaseFiles(context, task)
 
     def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
-        """Return a step; `alone` requests one of its calls in full and omits the others.
+        """Return a step. With `alone`, the number of a model call, only this call is returned, with its texts in full.
 
         Raises:
             UnknownStep: the step or the call does not exist, or is no longer stored.
@@ -124,7 +124,7 @@ class Steps:
         return self._context.reads.count_tool_calls(self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
-        """Yield the events that were logged while the step ran, up to its own line."""
+        """Yield the events that were logged while the step ran, up to the event that says that it finished."""
         events = self._context.events
         logged_events = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
         last = next(
@@ -156,12 +156,12 @@ class Steps:
 
 
 def _ends(event: Event, row: StepRow) -> bool:
-    """Check whether an event is the one logged when the step finished."""
+    """Check whether an event is the one that was logged when the step finished."""
     return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
 
 
 def _describe_verdict(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
-    """Check whether the verdict in the case file comes from this step, not from an earlier one."""
+    """Check whether the verdict in the case file was reached in this step and not in an earlier step."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
 
@@ -201,5 +201,5 @@ def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:
 
 
 def _line(event: Event, mask: Mask) -> LogLine:
-    """Return the event without its data, which the page of the log shows."""
+    """Return the event without its data, which only the log page shows."""
     return log_line(replace(event, message=short(event.message, mask, 2000), data={}))

@@ -1,6 +1,6 @@
-"""Reads the findings of a task's readers, and the lessons that the task was shown, for its page.
+"""Reads the findings on a task's changes, and the lessons that the task was shown, for its page.
 
-Both are stored as plain JSON, possibly by an earlier version: values that do not fit are left out.
+Both are stored as plain JSON, possibly by an earlier version. Values of an unexpected type are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ LESSONS_SHOWN = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFinding:
-    """A finding of a reader, or of the checker, which sets `rule`. `place` is path and line; `fix` may be empty."""
+    """A finding of a reader or of the checker.
+
+    `rule` is set only by the checker. `place` is the path and line. `fix` may be empty.
+    """
 
     severity: str
     rule: str
@@ -30,7 +33,7 @@ class ShownFinding:
 
 
 def show_findings(data: Mapping[str, Any], mask: Mask) -> list[ShownFinding]:
-    """Return the findings in the data of a step."""
+    """Return the findings that are stored in the data of a step."""
     return [_finding(finding, mask) for finding in mappings(data, "findings")]
 
 
@@ -46,7 +49,7 @@ def _finding(finding: Mapping[str, Any], mask: Mask) -> ShownFinding:
 
 
 def show_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
-    """Return the newest lessons that a task was shown according to the log, oldest first."""
+    """Return the newest lessons that a task was shown, oldest first. They are read from the log."""
     events = context.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
     return [
         RecallRow(
@@ -67,7 +70,7 @@ def show_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
 
 
 def mappings(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the mappings in a list of stored JSON; nothing if it is not a list."""
+    """Yield the mappings in a list of stored JSON; yield nothing if the value is not a list."""
     values = data.get(name)
     return (value for value in (values if isinstance(values, list) else []) if isinstance(value, Mapping))
 

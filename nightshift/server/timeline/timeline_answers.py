@@ -1,4 +1,4 @@
-"""Defines the API's answers about the course of a task, as pydantic models."""
+"""Defines the API's answers about the course of a task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.storage.db.step_store import PhaseTime
 
 
 class GivenFile(Answer):
-    """A file that was submitted with the task; `test` is true if it is a test that judges the task."""
+    """A file that was submitted with the task. `test` is true if it is a test that judges the change."""
 
     path: str
     chars: int
@@ -21,7 +21,7 @@ class GivenFile(Answer):
 
 
 class Words(Answer):
-    """Description, files and options that the owner submitted."""
+    """The task as the owner submitted it: description, files and options."""
 
     description: Passage
     kind: Kind | None
@@ -32,9 +32,10 @@ class Words(Answer):
 
 
 class ForkRow(Answer):
-    """A fork, and the step of an attempt of `source` after which it started.
+    """A fork.
 
-    `model` is asked first; if it is empty, the settings choose.
+    `source`, `attempt` and `step_no` give the step after which the fork started. `model` is the model that it asks
+    first; if it is empty, the settings choose the model.
     """
 
     task_id: int
@@ -45,7 +46,7 @@ class ForkRow(Answer):
 
 
 class PromptBrief(Answer):
-    """Size of the step's first prompt, and how many parts did not fit into it."""
+    """Size of a step's first prompt, and the number of parts that did not fit into the prompt."""
 
     tokens: int
     limit: int
@@ -57,10 +58,11 @@ class PromptBrief(Answer):
 class TimelineStep(Answer):
     """A finished step, without its texts.
 
-    `next` is the phase that followed. `models` are the models that replied; `unpriced` counts calls of unknown cost.
-    `findings` counts findings of readers and gates; `repeats` are warnings that new code resembles code that failed
-    before. `stuck` says why the attempt was stuck in a loop; `fresh` is true if a fresh context began. `lessons` counts
-    the lessons in its prompts. `tools` counts tool calls, and `tools_failed` those that were refused or failed.
+    `next` is the phase that followed. `models` are the models that replied. `unpriced` counts the calls of unknown
+    cost. `findings` counts the findings of readers and checks. `repeats` are warnings that new code resembles code that
+    failed before. `stuck` says why the attempt was stuck in a loop. `fresh` is true if later prompts show a summary in
+    place of the earlier tries. `lessons` counts the lessons in the step's prompts. `tools` counts tool calls, and
+    `tools_failed` those that were refused or failed.
     """
 
     attempt: int
@@ -93,9 +95,10 @@ class TimelineStep(Answer):
 
 
 class TimelineTry(Answer):
-    """One iteration of an attempt, 0 if only planning was done; `steps` is empty if they were pruned.
+    """One iteration of an attempt. Iteration 0 means that only planning was done.
 
-    `phases` is set in any case. `lessons` counts the lessons recalled by then; null if not known.
+    `steps` is empty if the steps were pruned; `phases` is set even then. `lessons` counts the lessons that were
+    recalled by the end of the iteration, null if not known.
     """
 
     iteration: int
@@ -114,7 +117,7 @@ class TimelineTry(Answer):
 
 
 class AttemptBrief(Answer):
-    """An attempt in one line."""
+    """An attempt with its totals, without its steps."""
 
     attempt: int
     iterations: int
@@ -127,7 +130,7 @@ class AttemptBrief(Answer):
 
 
 class NowRunning(Answer):
-    """The running work on the task; `step_no` is the step that has not finished yet."""
+    """The work that is running on the task. `step_no` is the step that has not finished yet."""
 
     attempt: int
     step_no: int
@@ -141,7 +144,10 @@ class NowRunning(Answer):
 
 
 class Mark(Answer):
-    """A notable event between the steps: a warning, an answer of the owner, a conflict, a fallback to another model."""
+    """A notable event between the steps.
+
+    Examples are a warning, an answer of the owner, a conflict, and a change to another model.
+    """
 
     id: int
     at: Moment
@@ -154,10 +160,12 @@ class Mark(Answer):
 
 
 class RecallRow(Answer):
-    """A lesson that was close to an attempt; `kind` and `item` identify it.
+    """A lesson that was similar to what an attempt was working on; `kind` and `item` identify it.
 
-    `arm` is what the attempt saw: the lesson (shown), no lesson by random choice (control), the other lessons without
-    this one (probation). `score` is the similarity; `age_days` is the lesson's age at that time, if known.
+    `arm` says what the attempt saw: this lesson ("shown"), no lesson, by random choice ("control"), or the other
+    lessons but not this one ("probation"). `score` is the similarity; `age_days` is the lesson's age at that time,
+    if
+    known.
     """
 
     attempt: int
@@ -173,9 +181,10 @@ class RecallRow(Answer):
 
 
 class Timeline(Answer):
-    """The course of a task with one attempt in full: `attempt`, 0 before the first.
+    """The course of a task.
 
-    `tries` are the iterations of that attempt, oldest first; `left_out` counts its oldest steps that are not listed.
+    `attempt` is the attempt whose steps are listed, 0 before the first attempt. `tries` are the iterations of that
+    attempt, oldest first. `left_out` counts its oldest steps, which are not listed.
     """
 
     task_id: int

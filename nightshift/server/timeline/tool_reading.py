@@ -1,4 +1,4 @@
-"""Reads the tool calls of a step for its page: arguments, results, and edits as diffs."""
+"""Reads the tool calls of a step for the task's page: arguments, results, and edits as diffs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ MOST_CALLS = 200
 MOST_ARGUMENTS = 12
 TEXT_CHARS = 4_000
 ALL_CHARS = 400_000
-"""Characters of arguments and results in one answer; to get the rest, request the model call separately."""
+"""Limit on the characters of arguments and results in one answer. A request for one call returns the rest."""
 EDIT_CHARS = 20_000
-"""Characters above which an edit is shown by its arguments instead of as a diff."""
+"""Maximum number of characters of an edit that is shown as a diff. A longer edit is shown by its arguments."""
 _EDITS = {"edit": ("old", "new"), "write_file": ("", "content")}
-"""For each tool that edits: the names of the arguments for the old text and for the new text."""
+"""For each tool that edits files, the names of the arguments that hold the old and the new text."""
 _FIRST_BLOCK = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|<\w|\[TOOL_CALLS\])", re.MULTILINE)
 
 
 def tool_calls(
     context: AppContext, rows: Sequence[StoredCall], calls: Sequence[Call], *, most: int = TEXT_CHARS
 ) -> list[StepToolCall]:
-    """Return the tool calls of a step in order.
+    """Return the tool calls of a step in the order in which they were made.
 
     Args:
         context: gives access to stored texts.
@@ -40,7 +40,7 @@ def tool_calls(
     replies = {call.call_no: call for call in calls}
     shown_calls, left = list[StepToolCall](), max(ALL_CHARS, most)
     for row in rows[:MOST_CALLS]:
-        reply = replies.pop(row.call_no, None)  # the reply's text is shown before its first call
+        reply = replies.pop(row.call_no, None)  # the reply's text is shown only with its first call
         shown = _tool_call(context, row, most if left > 0 else 0, _words(context, reply) if reply else "")
         left -= len(shown.result.text) + sum(len(argument.text) for argument in shown.arguments.values())
         shown_calls.append(shown)
@@ -65,7 +65,10 @@ def _tool_call(context: AppContext, row: StoredCall, most: int, words: str) -> S
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
-    """Parse arguments into values by name; if they are not a JSON object, return the whole text under an empty name."""
+    """Parse the arguments of a tool call into values by name.
+
+    If they are not a JSON object, the whole text is returned under an empty name.
+    """
     try:
         given = json.loads(text)
         return given if isinstance(given, dict) and json.dumps(given) else {"": text}
@@ -78,7 +81,7 @@ def _text(value: object) -> str:
 
 
 def _hunks(name: str, arguments: Mapping[str, Any], mask: Mask) -> tuple[Hunk, ...]:
-    """Return an edit as hunks; empty if the tool does not edit or the edit is too long."""
+    """Return an edit as hunks of a diff; empty if the tool does not edit files or the edit is too long."""
     if name not in _EDITS:
         return ()
     old, new = (arguments.get(each, "") for each in _EDITS[name])

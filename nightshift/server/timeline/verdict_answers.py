@@ -15,7 +15,10 @@ OUTPUT_CHARS = 20_000
 
 
 def verdict_row(verdict: Verdict, mask: Mask) -> VerdictRow:
-    """Return a verdict for the API; tests that did not pass come first, and tests above the limit are only counted."""
+    """Return a verdict as the API shows it.
+
+    Tests that did not pass come first. Tests above the limit are only counted.
+    """
     results = sorted(verdict.results, key=lambda case: case.result is Result.PASSED)
     return VerdictRow.from_values(
         verdict,

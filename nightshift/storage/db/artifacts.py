@@ -1,4 +1,4 @@
-"""Long texts (prompts, replies, case files), compressed and named by their SHA-256."""
+"""Stores long texts (prompts, replies and case files), compressed and identified by their SHA-256."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nightshift.storage.db.sqlite import Connection
 
 
 def put(conn: Connection, text: str) -> str:
-    """Store a text inside a write job and return its digest; an identical text is stored only once."""
+    """Store a text inside a write job, and return its digest. An identical text is stored only once."""
     raw = text.encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(raw).hexdigest()
     conn.execute(

@@ -1,10 +1,10 @@
-"""Copies of the database: made while it is in use, checked before they count, and deleted by age.
+"""Copies of the database: made while the database is in use, checked before they count, and deleted by age.
 
-SQLite's online backup makes a copy in one step: it reads one state of the database, while the writer continues in the
-write-ahead log. (`VACUUM INTO` would repack the pages. A copy with the same pages at the same positions is faster to
-make, and shows where the tables of a damaged original begin.) A copy gets its name only when it is complete, on the
-disk, and has passed SQLite's full check. Older backups are deleted after that, so the last sound one is never among
-them. If no work was done since the newest backup, none is made.
+SQLite's online backup copies a single state of the database, while the writer continues in the write-ahead log.
+(`VACUUM INTO` would repack the pages. A copy with the same pages at the same positions is faster to make, and shows
+where the tables of a damaged original begin.) A copy gets its final name only when it is complete, on the disk, and has
+passed SQLite's full check. Older backups are deleted after that, so the last sound backup is never deleted. If no work
+was done since the newest backup, none is made.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nightshift.storage.files.whole import publish
 _NAME = re.compile(r"agent_logs-(\d{8}T\d{6})Z\.sqlite", re.ASCII)
 
 
-# Events about the daemon's own life. Two starts without work in between differ only in these.
+# Events about the daemon's own life. If the daemon only stops and starts, without any work, only such events are added.
 _OWN_LIFE = (
     Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.STATE_SAVED, Kind.INBOX_READ, Kind.ORPHANS_SWEPT, Kind.SWEPT,
     Kind.MODEL_UP, Kind.MODEL_DOWN, Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING, Kind.CLOCK_JUMPED,
@@ -34,7 +34,7 @@ _PAGES = 2000
 
 
 def copy(source: Path, to: Path, *, limit_s: float | None = None) -> None:
-    """Copy a database; `to` appears when the copy is complete, sound and on the disk.
+    """Copy a database. `to` appears only when the copy is complete, sound and on the disk.
 
     Raises:
         TimeoutError: the copy took longer than `limit_s` seconds; an existing file at `to` is left unchanged.
@@ -61,7 +61,7 @@ def copy(source: Path, to: Path, *, limit_s: float | None = None) -> None:
 
 
 def _fill(source: Path, part: Path, end: float) -> None:
-    """Copy the pages: all in one step, or in several steps if there is a time limit."""
+    """Copy the pages: all at once, or, with a time limit, in several steps with a check of the time in between."""
 
     def look(*_: int) -> None:
         if time.monotonic() > end:
@@ -70,7 +70,7 @@ def _fill(source: Path, part: Path, end: float) -> None:
     try:
         with closing(connect(source, readonly=True)) as original, closing(connect_draft(part)) as target:
             original.backup(target, pages=-1 if end == math.inf else _PAGES, progress=look)
-            # Keep everything in one file, without a log beside it, so that the backup can be read from anywhere.
+            # Write a single file without a log, so that the backup can be read from read-only places too.
             target.execute("PRAGMA journal_mode=DELETE")
     except Error as error:
         raise store_error(error, part) from error
@@ -86,20 +86,20 @@ def make(
     most_bytes: float = math.inf,
     limit_s: float | None = None,
 ) -> Path | None:
-    """Make a backup and delete old ones; return its path, or None if nothing was done since the newest one.
+    """Make a backup and delete old ones; return its path, or None if nothing was done since the newest backup.
 
     Args:
         source: the database.
-        folder: the folder of the backups, each named by its time.
+        folder: the folder of the backups, which are named by their time.
         now: the time of the new backup.
-        keep: how many of the newest are kept, at most one an hour.
-        daily: for how many days before today the newest backup of the day is kept as well.
+        keep: number of newest backups to keep, of which at most one per hour counts.
+        daily: number of days before today for which the newest backup of the day is kept as well.
         most_bytes: limit of the total size; the newest backup is kept whatever its size.
         limit_s: seconds within which the backup must be made.
 
     Raises:
-        TimeoutError: it was not made in time; all old ones are kept.
-        StoreError: no sound new one could be made; all old ones are kept.
+        TimeoutError: the backup was not made in time; all old backups are kept.
+        StoreError: no sound backup could be made; all old backups are kept.
     """
     new = folder / f"agent_logs-{now.astimezone(UTC):%Y%m%dT%H%M%S}Z.sqlite"
     if (newest := next(iter(list_backups(folder, now)), None)) and is_current(newest, source):
@@ -120,7 +120,10 @@ def is_current(backup: Path, source: Path) -> bool:
 
 
 def _mark(path: Path) -> tuple[object, ...]:
-    """Return a mark of the work in a database: the newest event about work, and the number of rows of each table."""
+    """Return a value that changes with any work in a database.
+
+    It consists of the newest event about work, and the number of rows in each table.
+    """
     with closing(connect(path, readonly=True)) as conn:
         own = ", ".join("?" * len(_OWN_LIFE))
         done = f"SELECT id FROM execution_logs WHERE kind NOT IN ({own}) ORDER BY id DESC LIMIT 1"  # noqa: S608
@@ -132,9 +135,9 @@ def _mark(path: Path) -> tuple[object, ...]:
 
 
 def list_backups(folder: Path, now: datetime) -> list[Path]:
-    """List the backups in a folder, newest first by the time in their names.
+    """List the backups in a folder by the time in their names, newest first.
 
-    Backups dated after `now` come last: they were made under a wrong clock, or the clock is wrong now.
+    Backups with a time after `now` come last, because the clock was wrong when they were made, or is wrong now.
     """
     paths = folder.glob("agent_logs-*.sqlite") if folder.is_dir() else ()
     timed = [(at <= now, path.name, path) for path in paths if (at := time_of(path))]
@@ -151,10 +154,10 @@ def time_of(backup: Path) -> datetime | None:
 
 
 def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int, most_bytes: float) -> list[Path]:
-    """List the backups that no rule keeps, or that exceed `most_bytes`.
+    """List the backups that no rule keeps, or that exceed `most_bytes` in total.
 
-    The rules keep the newest backup of each of the latest `keep` hours that have one, then the newest of each of the
-    last `daily` days.
+    One rule keeps the newest backup of each hour, for the latest `keep` hours that have a backup. The other rule keeps
+    the newest backup of each day, for the `daily` days before today.
     """
     today = now.astimezone(UTC).date()
     hours, days, gone, together = set[datetime](), set[date](), list[Path](), 0

@@ -1,9 +1,9 @@
-"""SQL of the benchmark's own database file: examined commits, items, arms and results.
+"""SQL for the benchmark's own database file: examined commits, items, configurations (“arms”) and results.
 
-A commit is in one of three tables: a candidate until it was validated, then an item, or a dropped commit with the
-filter that dropped it. A move between tables is one transaction, and every write may be repeated, so a process that was
-killed can continue without a lost or duplicate row. The steps below are never edited once they were released, only
-added to.
+Each examined commit is in one of three tables. It is a candidate until it was validated; after that, it is an item, or
+a dropped commit with the filter that dropped it. A move between tables is one transaction, and every write may be
+repeated, so a process that was killed can continue without losing or duplicating a row. The migration steps in this
+module are never edited after their release; new steps are added at the end.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
 )
 Value = str | int | float
 _SELECT: Mapping[str, str] = {
-    # History is read from its newest commit, so of two commits of the same second the later row is the older commit.
+    # Commits are stored newest first. So of two commits in the same second, the later row is the older commit.
     "candidates": "SELECT * FROM candidates WHERE repo = coalesce(?, repo) ORDER BY committed_at, rowid DESC",
     "items": "SELECT * FROM items WHERE repo = coalesce(?, repo) ORDER BY committed_at, key",
     "dropped": "SELECT * FROM dropped WHERE repo = coalesce(?, repo) ORDER BY key",
@@ -144,12 +144,12 @@ _SELECT: Mapping[str, str] = {
 
 
 def open_rows(path: Path, *, readonly: bool = False) -> Connection:
-    """Open the database and migrate it if needed, even with `readonly`; its folder must exist.
+    """Open the database. A database of an older version is migrated, even with `readonly`. The folder must exist.
 
     Raises:
-        StoreMissing: `readonly`, and there is no database.
-        StoreTooNew: a newer Nightshift wrote it.
-        StoreError: it cannot be opened.
+        StoreMissing: there is no database, and `readonly` is set.
+        StoreTooNew: the database was written by a newer Nightshift.
+        StoreError: the database cannot be opened.
     """
     conn = connect(path, readonly=readonly)
     try:
@@ -180,7 +180,10 @@ def _migrate(conn: Connection) -> None:
 
 
 def rows(conn: Connection, table: str, repo: str | None = None) -> Sequence[Row]:
-    """List candidates, items or runs, oldest first, or dropped commits by key; of one repository or (None) of all."""
+    """List the rows of a table: candidates, items or runs, oldest first, or dropped commits by key.
+
+    `repo` selects one repository; None selects all.
+    """
     return conn.execute(_SELECT[table], (repo,)).fetchall()
 
 
@@ -201,7 +204,7 @@ def add_candidate(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def add_item(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store an item; it replaces its candidate, and updates an existing item."""
+    """Store an item. It replaces its candidate row, or updates an existing item row."""
     conn.execute("DELETE FROM candidates WHERE key = :key", row)
     conn.execute(
         """INSERT INTO items (key, repo, commit_id, parent, subject, statement, lines, files, committed_at,
@@ -214,7 +217,7 @@ def add_item(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def add_dropped(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store that a commit was dropped, and why."""
+    """Store that a commit was dropped, by which filter and for which reason."""
     conn.execute("DELETE FROM candidates WHERE key = :key", row)
     conn.execute(
         """INSERT INTO dropped (key, repo, commit_id, subject, filter, reason)
@@ -225,7 +228,7 @@ def add_dropped(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def arms(conn: Connection) -> Sequence[Row]:
-    """Read all arms, by name."""
+    """Read all arms (configurations that are compared), by name."""
     return conn.execute("SELECT * FROM arms ORDER BY name").fetchall()
 
 
@@ -257,7 +260,7 @@ def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> N
 def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Row]:
     """Read the results of one repository and mode (None: of all), in the order in which they were finished.
 
-    Databases of 0.1.0 have a result for each version of the agent; the newest counts.
+    Databases of version 0.1.0 have one result for each version of the agent, of which only the newest counts.
     """
     query = """SELECT results.* FROM results JOIN items ON items.key = results.item
         WHERE items.repo = coalesce(:repo, items.repo) AND results.mode = coalesce(:mode, results.mode)
@@ -270,7 +273,7 @@ def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Ro
 
 
 def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
-    """Store the result of an item under an arm; return False if there is one already, which is left unchanged."""
+    """Store the result of an item under an arm. Return False, and change nothing, if there is a result already."""
     added = conn.execute(
         """INSERT INTO results (item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out, seconds, iterations,
         format_errors, finished_at, version) SELECT :item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in,
@@ -288,7 +291,7 @@ def round_results(conn: Connection, run: str, number: int) -> Sequence[Row]:
 
 
 def add_round_result(conn: Connection, row: Mapping[str, Value]) -> bool:
-    """Store an item's result under an arm in a round; return False if there is one already, which is left unchanged."""
+    """Store an item's result under an arm in a round. Return False, and change nothing, if there is one already."""
     added = conn.execute(
         """INSERT INTO round_results (run, round, item, arm, solved, outcome, cost_usd, tokens_in, tokens_out, seconds,
         iterations, format_errors, finished_at, version) VALUES (:run, :round, :item, :arm, :solved, :outcome,
@@ -309,7 +312,7 @@ def note_spent(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def sum_spent(conn: Connection, run: str | None, since: str) -> tuple[float, int]:
-    """Sum what one run, or all runs (None), spent since a day: USD and tokens."""
+    """Return what one run (None: all runs) spent since a day, in USD and in tokens."""
     query = """SELECT coalesce(sum(cost_usd), 0), coalesce(sum(tokens), 0) FROM spendings
         WHERE run = coalesce(?, run) AND day >= ?"""
     cost_usd, tokens = conn.execute(query, (run, since)).fetchone()

@@ -1,7 +1,8 @@
 """Queries for the morning brief: tasks that ended, landed and failed in a time span, in their current state.
 
-Spans are half open: since ≤ t < until. A task that failed and was requested again does not count as failed: each figure
-of the brief links to the tasks that it counts, and that list shows their current state.
+A span includes its first moment and excludes its last (since ≤ t < until). A task that failed and was requested again
+does not count as failed, because each figure of the brief links to a list of the counted tasks, and that list shows
+their current state.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ TITLE_CHARS = 300
 class FailedTask:
     """A task that failed and was not requested again.
 
-    `error` and `signature` belong to the newest failure of its last attempt for which no fix is known; both are empty
-    if there is none. `title` is the beginning of its description, `blocker` a task that it depends on and that failed
-    or was cancelled.
+    Attributes:
+        title: the beginning of the task's description.
+        error: the newest failure of the task's last attempt for which no fix is known; empty if there is none.
+        signature: the normalised form of `error`; empty if there is none.
+        blocker: a task on which this one depends and which failed or was cancelled; None if there is none.
     """
 
     id: int
@@ -44,8 +47,13 @@ class FailedTask:
 class Counts:
     """Numbers of tasks and commits in a time span.
 
-    `landed` counts commits that were integrated and not reverted, `on_branch` commits that wait on a branch. `drafts`
-    did not pass, and are on a branch as well. `unpushed` tasks have a commit that could not be pushed.
+    Attributes:
+        done: tasks that are done.
+        failed: tasks that failed.
+        unpushed: tasks with a commit that could not be pushed.
+        landed: commits that were integrated and not reverted.
+        on_branch: commits that wait on a branch for the owner.
+        drafts: commits on a branch that did not pass.
     """
 
     done: int
@@ -109,7 +117,7 @@ class BriefQueries:
         return [_read_failed(row) for row in rows]
 
     def spent(self, since: datetime, until: datetime) -> Spent:
-        """Sum the model usage of the calls in the span."""
+        """Sum the model usage of all calls in the span."""
         conn = self._db.reader()
         return spending.since(conn, since) - spending.since(conn, until)
 

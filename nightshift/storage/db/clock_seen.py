@@ -1,4 +1,4 @@
-"""The last clock time stored in this database; it shows at a start that the clock was set back in between."""
+"""The last clock time stored in this database. It shows at the next start whether the clock was set back meanwhile."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def last_seen(conn: Connection) -> datetime | None:
 
 
 def note(conn: Connection, now: datetime) -> None:
-    """Store the time."""
+    """Store the current time."""
     write_state(conn, _SEEN, to_text(now), now)
 
 
 def set_back(conn: Connection) -> timedelta:
-    """Return by how much the clock was set back in total and not set forward again."""
+    """Return by how much the clock is currently set back, over all changes that were recorded."""
     return timedelta(seconds=read_state(conn, _BACK) or 0.0)
 
 
 def was_set(conn: Connection, by: timedelta, now: datetime) -> None:
-    """Store the time, and that the clock was set by this much (negative: back)."""
+    """Store the time, and the amount by which the clock was set (negative: set back)."""
     back = max(timedelta(0), set_back(conn) - by)
     write_state(conn, _BACK, back.total_seconds() or None, now)
     note(conn, now)

@@ -1,7 +1,8 @@
 """Conversion of values to JSON text and back.
 
-The text is plain ASCII: a model's reply may contain lone surrogates, which have an escape in JSON but no UTF-8 form.
-For the same reason only reading uses pydantic: in writing, it replaces such characters in keys.
+The text is plain ASCII, because a model's reply may contain lone surrogates, which can be escaped in JSON but not
+encoded as UTF-8. For the same reason pydantic is used only for reading: in writing, it would replace such characters in
+keys.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ _adapters: dict[type, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """Return pydantic's reader of a type, built on first use because `nightshift status` needs none."""
+    """Return pydantic's reader of a type, built on first use.
+
+    Commands such as `nightshift status` need no reader, and importing pydantic takes time.
+    """
     if kind not in _adapters:
         from pydantic import TypeAdapter  # noqa: PLC0415  an eighth of a second
 
@@ -46,7 +50,7 @@ def encode(value: object) -> str:
 def encode_sparse(value: object) -> str:
     """Encode like `encode`, but leave out empty fields of our dataclasses; `decode` restores them from the defaults.
 
-    Meant for fields that are None or empty by default, and are so in most rows of a table that is never pruned.
+    Meant for types with many fields that are usually None or empty, in tables that are never pruned.
     """
     return _write(_without_nothing(value))
 
@@ -59,7 +63,7 @@ def _without_nothing(value: object) -> Plain:
 
 
 def decode(kind: type[T], text: str) -> T:
-    """Read a value of type `kind`.
+    """Decode a value of type `kind`.
 
     Raises:
         ValueError: the text does not contain such a value.
@@ -67,7 +71,7 @@ def decode(kind: type[T], text: str) -> T:
     adapter = _adapter(kind)
     try:
         return adapter.validate_json(text)
-    except ValueError:  # a lone surrogate, nesting too deep for pydantic's parser, or really invalid
+    except ValueError:  # it has a lone surrogate, is nested too deeply for pydantic, or is invalid
         try:
             return adapter.validate_python(json.loads(text))
         except RecursionError:
@@ -75,17 +79,17 @@ def decode(kind: type[T], text: str) -> T:
 
 
 def spec_digest(task_id: int, text: str) -> str:
-    """Return the SHA-256 that proves, years later, that a specification was submitted under this id."""
+    """Return a SHA-256 by which it can later be proved that a specification was submitted with this task id."""
     return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def storable(text: str) -> str:
-    """Replace characters without a UTF-8 form by their escapes; SQLite stores no others."""
+    """Replace characters that cannot be encoded as UTF-8 by escapes, because SQLite cannot store them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def like(text: str) -> str:
-    r"""Return a LIKE pattern (escape character `\`) that matches texts containing this one."""
+    r"""Return a LIKE pattern (with the escape character `\`) for texts that contain this text."""
     escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"
 

@@ -1,7 +1,7 @@
-"""Ledger of what the owner did with the agent's commits: read, integrated, reverted or discarded them.
+"""Ledger of the owner's actions on the agent's commits: reading, integrating, reverting and discarding.
 
-A reverted or discarded commit needs no reading, so both actions mark it as read: only unread commits have no
-`reviewed_at`.
+A reverted or discarded commit no longer needs to be read, so both actions mark the commit as read. Therefore a commit
+is unread exactly if it has no `reviewed_at`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,16 @@ _PENDING, _INTEGRATING = "revert_pending", "integration_pending"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingIntegration:
-    """An integration that is about to move `target` (full name) to `commit`; `entry` is its ledger row.
+    """An integration that is about to move the branch `target` to `commit`.
 
-    `base` is the commit's parent, `subject` the first line of its message, `label` what may be claimed about it,
-    `judged` a sentence about the run.
+    Attributes:
+        entry: id of the commit's row in the ledger.
+        commit: the commit to integrate.
+        base: the commit's parent.
+        subject: the first line of the commit's message.
+        target: full name of the branch to move.
+        label: the claim about the commit that its verdict allows.
+        judged: a sentence about the run that judged the commit.
     """
 
     entry: int
@@ -43,7 +49,7 @@ class PendingIntegration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A revert that is about to move its branch: commit `by` reverts `entry`, or restores it if `reapply`."""
+    """A revert that is about to move its branch. Commit `by` reverts `entry`, or, if `reapply`, restores it."""
 
     entry: int
     by: str
@@ -55,12 +61,12 @@ _WAITS = "NOT integrated AND reverted_by IS NULL AND discarded_at IS NULL"
 
 
 class CommitLedger:
-    """The ledger with the owner's actions on it.
+    """The ledger of commits, with the owner's actions on it.
 
     Args:
         db: the database of the ledger.
         events: receives an event for each change, in the same transaction.
-        clock: dates the reviews.
+        clock: returns the time of the actions.
     """
 
     def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now) -> None:
@@ -90,7 +96,8 @@ class CommitLedger:
         where += " AND integrated AND reverted_by IS NULL" if integrated else ""
         where += f" AND {_WAITS} AND label <> 'draft'" if integrated is False else ""
         where += f" AND {_WAITS} AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
-        # Add these conditions only if needed: with them SQLite reads by time and sorts all rows to find the newest few.
+        # These conditions are added only if needed. With them, SQLite reads by time, and sorts all rows to find the
+        # newest.
         where += (" AND at >= ?" if since else "") + (" AND at < ?" if until else "")
         asked = [after, after, task_id, task_id, *(to_text(bound) for bound in span if bound)]
         query = f"SELECT * FROM git_commits WHERE {where}"  # noqa: S608  # constants
@@ -101,12 +108,12 @@ class CommitLedger:
         return self._rows(union, *asked, limit, *asked, json.dumps(list(riskiest)))
 
     def list_uncounted(self, limit: int) -> list[int]:
-        """List the ids of commits whose points were not counted yet, newest first."""
+        """List the ids of commits whose points (for the order by risk) were not counted yet, newest first."""
         query = "SELECT id FROM git_commits WHERE points IS NULL ORDER BY id DESC LIMIT ?"
         return [int(row[0]) for row in self._db.reader().execute(query, (limit,))]
 
     def count(self, points: Mapping[int, int]) -> Future[None]:
-        """Store the points of commits, by row id."""
+        """Store the points of commits, by the ids of their rows."""
 
         def job(conn: Connection) -> None:
             conn.executemany(
@@ -131,18 +138,18 @@ class CommitLedger:
         return self._rows(query, *(each for start in starts for each in (start, start)))
 
     def holds_all(self, commits: Collection[str]) -> bool:
-        """Return True if all of these commits (full ids) are the agent's; False for an empty collection."""
+        """Return True if all of these commits (full ids) were made by the agent; False if the collection is empty."""
         asked = json.dumps(sorted(commits))
         query = "SELECT count(DISTINCT commit_id) FROM git_commits WHERE commit_id IN (SELECT value FROM json_each(?))"
         row: Row = self._db.reader().execute(query, (asked,)).fetchone()
         return bool(commits) and int(row[0]) == len(commits)
 
     def review(self, *, task_id: int | None = None, entries: Sequence[int] | None = None) -> Future[list[Commit]]:
-        """Mark a task's commits, the commits with these ids, or all as read; the result lists newly read commits."""
+        """Mark a task's commits, the commits with these ids, or all commits as read. Returns the newly read ones."""
         return self._mark("NULL", to_text(self._clock()), "read by the owner", task_id, entries)
 
     def unread(self, entries: Sequence[int]) -> Future[list[Commit]]:
-        """Mark commits as unread again, by row id; the result lists the commits that changed."""
+        """Mark the commits with these ids as unread again. Returns the commits that changed."""
         return self._mark("NOT NULL", None, "marked as unread again", None, entries)
 
     def _mark(
@@ -165,16 +172,16 @@ class CommitLedger:
         return self._db.write(job)
 
     def pending(self) -> Pending | None:
-        """Return the revert that was in progress when its process died; None if there was none."""
+        """Return the revert that was in progress when the process died; None if there was none."""
         fields = read_state(self._db.reader(), _PENDING)
         return Pending(**fields) if fields else None
 
     def begin(self, pending: Pending | None) -> Future[None]:
-        """Store a revert before its branch is moved; None removes it because its branch was not moved."""
+        """Store a revert before its branch is moved. None deletes the stored one if its branch was not moved."""
         return self._note(_PENDING, pending)
 
     def settle(self, done: Pending, event: Event) -> Future[None]:
-        """Record a revert whose branch was moved, with its event, and remove its note of being in progress."""
+        """Record a revert whose branch was moved, with its event, and mark it as no longer in progress."""
 
         def job(conn: Connection) -> None:
             conn.execute(
@@ -187,12 +194,12 @@ class CommitLedger:
         return self._db.write_retrying(job)
 
     def integrating(self) -> PendingIntegration | None:
-        """Return the integration that was in progress when its process died; None if there was none."""
+        """Return the integration that was in progress when the process died; None if there was none."""
         fields = read_state(self._db.reader(), _INTEGRATING)
         return PendingIntegration(**fields) if fields else None
 
     def begin_integrating(self, pending: PendingIntegration | None) -> Future[None]:
-        """Store an integration before its target is moved; None removes it because its target was not moved."""
+        """Store an integration before its target is moved. None deletes the stored one if its target was not moved."""
         return self._note(_INTEGRATING, pending)
 
     def _note(self, key: str, pending: Pending | PendingIntegration | None) -> Future[None]:
@@ -207,13 +214,13 @@ class CommitLedger:
         signs: Signs | None,
         also: Callable[[Connection], None],
     ) -> Future[None]:
-        """Record an integration whose target was moved, and remove its note of being in progress.
+        """Record an integration whose target was moved, and mark it as no longer in progress.
 
         Args:
             done: the integration.
-            event: the event about it.
-            files: the files that the commit changes; None leaves the stored ones.
-            signs: the signs of its run; None leaves the stored ones.
+            event: the event about the integration.
+            files: the files that the commit changes; None keeps the stored ones.
+            signs: the signs of the commit's attempt; None keeps the stored ones.
             also: makes further changes in the same transaction.
         """
 

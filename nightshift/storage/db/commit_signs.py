@@ -1,6 +1,6 @@
-"""Further details of a commit in the ledger: the files it changed, and the signs of its attempt.
+"""Further details of a commit in the ledger: the files that it changed, and signs of its risk from its attempt.
 
-Events and steps are pruned by age. These details are kept, because the weekly report ranks commits by them.
+Events and steps are deleted by age. These details are kept, because the weekly report ranks commits by them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightshift.storage.db.codec import decode, encode_sparse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """A path and its numbers of added and removed lines; both None if the file is not text."""
+    """A changed file, with the numbers of added and removed lines. Both are None if the file is not text."""
 
     path: str
     added: int | None
@@ -24,16 +24,21 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """Signs of the attempt behind a commit, for the commit's reader.
+    """Facts about the attempt behind a commit that help its reader judge the risk.
 
-    `own_tests` are paths of tests that the agent wrote. `changed_tests` are existing tests among them that the agent
-    changed because they contradicted the task; `removed_tests` were removed with the code that they tested. `tests`
-    counts the tests of the last run, `tests_passed` those that passed, `held_out` the cases that no prompt had shown.
-    `failing` are the ids of the first tests of a draft that did not pass. `escalations` counts how often the attempt
-    went in circles and started again. `packages` are the packages beyond the libraries of every run, name to version.
-    `findings` are rules of the static checker that let the change pass with a note, as `rule:path`. `left_out` are
-    paths that the model wrote and the run did not use. `remarks` are serious findings of readers that were still open,
-    the worst first.
+    Attributes:
+        own_tests: paths of tests that the agent wrote.
+        changed_tests: those of `own_tests` that existed before and were changed, because they contradicted the task.
+        removed_tests: tests that were removed together with the code that they tested.
+        tests: number of tests in the last run.
+        tests_passed: number of tests in the last run that passed.
+        failing: for a draft, the ids of the first tests that did not pass.
+        held_out: number of test cases that no prompt had shown.
+        escalations: how often the attempt went in circles and started again.
+        packages: maps each package that is not a default library of the sandbox to its version.
+        findings: rules of the static checker that let the change pass with a note, as `rule:path`.
+        left_out: paths that the model wrote but the run did not use.
+        remarks: serious findings of reviewers that were still open, the worst first.
     """
 
     own_tests: tuple[str, ...] = ()
@@ -51,7 +56,7 @@ class Signs:
 
 
 def files_text(files: Sequence[ChangedFile] | None) -> str | None:
-    """Encode the files for the ledger; None (not known) stays None."""
+    """Encode the files for the ledger. None (not known) is returned as None."""
     return None if files is None else json.dumps([[file.path, file.added, file.removed] for file in files])
 
 
@@ -63,7 +68,7 @@ def files_of(text: str | None) -> tuple[ChangedFile, ...] | None:
 
 
 def signs_text(signs: Signs | None) -> str | None:
-    """Encode the signs for the ledger; None (not known) stays None."""
+    """Encode the signs for the ledger. None (not known) is returned as None."""
     return None if signs is None else encode_sparse(signs)
 
 

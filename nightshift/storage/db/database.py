@@ -1,4 +1,4 @@
-"""The database as the rest of the program uses it: a reader for each thread, one writer for all."""
+"""The database as the rest of the program uses it: a connection for reading in each thread, and one writer for all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nightshift.storage.db.writer import Job, Listener, T, Writer
 class Database:
     """One SQLite file; thread-safe.
 
-    Opening it brings the schema up to date. Another process may use the same file through a `Database` of its own.
+    Opening the database brings the schema up to date. Another process may use the same file through its own `Database`.
 
     Args:
         path: the file; its folder is created.
@@ -27,11 +27,11 @@ class Database:
         retry_for_s: seconds that a write waits for another process's lock before its future fails.
 
     Raises:
-        StoreMissing: `readonly`, and there is no database yet.
-        StoreTooNew: a newer Nightshift wrote it.
-        StoreTooOld: `readonly`, and the schema is out of date.
+        StoreMissing: there is no database yet, and `readonly` is set.
+        StoreTooNew: the database was written by a newer Nightshift.
+        StoreTooOld: the schema is out of date, and `readonly` is set.
         StoreDamaged: the file is damaged, or not a database.
-        StoreError: it cannot be opened.
+        StoreError: the database cannot be opened.
     """
 
     def __init__(self, path: Path, *, readonly: bool = False, busy_s: float = 5.0, retry_for_s: float = 60.0) -> None:
@@ -61,7 +61,7 @@ class Database:
             conn.close()
 
     def reader(self) -> Connection:
-        """Return this thread's own connection, for reading; each statement sees the newest commit.
+        """Return this thread's own connection for reading. Each statement sees the newest commit.
 
         Raises:
             StoreError: the database is closed or cannot be opened.
@@ -76,7 +76,7 @@ class Database:
         return conn
 
     def _adopt(self, conn: Connection) -> None:
-        """Store the connection, and close the connections of threads that have ended."""
+        """Register a thread's connection, and close the connections of threads that have ended."""
         with self._lock:
             for thread in [thread for thread in self._readers if not thread.is_alive()]:
                 self._readers.pop(thread).close()
@@ -85,9 +85,9 @@ class Database:
     def write(self, job: Job[T]) -> Future[T]:
         """Run `job` in a transaction on the writer's thread.
 
-        The future resolves when the job's changes are on the disk, or fails with the job's error, in which case nothing
-        was changed. It cannot be cancelled. A job may be run more than once (all but the last undone), so it must
-        change only the database. `StoreFull` and other `StoreError`s mean that the database itself failed.
+        The future resolves when the job's changes are on the disk. It fails with the job's error, in which case nothing
+        was changed. It cannot be cancelled. A job may be run more than once, with all runs but the last undone, so it
+        must change nothing but the database. `StoreFull` and other `StoreError`s mean that the database itself failed.
         """
         if self._writer is None:
             future: Future[T] = Future()
@@ -96,19 +96,18 @@ class Database:
         return self._writer.submit(job)
 
     def write_retrying(self, job: Job[T]) -> Future[T]:
-        """Write like `write`, but wait while the database accepts no writes for now (`StoreUnready`).
+        """Write like `write`, but wait while the database temporarily accepts no writes (`StoreUnready`).
 
-        For data that must not be lost, and for callers that have nothing better to do. After `hurry` it fails like
-        `write`.
+        Meant for data that must not be lost, and for callers that can only wait. After `hurry` it fails like `write`.
         """
         return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True)
 
     def write_later(self, job: Job[T]) -> Future[T]:
-        """Write like `write_retrying`, if nobody waits for the result: with the next write, or after a moment."""
+        """Write like `write_retrying`, but without haste: together with the next write, or after a moment."""
         return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True, patient=True)
 
     def hurry(self) -> None:
-        """Stop waiting for a database that accepts no writes, because the program is about to end."""
+        """Fail writes that wait for the database to accept writes again, because the program is about to end."""
         if self._writer is not None:
             self._writer.hurry()
 
@@ -138,11 +137,14 @@ class Database:
             self._writer.listen(listener)
 
     def data_version(self) -> int:
-        """Return a number that changes with every commit of any process; comparable only on one thread."""
+        """Return a number that changes with every commit of any process.
+
+        Numbers that were read on different threads are not comparable.
+        """
         return int(self.reader().execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
-        """Finish all accepted writes, then close every connection. Nothing can be read afterwards."""
+        """Finish all accepted writes, then close all connections. Nothing can be read afterwards."""
         if self._writer is not None:
             self._writer.stop()
         with self._lock:

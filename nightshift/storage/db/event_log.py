@@ -1,13 +1,14 @@
-"""The event log: an append-only table. Streams, pages, reports and the file log read it with a cursor.
+"""The event log: an append-only table. Its readers (streams, pages, reports, the log file) remember the last id seen.
 
-Events are stored first and delivered afterwards. Ids grow in the order of the commits, also across processes (SQLite
-has one writer at a time), so a reader that continues after the last id it saw misses nothing and sees nothing twice.
-Subscribers are served from the table too: they see exactly what a reader sees, including the events of other processes.
+Events are stored first and delivered afterwards. Ids grow in the order of the commits, even across processes, because
+SQLite allows only one writer at a time. So a reader that continues after the last id it saw misses nothing and sees
+nothing twice. Subscribers get their events from the table too, so they see exactly what a reader sees, including the
+events of other processes.
 
-A filter that matches almost no events would make a request scan the whole log. So a page (`LogReader`) is read in spans
-of ids. It ends when it is full, when the log ends or when its time is up, and states which ids it covers: it contains
-every matching event among them. A reader that continues after that range, or before it, sees each event exactly once,
-however short the pages are.
+A filter that matches almost no events would make a request scan the whole log. Therefore a page (`LogReader`) is read
+in blocks of ids. It ends when it is full, when the log ends or when its time is up. It states the range of ids that it
+covers, and contains every matching event in this range. A reader that continues after that range, or before it, sees
+each event exactly once, however short the pages are.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class EventLog:
         db.listen(self._deliver)
 
     def insert(self, conn: Connection, event: Event) -> Event:
-        """Store an event inside a write job; return it as stored, with id and time and without secrets."""
+        """Store an event inside a write job. Return the event as stored: with id and time, and without secrets."""
         event_id = self.append(conn, event)
         return event_of(conn.execute(SELECT + "WHERE id = ?", (event_id,)).fetchone())
 
@@ -80,7 +81,7 @@ class EventLog:
         return int(cursor.lastrowid or 0)
 
     def emit(self, event: Event) -> None:
-        """Submit an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""
+        """Submit an event that is not part of a transaction. Never raises and never waits (a `core.ports.Sink`)."""
         timed = event if event.at else replace(event, at=self._clock())
         self._db.write_later(lambda conn: self.append(conn, timed)).add_done_callback(_log_failure)
 
@@ -96,7 +97,7 @@ class EventLog:
         return lambda: self._drop(subscriber)
 
     def catch_up(self) -> Future[None]:
-        """Deliver events that other processes have written to the subscribers (see `Database.data_version`)."""
+        """Deliver events that other processes have written to the subscribers of this process."""
         return self._db.write_retrying(lambda _: None)
 
     def _drop(self, subscriber: Subscriber) -> None:
@@ -156,17 +157,17 @@ class EventLog:
         text: str | None = None,
         kind: Kind | None = None,
     ) -> list[Event]:
-        """List the newest `limit` events, oldest first, with the filters of `after`."""
+        """List the newest `limit` events, oldest first, with the same filters as `after`."""
         where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
         query = SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
         return [event_of(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
 
     def pages(self, wanted: EventFilter, accepts: Accepts | None = None) -> LogReader:
-        """Return a reader of pages of these events, for this thread; `accepts` checks their messages as well."""
+        """Return a reader for pages of these events, for use in this thread; `accepts` also checks their messages."""
         return LogReader(conn=self._db.reader(), wanted=wanted, accepts=accepts)
 
     def cursor_at(self, moment: datetime) -> int:
-        """Return the cursor after which the events since `moment` begin (binary search: times grow with the ids)."""
+        """Return the id after which the events since `moment` begin, by binary search: times grow with the ids."""
         low, high, wanted = 0, self.newest_id(), to_text(moment)
         query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
         while low < high:
@@ -179,7 +180,7 @@ class EventLog:
 
 
 def _fit(conn: Connection, data: str) -> str:
-    """Return the JSON text, or a reference to an artifact that holds it if it is too long."""
+    """Return the JSON text itself; if it is too long, store it as an artifact and return a reference to that."""
     if len(data) <= MAX_DATA_BYTES:
         return data
     return json.dumps({"cut": True, "bytes": len(data), "artifact": artifacts.put(conn, data)})
@@ -194,7 +195,7 @@ SELECT = "SELECT id, at, level, kind, message, task_id, attempt, iteration, phas
 _AT_LEAST = {
     Level.DEBUG: "",
     Level.INFO: "AND level <> 'DEBUG' ",
-    Level.WARNING: "AND level IN ('WARNING', 'ERROR') ",  # in the form of the partial index
+    Level.WARNING: "AND level IN ('WARNING', 'ERROR') ",  # as in the partial index
     Level.ERROR: "AND level IN ('WARNING', 'ERROR') AND level = 'ERROR' ",
 }
 assert list(_AT_LEAST) == list(RANK)
@@ -202,7 +203,7 @@ assert list(_AT_LEAST) == list(RANK)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFilter:
-    """Conditions on events: this `level` or a more severe one, one task, worker or kind; None matches all."""
+    """Conditions on events. `level` matches this level and more severe ones. None matches all."""
 
     level: Level | None = None
     task_id: int | None = None
@@ -211,7 +212,7 @@ class EventFilter:
 
 
 def conditions(wanted: EventFilter, text: str | None = None) -> tuple[str, list[object]]:
-    """Build conditions to append to a WHERE clause, each beginning with AND, and their values.
+    """Build conditions to append to a WHERE clause, each beginning with AND; also return their values.
 
     Args:
         wanted: the filter.
@@ -249,15 +250,15 @@ WALL_S = 0.1
 _NAMED = "WHERE id IN (SELECT value FROM json_each(?))"
 
 Accepts = Callable[[str], bool]
-"""Predicate on an event's message."""
+"""Checks an event's message; True to include the event in a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPage:
-    """Events, oldest first: all that match the filter with ids from `first_id` to `last_id`.
+    """All events with ids from `first_id` to `last_id` that match a filter, oldest first.
 
-    Pass `first_id` as `before` to read the preceding page (1: there is none), and `last_id` as `after` to read the next
-    one.
+    To read the preceding page, pass `first_id` to `before`; if `first_id` is 1, there is none. To read the next page,
+    pass `last_id` to `after`.
     """
 
     events: list[Event]
@@ -267,16 +268,16 @@ class LogPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReader:
-    """Reads pages over one connection.
+    """Reads pages of events through one connection.
 
     Args:
         conn: a connection for reading.
         wanted: the filter.
-        accepts: checks the messages of matching events as well; None accepts all.
-        wall_s: seconds after which the page ends where it is; at least one event is examined.
-        now: a clock in seconds that only grows.
-        span: number of ids read between two checks of the time.
-        text_span: the same if messages are checked.
+        accepts: an additional check of the messages of matching events; None accepts all.
+        wall_s: seconds after which a page ends early; at least one event is examined.
+        now: a monotonic clock, in seconds.
+        span: number of ids that are read between two checks of the time.
+        text_span: the same number if messages are checked.
     """
 
     conn: Connection
@@ -314,7 +315,7 @@ class LogReader:
         return self.text_span if self.accepts else self.span
 
     def _read(self, after: int, upto: int, limit: int, until: float, *, newest_first: bool) -> tuple[list[Event], int]:
-        """Return the first `limit` matching events from one end of a span of ids, and the last id examined."""
+        """Return the first `limit` matching events from one end of a range of ids, and the last id examined."""
         where, values = conditions(self.wanted)
         order = "DESC" if newest_first else "ASC"
         end = after + 1 if newest_first else upto
@@ -328,7 +329,7 @@ class LogReader:
         return self._events(f"{_NAMED} ORDER BY id {order}", [json.dumps(ids)]), reached
 
     def _accept(self, rows: list[Row], limit: int, until: float, end: int) -> tuple[list[int], int]:
-        """Return the ids of the first `limit` rows whose message is accepted, and the last id examined."""
+        """Return the ids of the first `limit` rows whose message is accepted, and the last id that was examined."""
         assert self.accepts is not None
         ids: list[int] = []
         for row in rows:

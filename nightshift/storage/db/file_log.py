@@ -1,9 +1,9 @@
-"""`logs/agent.log`: the events as JSON lines, for people with `tail` and `jq`; rotated by size and by age.
+"""Writes the events to `logs/agent.log` as JSON lines, for use with `tail` and `jq`. Rotates the file by size and age.
 
-The standard library's `RotatingFileHandler` lacks most of what is needed here: it does not rotate by both size and age,
-writes part of a line when the disk is full, appends to a line that a power cut broke off, and keeps writing to a file
-that was moved or removed. With it, 8 of the 13 tests of this module fail, and a subclass that passes them replaces
-everything except the renaming.
+The standard library's `RotatingFileHandler` is not used, because it does not rotate by both size and age, writes part
+of a line when the disk is full, appends to a line that a power cut broke off, and keeps writing to a file that was
+moved or removed. With it, 8 of the 13 tests of this module fail, and a subclass that passes them replaces everything
+except the renaming.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from nightshift.core.events import RANK, Event, Level
 
 SWEEP = timedelta(hours=1)
 _OURS = re.compile(r"[1-9]\d{0,2}")
-"""Suffix of a renamed file's name. Longer numbers are years and the like, in files that are not ours."""
+"""Suffix of the name of a renamed log file. Longer numbers are not ours; they may be years, for example."""
 
 
 class RotatingFile:
-    """Appends whole lines. Used from one thread at a time.
+    """A file to which whole lines are appended. Used from one thread at a time.
 
-    A file spans at most `days / keep`, so that all files together span `days`.
+    A file spans at most `days / keep` days, so that all files together span `days`.
 
     Args:
         path: the file; its folder is created at the first write, and again if it disappears.
-        max_bytes: the file is renamed to `<name>.1` and a new one begun before it grows beyond this size.
-        keep: how many renamed files are kept, at least one.
-        days: a renamed file is deleted when its newest line is this old.
+        max_bytes: maximum size. Before the file exceeds it, the file is renamed to `<name>.1` and a new one is begun.
+        keep: number of renamed files that are kept, at least one.
+        days: age of the newest line at which a renamed file is deleted.
     """
 
     def __init__(self, path: Path, *, max_bytes: int, keep: int, days: float) -> None:
@@ -46,15 +46,15 @@ class RotatingFile:
         self._began = self._swept = datetime.min.replace(tzinfo=UTC)
 
     def renew(self, *, max_bytes: int, keep: int, days: float) -> None:
-        """Continue with other limits. Callable from any thread, as each is set by one assignment."""
+        """Continue with other limits. May be called from any thread, because each limit is set by one assignment."""
         self._max_bytes, self._keep = max_bytes, keep
         self._age, self._span = timedelta(days=days), timedelta(days=days / keep)
 
     def append(self, lines: bytes, now: datetime) -> None:
-        """Append lines that end with a line feed, all or none.
+        """Append lines that end with a line feed, either all or none.
 
         Raises:
-            OSError: they could not be written; the file is unchanged.
+            OSError: the lines could not be written; the file is unchanged.
         """
         file = self._open_anew(now)
         if self._size and (self._size + len(lines) > self._max_bytes or now - self._began >= self._span):
@@ -74,7 +74,7 @@ class RotatingFile:
             self._file = None
 
     def _open_anew(self, now: datetime) -> int:
-        """Return a descriptor of the file that has the name now; reopen it if it was moved or removed."""
+        """Return a descriptor of the file at the path. The file is opened again if it was moved or removed."""
         if self._file is not None and self._is_still_there(self._file):
             return self._file
         self.close()
@@ -98,7 +98,7 @@ class RotatingFile:
             with contextlib.suppress(FileNotFoundError):
                 self._number(number - 1).replace(self._number(number))
         with contextlib.suppress(FileNotFoundError):
-            os.utime(self._number(1), (now.timestamp(), now.timestamp()))  # the sweep goes by the daemon's own clock
+            os.utime(self._number(1), (now.timestamp(), now.timestamp()))  # age is measured by the daemon's clock
         self._sweep(now)
 
     def _sweep(self, now: datetime) -> None:
@@ -115,7 +115,7 @@ class RotatingFile:
 
 
 def _first_time(path: Path) -> datetime | None:
-    """Return the time in the first line; None if it has none."""
+    """Return the time in the first line of a file; None if there is none."""
     try:
         with path.open("rb") as file:
             return from_text(str(json.loads(file.readline(1 << 20))["timestamp"]))
@@ -127,15 +127,17 @@ log = logging.getLogger(__name__)
 
 
 class FileLog:
-    """A subscriber of the event log. A failure to write is reported once; the database has all events.
+    """A subscriber of the event log that writes the log file. A failure to write is reported once.
+
+    No event is lost by such a failure, because all events are in the database.
 
     Args:
         path: the file; its folder is created.
-        level: events below it are left out.
-        max_bytes: size above which the file is renamed to `.1` and a new one begun.
-        backups: how many old files are kept.
-        days: how old lines in them may become.
-        clock: the time.
+        level: events below this level are left out.
+        max_bytes: size above which the file is renamed to `.1` and a new one is begun.
+        backups: number of renamed files that are kept.
+        days: maximum age of lines in renamed files.
+        clock: returns the current time.
         report: receives a sentence for the owner if the file cannot be written; called on the writer's thread.
     """
 
@@ -155,7 +157,7 @@ class FileLog:
         self._missing = 0
 
     def renew(self, *, level: Level, max_bytes: int, backups: int, days: float) -> None:
-        """Continue with other settings; see the class's arguments. Callable from any thread."""
+        """Continue with other settings, which are explained at the class. May be called from any thread."""
         self._rank = RANK[level]
         self._file.renew(max_bytes=max_bytes, keep=backups, days=days)
 
@@ -189,7 +191,7 @@ class FileLog:
 
 
 def line(event: Event) -> str:
-    """Return the event as one line of JSON; empty fields are null, so that every line has the same keys."""
+    """Return the event as one line of JSON. Empty fields are null, so that all lines have the same keys."""
     fields = {
         "timestamp": to_text(event.at) if event.at else None,
         "level": event.level,

@@ -1,4 +1,4 @@
-"""Forecast from the database: how long ended tasks took, what they cost, and which tasks are open."""
+"""The data for a forecast: how long ended tasks took, what they cost, and which tasks are open."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from nightshift.storage.db import spending
 from nightshift.storage.db.sqlite import Connection
 
 LATEST = 200
-"""How many of the newest ended tasks are measured; older ones had other models, settings and repositories."""
+"""Number of newest ended tasks that are measured. Older tasks had other models, settings and repositories."""
 SOON = timedelta(days=1)
-"""Horizon of the forecast: a task scheduled for later is not part of this night's work."""
+"""Horizon of the forecast. Tasks that are scheduled for later are not part of this night's work."""
 MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT)
-"""Endings of tasks that were worked on to the end."""
+"""Endings of tasks on which the agent worked to the end."""
 
 ENOUGH = 10
-"""With this many ended tasks of the current model, tasks of other models are left out: their times and costs differ."""
+"""Number of ended tasks of the current model from which on tasks of other models are left out, since their times and
+costs differ.
+"""
 
 _CODED = f"backend || '=' || model FROM model_stats WHERE phase = 'CODING' AND backend <> '{BUILT_IN}'"
 _AT_WORK = f"SELECT {_CODED} ORDER BY id DESC LIMIT 1"
-"""The built-in engine is excluded: it only tries before a model."""
+"""Query for the model that wrote code last. The built-in engine does not count, because it only tries before a model.
+"""
 _CODER = f"(SELECT {_CODED} AND task_id = tasks.id GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1)"
 _WORK = "(SELECT TOTAL(duration_s) FROM iterations WHERE iterations.task_id = tasks.id)"
 _ENDED = (
@@ -45,7 +48,14 @@ _EDGES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTasks:
-    """Open tasks that can run soon without the owner; how many others wait for the owner, a later day or a model."""
+    """Open tasks that can run soon without the owner, and the numbers of open tasks that wait.
+
+    Attributes:
+        tasks: the tasks that can run soon.
+        for_owner: number of tasks that wait for the owner.
+        for_later: number of tasks that wait for a later day.
+        for_model: number of tasks that wait for a model.
+    """
 
     tasks: tuple[OpenTask, ...]
     for_owner: int
@@ -54,7 +64,7 @@ class OpenTasks:
 
 
 def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
-    """Forecast the work on the open tasks; "today" is the UTC day, as for the budget."""
+    """Forecast the work on the open tasks. The rest of today's budget is that of the UTC day."""
     open_ = open_tasks(conn, now)
     left_usd = None
     if work.day_cost_usd is not None:
@@ -68,10 +78,10 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
 
 
 def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
-    """Measure the newest ended tasks: the tasks of the model that wrote code last, or of all models.
+    """Measure the newest ended tasks: those of the model that wrote code last, or those of all models.
 
-    Returns the measured tasks, and the name of the model (empty: all models). The list is empty if no model wrote code,
-    because the built-in engine's tasks do not show how long other tasks take.
+    Returns the measured tasks and the name of the model, which is empty for all models. The list is empty if no model
+    wrote code yet, because the built-in engine's tasks do not show how long other tasks take.
     """
     rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
     now = conn.execute(_AT_WORK).fetchone()
@@ -109,7 +119,7 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
 
 
 def _reach(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
-    """Return these tasks, and all tasks that wait for one of them, directly or indirectly."""
+    """Return these tasks, and all tasks that depend on one of them, directly or indirectly."""
     reached, left = set(begin), list(begin)
     while left:
         for task_id in dependants.get(left.pop(), ()):

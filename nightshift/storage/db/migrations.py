@@ -1,9 +1,9 @@
 """The schema's history: an append-only list of named steps, applied with sqlite-utils' `Migrations`.
 
-A step is never edited once it was released; a change of mind is a new step. Names in the database that are not in the
-list mean that a newer Nightshift wrote it. The triggers against illegal moves are the exception: they are generated
-from `core.tasks.states.MOVES` and compared whenever the database is opened, so that the table and the triggers cannot
-diverge.
+A step is never edited after its release; corrections are new steps. If the database has the name of a step that is not
+in the list, a newer Nightshift wrote it. The triggers that refuse illegal status changes of tasks are not part of the
+steps. They are generated from `core.tasks.states.MOVES` and compared whenever the database is opened, so that the
+triggers always agree with that table.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FIRST = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED)
 
 
 def _drop_vector_tables(db: Tables) -> None:
-    """Drop the tables of sqlite-vec, which are no longer used; nothing is lost with them.
+    """Drop the tables of sqlite-vec, which are no longer used. No data are lost.
 
-    The extension may be missing, and SQLite cannot drop its tables without it. So their entries in the schema are
-    deleted, which turns the shadow tables into ordinary tables.
+    The extension may be missing, and SQLite cannot drop an extension's tables without it. Therefore their entries in
+    the schema are deleted, which turns the extension's internal tables into ordinary tables that can be dropped.
     """
     select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'vec_*'"
     db.execute("PRAGMA writable_schema=ON")
@@ -83,10 +83,10 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
 
 
 def check(conn: Connection, path: Path) -> None:
-    """Make sure that this program and the database fit each other.
+    """Check that this program and the database fit each other.
 
     Raises:
-        StoreTooNew: a newer Nightshift wrote it.
+        StoreTooNew: the database was written by a newer Nightshift.
         StoreTooOld: the schema lacks steps.
     """
     if pending(conn, path):
@@ -94,10 +94,10 @@ def check(conn: Connection, path: Path) -> None:
 
 
 def migrate(conn: Connection, path: Path) -> None:
-    """Bring the schema up to date; of several processes that try at once, one does it.
+    """Bring the schema up to date. If several processes try at once, only one does it.
 
     Raises:
-        StoreTooNew: a newer Nightshift wrote the database; it is left unchanged.
+        StoreTooNew: the database was written by a newer Nightshift; it is left unchanged.
     """
     if not pending(conn, path) and _guards(conn) == guards():
         return
@@ -111,8 +111,8 @@ def pending(conn: Connection, path: Path) -> list[str]:
     """List the names of the steps that the database lacks.
 
     Raises:
-        StoreTooNew: it has steps that this program does not know.
-        StoreDamaged: it has such steps but lacks a known one, which no version leaves behind.
+        StoreTooNew: the database has steps that this program does not know.
+        StoreDamaged: the database has such steps but lacks a known step, which no version can cause.
     """
     names, applied = [name for name, _ in STEPS], _read_applied(conn)
     lacking = [name for name in names if name not in applied]
@@ -127,7 +127,7 @@ def pending(conn: Connection, path: Path) -> list[str]:
 
 
 def _read_applied(conn: Connection) -> set[str]:
-    """Read sqlite-utils' own record directly: importing it is worth the time only if there is a step to apply."""
+    """Read sqlite-utils' record of applied steps without importing sqlite-utils, because the import is slow."""
     table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlite_migrations'"
     if conn.execute(table).fetchone() is None:
         return set()
@@ -145,7 +145,7 @@ def _apply(conn: Connection) -> None:
 
 
 def fresh() -> Connection:
-    """Return a database in memory with all our tables, made by the same steps; takes a few milliseconds."""
+    """Return a database in memory with all our tables, created by the same steps. Takes a few milliseconds."""
     conn = connect_memory()
     for _, step in STEPS:
         step(cast("Tables", conn))  # the steps only call `execute`
@@ -153,7 +153,7 @@ def fresh() -> Connection:
 
 
 def guards() -> dict[str, str]:
-    """Return the triggers that refuse illegal moves, by name."""
+    """Return the SQL of the triggers that refuse illegal status changes of tasks, by name."""
     moves = ", ".join(f"'{start}>{end}'" for start in Status for end in sorted(MOVES[start]))
     first = ", ".join(f"'{status}'" for status in FIRST)
     return {

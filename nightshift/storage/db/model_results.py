@@ -1,9 +1,9 @@
-"""Results of each model's attempts, by kind of task, and the models assigned to an attempt.
+"""Results of each model's attempts, by kind of task, and the order of models for an attempt (its route).
 
-An attempt is credited to the model that began it, and only if the same model also wrote what was committed. So a model
-is not rated worse for being called when others had failed. Only endings that depend on the model count; a cancelled
+An attempt counts for the model that began it, and only if the same model also wrote what was committed. So a model is
+not rated lower because it is called after others have failed. Only endings that depend on the model count; a cancelled
 task or a daemon that died does not. If a task was tried more than once, only the last attempt counts, because the
-endings of earlier ones are not stored. A commit that the owner reverted does not count as solved.
+endings of earlier attempts are not stored. A commit that the owner reverted does not count as solved.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from nightshift.storage.db.sqlite import Connection
 CONCLUSIVE = (Ending.COMMITTED, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET)
 """Endings that depend on the model."""
 LATEST = 1000
-"""How many of the newest tasks are examined, whatever their kind, so that the time of a query does not grow."""
+"""Number of newest tasks that are examined, of any kind. Limited so that the time of a query does not grow."""
 OF_A_KIND = 100
-"""How many of the newest attempts of a kind count; older failures may no longer apply to a model."""
+"""Number of newest attempts of each kind that count. Older failures may no longer apply to a model."""
 
 _RESULTS = """
 WITH ended AS MATERIALIZED (
@@ -62,18 +62,18 @@ FROM roles GROUP BY kind, label ORDER BY kind, label
 
 
 class ModelResults:
-    """Reads results and routes, and stores routes; thread-safe.
+    """Reads results of models, and reads and stores routes; thread-safe.
 
     Args:
         db: the database.
-        clock: the time at which routes are decided.
+        clock: returns the time at which a route is decided.
     """
 
     def __init__(self, db: Database, *, clock: Clock = utc_now) -> None:
         self._db, self._clock = db, clock
 
     def results(self) -> Results:
-        """Read the results of each model, by kind of task; blocks for some milliseconds."""
+        """Read the results of each model, by kind of task. Blocks for some milliseconds."""
         names = {"committed": Ending.COMMITTED, "telling": json.dumps(CONCLUSIVE), "coding": Phase.CODING}
         bounds = {"engine": BUILT_IN, "latest": LATEST, "of_a_kind": OF_A_KIND}
         by_kind: dict[str, dict[str, ModelResult]] = {}
@@ -93,7 +93,7 @@ class ModelResults:
         return Route(**{**values, "ladder": tuple(json.loads(row["ladder"])), "explored": bool(row["explored"])})
 
     def keep(self, task_id: int, attempt: int, route: Route) -> Future[None]:
-        """Store the route that was decided for an attempt; an existing one is left unchanged."""
+        """Store the route that was decided for an attempt. An existing route is not changed."""
         at = to_text(self._clock())
 
         def job(conn: Connection) -> None:

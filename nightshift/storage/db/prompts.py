@@ -1,9 +1,9 @@
-"""Prompts of model calls, stored as texts: JSON, a list of [role, text].
+"""Stores prompts of model calls as texts: JSON lists of [role, text].
 
 A model that works with tools is asked again and again within a step, each time with the whole conversation so far. Such
-a prompt is stored as its difference from the prompt of the previous call: {"after": the digest of that prompt, "keep":
-how many of its turns stay, "turns": [[role, text], …]}. A prompt has the same digest whichever way it is read. If an
-earlier prompt was pruned, only the end remains.
+a prompt is stored as its difference from the prompt of the previous call: {"after": the digest of the previous prompt,
+"keep": the number of its messages that stay, "turns": [[role, text], …]}. A prompt is read with the same digest in
+either form. If an earlier prompt was deleted, only the messages after it remain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.storage.db import artifacts
 from nightshift.storage.db.sqlite import Connection
 
 Turn = tuple[str, str]
-"""The role and the text; tool calls are blocks in the text."""
+"""A message of a prompt: its role, and its text, in which tool calls are blocks."""
 
 
 def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
@@ -31,10 +31,10 @@ def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
 
 
 def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], before: str | None = None) -> str:
-    """Store a prompt without secrets inside a write job and return its digest.
+    """Store a prompt without secrets inside a write job, and return its digest.
 
-    `before` is the digest of the prompt that this one continues. The turns that both share are masked already, which
-    saves time, since masking takes most of it.
+    `before` is the digest of the prompt that this prompt continues. The messages that both share were masked then, and
+    are not masked again, because masking takes most of the time.
     """
     earlier = get(conn, before) if before else []
     keep = _common(earlier, turns)
@@ -46,12 +46,12 @@ def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], bef
 
 
 def _common(earlier: Sequence[Turn], turns: Sequence[Turn]) -> int:
-    """Return how many equal turns both begin with."""
+    """Return the number of messages at the beginning that are equal in both lists."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, turns, strict=False)))
 
 
 def get(conn: Connection, digest: str) -> list[Turn]:
-    """Return the turns of the prompt with this digest; empty if there is no such prompt."""
+    """Return the messages of the prompt with this digest; empty if there is no such prompt."""
     later = list[tuple[int, list[list[str]]]]()
     stored = json.loads(artifacts.get(conn, digest) or "[]")
     while isinstance(stored, dict):

@@ -1,21 +1,21 @@
-"""Deletes old rows, a few at a time, inside write jobs; keeps what an open task needs or a report may count later.
+"""Deletes old rows, a few at a time, inside write jobs. Keeps what an open task needs or a report may count later.
 
-Events are deleted by their age. The steps, replies and tool calls of a task, and the models that its attempts were
-given, are deleted by the time since the task ended: only a resumed attempt reads them, and only an open task is ever
-resumed. A task that is requested again begins a new attempt, which reads nothing of an earlier one.
+Events are deleted by their age. The steps, replies, tool calls and routes of a task are deleted a certain time after
+the task has ended, because only a resumed attempt of an open task reads them. A task that is requested again begins a
+new attempt, which reads nothing of an earlier one.
 
-Tasks, approvals and the ledger of commits are never touched, and neither is the case file at which a fork begins. Old
-model calls are summed up by day, so that the spending stays known; iterations and recalls are deleted with them.
-Lessons are deleted by their use (`storage.memory.rows.prune`).
+Tasks, approvals and the ledger of commits are never deleted, nor is the case file with which a fork begins. Old model
+calls are summed up by day, so that the spending stays known. Old iterations and recalls are deleted as well. Lessons
+are deleted if they are not used (`storage.memory.rows.prune`).
 
-A stored text (`storage.db.artifacts`) is shared by all rows with the same digest. It is deleted in the same transaction
-as the last row that refers to it, so that at every commit each text has a reference and each reference has its text.
-The columns with digests have indexes, and foreign keys refuse a deletion that this module overlooks.
+A stored text (`storage.db.artifacts`) is shared by all rows with the same digest. The text is deleted in the same
+transaction as the last row that refers to it. So at every commit, each text has a reference and each reference has its
+text. The columns with digests have indexes, and foreign keys refuse a deletion that this module overlooks.
 
-Space that pruning freed is given back to the disk: free pages at the end of the file, and the write-ahead log. A file
-made with incremental vacuum (every new one) gives pages back in small steps between other writes. An older file cannot.
-It must be rewritten once, which makes every writer wait, so this is done at a quiet moment, with a time limit, and only
-if it is worth it. Space that is not given back is reused, so the file does not grow either way.
+Freed space is given back to the disk: free pages at the end of the file, and the write-ahead log. A file that was
+created with incremental vacuum (every new one) gives pages back in small steps between other writes. An older file must
+be rewritten once, which makes every writer wait. Therefore it is rewritten at a quiet moment, with a time limit, and
+only if enough space is free. Space that is not given back is reused, so the file does not grow either way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nightshift.storage.db.sqlite import Connection, OperationalError, connect
 from nightshift.storage.db.state_store import read_state, write_state
 
 ROWS = 200
-"""Rows that one job examines, so that it blocks the writer for only a few milliseconds."""
+"""Number of rows that one job examines. Small, so that the job blocks the writer for only a few milliseconds."""
 LATEST = "pruned_events"
 
 _OPEN = ", ".join(f"'{status}'" for status in sorted(OPEN))
@@ -64,7 +64,13 @@ _DROP = f"DELETE FROM artifacts WHERE digest = ? AND {_UNNAMED}"  # noqa: S608  
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """Rows that one job removed. `reached` is the last id it examined; None if nothing was left to examine."""
+    """The result of one job that deletes rows.
+
+    Attributes:
+        rows: number of deleted rows.
+        texts: number of deleted texts.
+        reached: the last id that the job examined; None if nothing was left to examine.
+    """
 
     rows: int = 0
     texts: int = 0
@@ -73,7 +79,13 @@ class Gone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """Record of a pruning: its time, and the setting that asked for it. Events older than `before` were deleted."""
+    """The record of a deletion of old data.
+
+    Attributes:
+        at: the time of the deletion.
+        setting: the setting that asked for it.
+        before: events older than this were deleted; None if the record is not about events.
+    """
 
     at: datetime
     setting: str
@@ -81,18 +93,18 @@ class Pruned:
 
 
 def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int]:
-    """List tasks that ended before a time and still have any of these rows, the earliest end first."""
+    """List the tasks that ended before a time and still have rows to delete, the earliest end first."""
     return [row[0] for row in conn.execute(_LONG_ENDED, (to_text(ended_before), limit))]
 
 
 def list_ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetime) -> frozenset[int]:
-    """Return the tasks among these that ended before a time."""
+    """Return those of the given tasks that ended before a time."""
     asked = ((task_id, to_text(ended_before)) for task_id in task_ids)
     return frozenset(each[0] for each in asked if conn.execute(_HAS_ENDED, each).fetchone())
 
 
 def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datetime, setting: str) -> Gone:
-    """Remove some steps, replies, tool calls and routes of a task that ended before a time, and record that."""
+    """Delete some steps, replies, tool calls and routes of a task that ended before a time, and record the deletion."""
     if conn.execute(_HAS_ENDED, (task_id, to_text(ended_before))).fetchone() is None:
         return Gone()
     naming = [
@@ -110,7 +122,7 @@ def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datet
 
 
 _NAMING = {"replies": "prompt, reply", "steps": "work", "tool_calls": "arguments, result, change"}
-"""Tables of a task's work whose rows refer to texts, with the columns that do."""
+"""Maps each table of a task's work to those of its columns that refer to stored texts."""
 _SOME_OF = "DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE task_id = ? LIMIT ?) RETURNING {names}"
 _SOME_ROUTES = (
     "DELETE FROM model_routes WHERE task_id = ?1 AND attempt IN "
@@ -122,11 +134,11 @@ _LIFE = f"('{Kind.DAEMON_STARTED}', '{Kind.DAEMON_STOPPED}')"
 
 
 def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> Gone:
-    """Remove events older than `before` from the next ones with ids above `after` and up to `upto`.
+    """Delete events older than `before`, examining the next ones with ids above `after` and up to `upto`.
 
-    The newest event of all is kept, because cursors are compared with its id. Events of tasks that are open, or ended
-    after `before`, are kept, so that their timelines stay complete. The last event about a start or a stop is kept: it
-    shows reports whether the daemon was up when their span began.
+    The newest event of all is kept, because the positions of readers are compared with its id. Events of tasks that are
+    open, or ended after `before`, are kept, so that the timelines of these tasks stay complete. The last event about a
+    start or a stop is kept, because it shows reports whether the daemon was running when their time span began.
     """
     query = (
         "SELECT max(id) FROM (SELECT id FROM execution_logs WHERE id > ? AND id <= ? "
@@ -154,9 +166,9 @@ _OLD_CALLS = (
 
 
 def sum_calls(conn: Connection, before: datetime) -> int:
-    """Replace the calls of one day that are older than a time by their sums; return how many calls were removed.
+    """Replace the model calls of one day that are older than a time by their sums; return how many were replaced.
 
-    Sums have no phase. Calls of open tasks are kept, because their budgets count them.
+    The sums have no phase. Calls of open tasks are kept, because the budgets of these tasks count them.
     """
     days = (
         "SELECT substr(at, 1, 10) FROM model_stats WHERE phase <> '' AND at < ? AND NOT EXISTS "  # noqa: S608
@@ -176,7 +188,7 @@ def sum_calls(conn: Connection, before: datetime) -> int:
 
 
 def prune_rounds(conn: Connection, before: datetime) -> int:
-    """Remove some recalls, and iterations of ended tasks, that are older than a time; return how many."""
+    """Delete some recalls, and some iterations of ended tasks, that are older than a time; return how many."""
     return sum(conn.execute(delete, (to_text(before), ROWS)).rowcount for delete in _OLD_ROUNDS)
 
 
@@ -189,20 +201,20 @@ _OLD_ROUNDS = (
 
 
 def time_of(conn: Connection, event_id: int) -> datetime | None:
-    """Return when the first event after an id was stored; None if there is none."""
+    """Return the time of the first event after an id; None if there is none."""
     query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
     row = conn.execute(query, (event_id,)).fetchone()
     return from_text(row[0]) if row else None
 
 
 def note_events(conn: Connection, pruned: Pruned) -> None:
-    """Record that events older than a time were pruned."""
+    """Record that events older than a time were deleted."""
     value = {"before": to_text(pruned.before or pruned.at), "setting": pruned.setting}
     write_state(conn, LATEST, value, pruned.at)
 
 
 def events_pruned(conn: Connection) -> Pruned | None:
-    """Read the record of the last pruning of events; None if they were never pruned."""
+    """Read the record of the last deletion of events; None if events were never deleted."""
     value = read_state(conn, LATEST)
     if not isinstance(value, dict):
         return None
@@ -211,13 +223,13 @@ def events_pruned(conn: Connection) -> Pruned | None:
 
 
 def work_pruned(conn: Connection, task_id: int) -> Pruned | None:
-    """Read when the steps and replies of a task were pruned; None if they never were."""
+    """Read the record of the deletion of a task's steps and replies; None if they were never deleted."""
     row = conn.execute("SELECT at, setting FROM pruned_work WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else Pruned(at=from_text(row["at"]), setting=row["setting"])
 
 
 def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str]:
-    """Describe for the owner which data of a task were pruned, in sentences."""
+    """Return sentences for the owner about the data of a task that were deleted."""
     sentences, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
     if work:
         sentences.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")
@@ -227,9 +239,10 @@ def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str
 
 
 def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
-    """List the unreferenced texts among the next ones after a digest, and the last digest examined; None at the end.
+    """List the texts without a reference among the next `limit` texts after a digest.
 
-    A reply that was paid for twice leaves texts that no row refers to.
+    Also return the last digest that was examined, or None at the end. Texts without a reference come from replies that
+    were paid for twice.
     """
     page = [row[0] for row in conn.execute(_PAGE, (after, limit))]
     if not page:
@@ -239,26 +252,32 @@ def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str
 
 
 def drop_unnamed(conn: Connection, digests: Iterable[str]) -> int:
-    """Remove the texts among these that no row refers to any more; return how many."""
+    """Delete those of the given texts that no row refers to any more; return how many."""
     return sum(conn.execute(_DROP, (digest,)).rowcount for digest in dict.fromkeys(digests))
 
 
-# --- Giving space back to the disk
+# --- Giving freed space back to the disk
 
 
 INCREMENTAL = 2
-"""The value of `PRAGMA auto_vacuum` that allows giving pages back in steps."""
+"""The value of `PRAGMA auto_vacuum` that allows giving free pages back in steps."""
 PAGES = 100
-"""Pages that one job gives back; each may have to be moved."""
+"""Number of pages that one job gives back. Each may have to be moved."""
 REWRITE_S = 15.0
-"""Seconds that all writers may be kept waiting; clients that wait for an answer give up after 20 seconds."""
+"""Maximum seconds that all writers have to wait. Clients give up waiting for an answer after 20 seconds."""
 WORTH_PAGES, WORTH_SHARE = 4096, 0.25
 _LOOK_EVERY = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """Size of the database file in bytes, and how much of it is free."""
+    """The size of the database file.
+
+    Attributes:
+        file: size of the file in bytes.
+        free: bytes of the file that are free.
+        in_steps: True if the file can give free pages back in steps.
+    """
 
     file: int
     free: int
@@ -271,7 +290,7 @@ class Size:
 
 
 def size(conn: Connection) -> Size:
-    """Measure the database file, in bytes."""
+    """Measure the size of the database file."""
     page, pages, free, mode = (
         int(conn.execute(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_size", "page_count", "freelist_count", "auto_vacuum")
@@ -280,7 +299,10 @@ def size(conn: Connection) -> Size:
 
 
 def give_back(conn: Connection) -> bool:
-    """Give some free pages back, inside a write job; return False if there are none, or the file does not allow it."""
+    """Give some free pages back to the disk, inside a write job.
+
+    Returns False if there are no free pages, or the file cannot give them back in steps.
+    """
     if not conn.execute("PRAGMA freelist_count").fetchone()[0] or not size(conn).in_steps:
         return False
     conn.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
@@ -288,9 +310,10 @@ def give_back(conn: Connection) -> bool:
 
 
 def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
-    """Rewrite the file without its free pages, with incremental vacuum from then on; no one can write meanwhile.
+    """Rewrite the file without its free pages, and with incremental vacuum. Nobody can write in the meantime.
 
-    Returns False if it is not worth it, the disk has no room for it, or it took too long and was undone.
+    Returns False if too little space is free in the file, the disk has no room for the new file, or the rewriting took
+    too long and was undone.
     """
     with closing(connect(path)) as conn:
         database_size = size(conn)
@@ -305,7 +328,7 @@ def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
         end = time.monotonic() + within_s
         conn.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)
         try:
-            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # takes effect in the file that VACUUM writes
+            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # takes effect when VACUUM writes the file
             conn.execute("VACUUM")
         except OperationalError:
             return False
@@ -313,7 +336,7 @@ def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
 
 
 def fold_log(path: Path) -> int:
-    """Fold the write-ahead log into the file and truncate it, unless it is in use; return its size afterwards."""
+    """Move the write-ahead log into the file and empty it, unless it is in use; return its size afterwards."""
     with closing(connect(path, busy_s=0.1)) as conn:
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     log = path.with_name(path.name + "-wal")

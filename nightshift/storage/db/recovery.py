@@ -1,19 +1,19 @@
-"""Makes sure that the database of a home is sound before a daemon opens it, and restores it if it is not.
+"""Makes sure that the database in a home folder is sound before a daemon opens it, and restores it if it is not.
 
-The database is checked. If the check finds a fault, the newest sound backup replaces it, together with every row of the
-damaged file that can be read and makes sense; SQLite rebuilds the indexes. A table of an extension is never copied. A
-task is copied completely or not at all: its row and its specification must agree.
+The database is checked. If the check finds a fault, the newest sound backup replaces the database. Then every row of
+the damaged file that can be read and is valid is copied into the new file, and SQLite rebuilds the indexes. A table of
+an extension is never copied. A task is copied completely or not at all: its row and its specification must agree.
 
-SQLite's own `.recover` is not part of the libraries that programs load. Queries do its work for rows here: a page that
-cannot be read costs its own rows and no others.
+SQLite's own `.recover` is not part of the library that programs load. Therefore rows are read with queries: a page that
+cannot be read costs only its own rows.
 
-The new file is built beside the damaged one, and a note is written when it is complete. Then the damaged files are
-moved into a folder from which only people delete them, and the new file is renamed. If the power fails at any point,
-the next start finds either the damaged database as it was or the note, and finishes. The old write-ahead log must be
-moved first, or SQLite would apply it to the new file.
+The new file is built beside the damaged one. When it is complete, a note is written. Then the damaged files are moved
+into a folder from which only people delete them, and the new file is renamed. If the power fails at any point, the next
+start finds either the damaged database as it was, or the note, and finishes the restore. The old write-ahead log must
+be moved first, or SQLite would apply it to the new file.
 
-The end of the log file is an independent record: a line is written after the commit that holds its event. So an event
-that is in the file but not in the database was lost, whatever SQLite reports.
+The end of the log file (`logs/agent.log`) is an independent record, because a line is written after the commit of its
+event. So an event that is in the log file but not in the database was lost, whatever SQLite reports.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ from nightshift.storage.files.whole import flush, publish, write_whole
 
 log = logging.getLogger(__name__)
 
-# State key: the tasks that may have been finished in the history that was lost.
+# State key. The value lists the tasks that may have been finished in the lost part of the history.
 KEY = "restored"
-# Seconds that a start gives the check. The rest of a large database is checked while the daemon runs.
+# Seconds that the check may take at a start. The rest of a large database is checked while the daemon runs.
 CHECK_S = 3.0
 _PAGE = 4096
 
@@ -74,11 +74,12 @@ class Restored:
 
     Attributes:
         why: the first fault that was found.
-        aside: the folder that holds the damaged files.
-        backup: the backup it was restored from; None if no backup was sound.
-        lost: tasks that are gone; `titles` names some of them.
+        aside: the folder to which the damaged files were moved.
+        backup: the backup from which the database was restored; None if no backup was sound.
+        lost: tasks that are gone.
+        titles: titles of some of the lost tasks.
         uncertain: tasks in the state of the backup, which may be outdated.
-        failed: tasks that failed because one on which they depend is lost.
+        failed: tasks that failed because a task on which they depend is lost.
         unreadable: number of pages or rows that could not be read.
         at: the time of the restore.
     """
@@ -121,7 +122,12 @@ class Restored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A database that may be opened; if `is_complete` is False, the rest of the check is still to be done."""
+    """The result of a check after which the database may be opened.
+
+    Attributes:
+        is_complete: False if the rest of the check is still to be done.
+        restored: how the database was restored; None if it was sound.
+    """
 
     is_complete: bool = True
     restored: Restored | None = None
@@ -130,12 +136,12 @@ class Checked:
 def ensure_sound(
     path: Path, backups_dir: Path, log_file: Path, now: datetime, *, limit_s: float | None = CHECK_S
 ) -> Checked:
-    """Make sure that the database at `path` is sound, or never existed; call it under the instance lock.
+    """Make sure that the database at `path` is sound, or never existed. The caller must hold the instance lock.
 
     Raises:
-        StoreTooNew: a newer Nightshift wrote it.
-        StoreFull: there is no room to restore it; nothing was changed.
-        StoreError: it can neither be read nor restored; nothing was changed.
+        StoreTooNew: the database was written by a newer Nightshift.
+        StoreFull: there is no room to restore the database; nothing was changed.
+        StoreError: the database can neither be read nor restored; nothing was changed.
     """
     finish(path)
     doubted = beside(path, ".doubted")
@@ -156,25 +162,25 @@ def ensure_sound(
 
 
 def doubt(path: Path) -> None:
-    """Make the next start check the whole database, however long that takes, because damage was found."""
+    """Make the next start check the whole database, without a time limit, because damage was found."""
     with suppress(OSError):
         beside(path, ".doubted").touch()
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Return the path of a file that belongs to a database: the database's name with a suffix."""
+    """Return the path of a file beside a database or log file, named like that file with an additional suffix."""
     return path.with_name(path.name + suffix)
 
 
-# --- The check
+# --- Checking the database
 
 
 def find_faults(path: Path, limit_s: float | None = None) -> tuple[str, ...] | None:
-    """Check an existing database; return its faults, or None if the check took longer than `limit_s` seconds.
+    """Check an existing database. Return its faults, or None if the check took longer than `limit_s` seconds.
 
     Raises:
-        StoreTooNew: a newer Nightshift wrote it; that is no damage.
-        StoreError: it cannot be read: no permission, a failing disk, or another process that keeps it locked.
+        StoreTooNew: the database was written by a newer Nightshift, which is not damage.
+        StoreError: the database cannot be read, because of permissions, a failing disk, or another process's lock.
     """
     if not path.exists() or not path.stat().st_size:
         return ()
@@ -194,12 +200,15 @@ def find_faults(path: Path, limit_s: float | None = None) -> tuple[str, ...] | N
         if not isinstance(error, StoreDamaged):
             raise
         return (*lines, str(error))
-    except UnicodeDecodeError as error:  # from SQLite's own message, which quotes what it found
+    except UnicodeDecodeError as error:  # raised for SQLite's message, if it quotes damaged text
         return (*lines, f"it cannot be read: {error}")
 
 
 def _check_head(path: Path) -> Iterator[str]:
-    """Check the header for values that would make SQLite ignore the write-ahead log or use another text encoding."""
+    """Check the header of the file.
+
+    Yields a fault for values that would make SQLite ignore the write-ahead log or use another text encoding.
+    """
     with path.open("rb") as file:
         head = file.read(100)
     if head[16:18] != _PAGE.to_bytes(2) or head[20:21] != b"\0" or head[56:60] not in {b"\0\0\0\1", bytes(4)}:
@@ -225,7 +234,7 @@ def _check(conn: Connection, path: Path) -> Iterator[str]:
 
 
 def _find_loss(path: Path, backups_dir: Path, lines: Sequence[_Line]) -> str:
-    """Describe data that must have existed and is missing; empty if there is none."""
+    """Describe data that must have existed but are missing; empty if nothing is missing."""
     logged = max((line.event for line in lines), default=0)
     if not path.exists() or not path.stat().st_size:
         return "the file is gone" if logged or _has_log(path) or any(backups_dir.glob("agent_logs-*.sqlite")) else ""
@@ -242,7 +251,8 @@ def _has_log(path: Path) -> bool:
     return False
 
 
-# --- Rows: SQLite does not notice a flipped bit inside a value. The rules follow from the types and names of columns.
+# --- Checking rows, because SQLite does not notice a flipped bit inside a value. The rules follow from the types and
+# names of columns.
 
 
 _WORDS: dict[tuple[str, str], type[StrEnum]] = {
@@ -277,7 +287,7 @@ _NEEDS_DIFFER = (
 
 
 def check_rows(conn: Connection) -> Iterator[str]:
-    """Yield a message for each table of an open database with rows that this program cannot have written."""
+    """Yield a message for each table that has rows which this program cannot have written."""
     _add_functions(conn)
     for table in _tables(conn):
         yield from _count(conn, f"main.{table} WHERE {invalid(conn, table)}", f"rows of {table}")
@@ -301,7 +311,10 @@ def invalid(conn: Connection, table: str) -> str:
 
 
 def _rules(table: str, column: Row) -> Iterator[str]:
-    """Yield conditions that are true for invalid values of a column; only the first one is true for NULL."""
+    """Yield SQL conditions that are true for invalid values of a column.
+
+    Only the first condition is true for NULL.
+    """
     name, kind = column["name"], column["type"]
     if column["notnull"] or column["pk"]:
         yield f"{name} IS NULL"
@@ -326,7 +339,7 @@ def _add_functions(conn: Connection) -> None:
 
 
 def _is_text(*values: object) -> bool:
-    """Return True if all values are valid UTF-8 or NULL; SQLite cannot even read another text."""
+    """Return True if all values are NULL or valid UTF-8, because SQLite cannot even read other texts."""
     try:
         for value in values:
             _ = value.decode() if isinstance(value, bytes) else None
@@ -336,7 +349,7 @@ def _is_text(*values: object) -> bool:
 
 
 def _spec_fits(task_id: int, text: object, digest: str, description: str, key: str | None) -> bool:
-    """Check whether a specification is undamaged and agrees with the copies in the task's row."""
+    """Check whether a specification is undamaged, and agrees with the copies of its fields in the task's row."""
     try:
         spec = json.loads(str(text))
         if digest and digest != spec_digest(task_id, str(text)):
@@ -347,9 +360,9 @@ def _spec_fits(task_id: int, text: object, digest: str, description: str, key: s
 
 
 def _tables(conn: Connection) -> dict[str, str]:
-    """Return our tables with the SQL that creates them, in the order of their creation.
+    """Return the SQL that creates each of our tables, by name and in the order of creation.
 
-    Tables of an extension and their shadow tables are left out.
+    Tables of an extension, and its internal tables, are left out.
     """
     rows = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
     return {row[0]: row[1] for row in rows if not row[0].startswith(("sqlite_", "_sqlite_", "vec_"))}
@@ -361,18 +374,18 @@ def _columns(conn: Connection) -> dict[str, list[tuple[object, ...]]]:
 
 
 def _sequences(conn: Connection) -> dict[str, int]:
-    """Return the last id that was assigned, by table."""
+    """Return the last id that was assigned in each table."""
     try:
         return dict(conn.execute("SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'").fetchall())
     except Error:  # there is no such table yet, or it cannot be read
         return {}
 
 
-# --- The restore
+# --- Restoring the database
 
 
 def finish(path: Path) -> None:
-    """Finish a restore that was interrupted after the new file was complete; do nothing if there was none."""
+    """Finish a restore that was interrupted after the new file was complete. Does nothing if there is none."""
     note, build = beside(path, ".restoring"), beside(path, ".restored")
     if not note.exists():
         build.unlink(missing_ok=True)
@@ -433,7 +446,7 @@ def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], no
 
 
 def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
-    """Copy the newest backup that is sound and fits; None if the new database begins empty."""
+    """Copy the newest backup that is sound and usable by this program; None if the new database begins empty."""
     build.parent.mkdir(parents=True, exist_ok=True)
     build.unlink(missing_ok=True)
     for backup in backups.list_backups(backups_dir, now):
@@ -450,7 +463,7 @@ def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
 
 
 def _name_aside(path: Path, now: datetime) -> Path:
-    """Return the path of a folder that does not exist yet."""
+    """Return the path for a new folder that holds the damaged files."""
     stem = f"{path.stem}-{now:%Y%m%dT%H%M%SZ}"
     names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
     return next(folder for name in names if not (folder := path.parent / "damaged" / name).exists())
@@ -458,13 +471,13 @@ def _name_aside(path: Path, now: datetime) -> Path:
 
 @dataclass(slots=True, kw_only=True)
 class _Salvaged:
-    """The result of reading the damaged database.
+    """What was read from the damaged database.
 
     Attributes:
         uncertain: tasks in the state of the backup, which may have continued since.
         seen: every task that a readable row refers to.
         titles: the first words of tasks.
-        sequences: the last id that was assigned, by table, if it can be read.
+        sequences: the last id that was assigned in each table, if it can be read.
         unreadable: number of pages or rows that could not be read.
     """
 
@@ -476,10 +489,10 @@ class _Salvaged:
 
 
 def _salvage(conn: Connection, path: Path, now: datetime) -> _Salvaged:
-    """Copy all rows of the damaged database that can be read and are valid; `conn` is open on the new one.
+    """Copy all rows of the damaged database that can be read and are valid. `conn` is open on the new database.
 
-    Rows are checked in a separate database, `found`. They replace the backup's rows, unless the damaged log ends
-    earlier.
+    The rows are first checked in a separate database, `found`. They replace the rows of the backup, unless the event
+    log of the damaged database ends earlier than that of the backup.
     """
     scratch, salvaged, staged = beside(path, ".salvage"), _Salvaged(), list[str]()
     scratch.unlink(missing_ok=True)
@@ -530,9 +543,9 @@ def _stage(conn: Connection, old: Connection, table: str, salvaged: _Salvaged) -
     return True
 
 
-# Rows of these tables never change, so rows that a sound backup has are not read again.
+# Rows of these tables never change, so rows that a sound backup contains are not read again.
 _APPENDED = frozenset({"execution_logs", "model_stats"})
-# Consecutive failed reads after which the reading of a table ends.
+# Number of consecutive failed reads after which no more of a table is read.
 _MOST_FAILURES = 20_000
 
 
@@ -544,7 +557,7 @@ def _read_rows(
     keys = [row["name"] for row in old.execute(f"PRAGMA table_info({table})") if row["pk"]]
     try:
         old.execute(f"SELECT rowid FROM {table} WHERE 0")  # noqa: S608  names of ours, here and below
-    except Error:  # a table without rowids: read from its beginning, then from its end
+    except Error:  # a table without rowids is read from both ends
         for order in ("ASC", "DESC"):
             by = ", ".join(f"{key} {order}" for key in keys)
             try:
@@ -566,11 +579,11 @@ def _read_rows(
         except (Error, UnicodeDecodeError):
             salvaged.unreadable += not failures
             failures += 1
-            reached += 1 + failures // 500  # ids are dense; the longer a gap lasts, the larger the steps
+            reached += 1 + failures // 500  # ids are dense; the steps grow with the length of a gap
 
 
 def _take_tasks(conn: Connection) -> None:
-    """Copy the tasks that agree with their specifications; derive their dependencies from the specifications."""
+    """Copy the tasks that agree with their specifications. Their dependencies are taken from the specifications."""
     older = (
         "EXISTS (SELECT 1 FROM main.tasks m WHERE m.id = t.id AND "
         "(m.fence > t.fence OR m.attempt > t.attempt OR (m.status = 'done' AND t.status <> 'done')))"
@@ -588,7 +601,7 @@ def _take_tasks(conn: Connection) -> None:
 
 
 def _drop_strays(conn: Connection) -> None:
-    """Delete rows that refer to a task or text that could not be recovered."""
+    """Delete rows that refer to a task or text that could not be restored."""
     while conn.execute("SELECT 1 FROM pragma_foreign_key_check").fetchone():
         for table in _tables(conn):
             for key in conn.execute(f"PRAGMA main.foreign_key_list({table})").fetchall():
@@ -597,13 +610,16 @@ def _drop_strays(conn: Connection) -> None:
 
 
 _SKIPPED = "skipped_ids"
-# If the last assigned id cannot be read, this many ids are skipped after the highest one seen.
+# If the last assigned id cannot be read, this many ids after the highest known one are skipped.
 _MARGIN = 1000
 _PLAUSIBLE = 1_000_000
 
 
 def _raise_ids(conn: Connection, salvaged: _Salvaged, lines: Sequence[_Line], now: datetime) -> set[int]:
-    """Move id counters beyond all ids seen, so that none is reused; return the ids of all tasks that ever existed."""
+    """Raise the counters of ids above all known ids, so that no id is used again.
+
+    Returns the ids of all tasks that ever existed.
+    """
     logged = {"tasks": {line.task for line in lines}, "execution_logs": {line.event for line in lines}}
     skipped = [range(*each) for each in read_state(conn, _SKIPPED) or []]
     for (table,) in conn.execute("SELECT name FROM main.sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'").fetchall():
@@ -620,7 +636,7 @@ def _raise_ids(conn: Connection, salvaged: _Salvaged, lines: Sequence[_Line], no
 
 
 def _record(conn: Connection, restored: Restored) -> None:
-    """Store what was lost: as an event, and as a state that tasks look up."""
+    """Store what was lost, as an event and under a state key that tasks look up."""
     data = {name: list(getattr(restored, name)[:_MOST_NAMED]) for name in ("lost", "uncertain", "failed")}
     _log_warning(conn, Kind.DATABASE_RESTORED, restored.summary(), data, restored.at)
     begun = {row[0] for row in conn.execute("SELECT id FROM main.tasks WHERE status NOT IN ('done', 'cancelled')")}
@@ -633,7 +649,7 @@ def _record(conn: Connection, restored: Restored) -> None:
     write_state(conn, KEY, state, restored.at)
 
 
-# An event's data is small JSON, so it names at most this many ids.
+# Maximum number of ids in an event, because an event's data must be small.
 _MOST_NAMED = 300
 _FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
 
@@ -641,8 +657,8 @@ _FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
 def _end_as_logged(conn: Connection, now: datetime) -> set[int]:
     """Mark tasks as ended whose row is lost but whose end is in the log; return the tasks that stay uncertain.
 
-    The log entry was written in the same transaction as the row. Nothing else in the log is used for such a row: the
-    task continues from the backup's state, and work done since is found again by its commit.
+    The log entry was written in the same transaction as the row, so it can be trusted. Nothing else in the log is used
+    for such a task. It continues from the backup's state, and work done since then is found again by its commit.
     """
     conn.execute(
         "CREATE TABLE found.moves AS SELECT task_id, json_extract(data, '$.to') AS status, "
@@ -663,9 +679,10 @@ def _end_as_logged(conn: Connection, now: datetime) -> set[int]:
 
 
 def _settle_dependants(conn: Connection, now: datetime) -> Iterator[int]:
-    """Fail tasks that wait for a lost or failed task, transitively, and queue tasks whose dependencies are done.
+    """Settle the tasks that depend on other tasks.
 
-    Yields the ids of the tasks that failed.
+    Tasks that directly or indirectly wait for a lost or failed task fail. Tasks whose dependencies are all done are
+    queued. Yields the ids of the tasks that failed.
     """
     needed = f"SELECT 1 FROM ({_NEEDS}) WHERE value NOT IN (SELECT id FROM main.tasks WHERE status "  # noqa: S608
     hopeless = f"status = 'blocked' AND EXISTS ({needed} NOT IN ('failed', 'cancelled')))"
@@ -683,7 +700,7 @@ def _settle_dependants(conn: Connection, now: datetime) -> Iterator[int]:
 
 
 def _log_status(conn: Connection, task_id: int, status: str, reason: str, now: datetime) -> None:
-    """Write a task's state to the log, so that the log agrees with the row."""
+    """Write a task's status to the event log, so that the log agrees with the task's row."""
     data = {"from": None, "to": status, "ending": "dependency" if status == Status.FAILED else None, "reason": reason}
     _log_warning(conn, Kind.TASK_RECOVERED, f"restored as {status}: {reason}", data, now, task_id)
 
@@ -691,23 +708,29 @@ def _log_status(conn: Connection, task_id: int, status: str, reason: str, now: d
 def _log_warning(
     conn: Connection, kind: Kind, message: str, data: Mapping[str, object], now: datetime, task_id: int | None = None
 ) -> None:
-    """Write a warning to the log; there is no `EventLog` and no listener yet."""
+    """Write a warning to the event log with SQL, because no `EventLog` exists yet."""
     conn.execute(
         "INSERT INTO main.execution_logs (at, level, kind, message, task_id, data) VALUES (?, ?, ?, ?, ?, ?)",
         (to_text(now), Level.WARNING, kind, message, task_id, encode(data)),
     )
 
 
-# --- The end of the log file
+# --- Reading the end of the log file
 
 
-# Bytes read from the end of a file: some thousand lines.
+# Number of bytes that are read from the end of a file, which hold some thousand lines.
 _TAIL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line of the log file: an event, its task (0 for none), and the task's new status (empty for none)."""
+    """One line of the log file.
+
+    Attributes:
+        event: id of the event.
+        task: the event's task; 0 for none.
+        to: the new status of the task; empty if the event does not change it.
+    """
 
     event: int
     task: int
@@ -717,7 +740,7 @@ class _Line:
 
 
 def _read_lines(file: Path) -> Iterator[_Line]:
-    """Yield the newest lines, in the order in which they were written; unreadable lines are skipped."""
+    """Yield the newest lines of a log file in the order in which they were written. Unreadable lines are skipped."""
     with suppress(OSError), file.open("rb") as opened:
         opened.seek(max(0, opened.seek(0, 2) - _TAIL))
         for text in opened.read(_TAIL).splitlines():

@@ -1,11 +1,12 @@
 """Queries for the weekly report: the rows of one time span, as values.
 
-Spans are half open: since ≤ t < until. Everything is read as it was at the end of the span, so that a report which is
-made again later says the same: a commit that was read since then is still unread in it, and a fix that was found later
-is not known yet. If a task ended and was tried again after the span, only the log shows its earlier end (`ReportLog`).
+A span includes its first moment and excludes its last (since ≤ t < until). Everything is returned as it was at the end
+of the span, so that a report which is made again later says the same: a commit that was read after the span is unread
+in the report, and a fix that was found after the span is not known. If a task ended and was tried again after the span,
+only the log shows its earlier end (`ReportLog`).
 
-Old events are pruned. `ReportLog` reads only from the time on which the log is complete, and `whole_since` returns that
-time. So a report that is made again afterwards names the missing data instead of counting zero.
+Old events are deleted (pruned). `ReportLog` can read only the time from which the log is complete, which `whole_since`
+returns. So a report that is made later names the missing data, instead of counting zero.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ T = TypeVar("T", bound="DataclassInstance")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedTask:
-    """A task that ended; `kind` and `repo` are empty if none was given.
+    """One end of a task. `kind` and `repo` are empty if none was given.
 
-    A task that was tried again after its end has one `EndedTask` for each end.
+    If a task was tried again after its end, each of its ends is one `EndedTask`.
     """
 
     id: int
@@ -57,9 +58,11 @@ class EndedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One answered call; `cost_usd` is None if the price is not known.
+    """One answered model call.
 
-    `saved` names the backend whose call the built-in engine made unnecessary; empty for all other replies.
+    Attributes:
+        cost_usd: the cost; None if the model's price is not known.
+        saved: the backend whose call the built-in engine made unnecessary with this reply; empty for other replies.
     """
 
     at: datetime
@@ -82,9 +85,13 @@ class ModelCall:
 class CommitRow:
     """One commit as it was at the end of the span.
 
-    `model` names the models that took part in it. `asked_repo` is the repository as its task names it (empty for the
-    daemon's own), `allowed` the rules of the checker that its task may break, `asked` the task's description. `files`
-    and `signs` are None if they are not known.
+    Attributes:
+        asked_repo: the repository as the task names it; empty for the daemon's own repository.
+        model: the names of the models that took part in the commit.
+        files: the changed files; None if they are not known.
+        signs: signs of the commit's attempt; None if they are not known.
+        allowed: the rules of the static checker that the task may break.
+        asked: the task's description.
     """
 
     id: int
@@ -110,9 +117,14 @@ class CommitRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRow:
-    """A stored failure: its normalised `signature`, the error, the failing change as a patch, and the outcome.
+    """A stored failure.
 
-    `lesson` is empty, and `solved` False, if no fix was known at the end of the span.
+    Attributes:
+        signature: the normalised form of the error.
+        error: the error's text.
+        code: the failing change, as a patch.
+        solved: True if a fix was known at the end of the span.
+        lesson: the lesson from the failure; empty if no fix was known.
     """
 
     at: datetime
@@ -126,15 +138,18 @@ class FailureRow:
 
     @property
     def kind(self) -> str:
-        """Kind of the failure: an exception, a way in which a process died, or a rule of the checker."""
+        """The kind of the failure: the type of an exception, how a process died, or a rule of the checker."""
         return self.error.partition("\n")[0].partition(":")[0].strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskRow:
-    """Question of a task to its owner; `granted` and `answered_at` are None while there is no answer.
+    """A question of a task to its owner.
 
-    `assumed` means that nobody answered in time and the fallback was used.
+    Attributes:
+        granted: the answer; None while there is none.
+        answered_at: the time of the answer; None while there is none.
+        assumed: True if nobody answered in time and the default answer was used.
     """
 
     task_id: int
@@ -148,7 +163,10 @@ class AskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRow:
-    """An attempt for which a matching lesson existed, and its cost; `control` if the lesson was withheld at random."""
+    """The result and cost of an attempt for which a matching lesson existed.
+
+    `control` is True if the lesson was withheld at random.
+    """
 
     at: datetime
     control: bool
@@ -174,13 +192,13 @@ _ENDS = ", ".join(f"'{status}'" for status in sorted(ENDED))
 
 
 class ReportLog:
-    """Queries on the log; may be used from any thread."""
+    """Queries on the event log. May be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def whole_since(self) -> datetime | None:
-        """Return the time from which the log is complete; None if nothing was ever pruned."""
+        """Return the time from which the log is complete; None if no events were ever deleted."""
         pruned = events_pruned(self._db.reader())
         return pruned.before if pruned else None
 
@@ -200,7 +218,7 @@ class ReportLog:
         return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
 
     def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
-        """List ends in the span of tasks that were tried again afterwards, in the order in which they occurred."""
+        """List those ends of tasks in the span after which the task was tried again, in the order of time."""
         rows = self._rows(
             f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
             "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
@@ -212,7 +230,7 @@ class ReportLog:
         return [_earlier(row) for row in rows]
 
     def count_reopened(self, at: datetime) -> int:
-        """Count the tasks that had ended before `at` and were tried again after it."""
+        """Count the tasks that had ended before `at` and were tried again at `at` or later."""
         rows = self._rows(
             "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
             f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
@@ -222,7 +240,10 @@ class ReportLog:
         return sum(row["became"] in ENDED for row in rows)
 
     def holds(self) -> dict[PauseSource, datetime]:
-        """Return the current holds and when each began; the events of an old hold may have been pruned."""
+        """Return the reasons why claims are held back now, and since when.
+
+        They are not read from the log, because events about an old hold may have been deleted.
+        """
         rows = self._rows("SELECT source, since FROM holds ORDER BY source")
         return {
             PauseSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(PauseSource)
@@ -233,7 +254,7 @@ class ReportLog:
 
 
 def _earlier(row: Row) -> EndedTask:
-    """Return the task as its event describes it; fields that the event lacks have their current values."""
+    """Return the task as it was at an event about its end. Fields that the event lacks have their current values."""
     data: MoveData = json.loads(row["data"])
     return replace(
         read_ended_task(dict(row) | {"ended_at": row["at"]}),
@@ -265,7 +286,7 @@ _COMMITS = (
 
 
 class ReportQueries:
-    """Queries for the report; may be used from any thread."""
+    """Queries on tasks, commits and calls. May be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -285,7 +306,10 @@ class ReportQueries:
         return int(rows[0][0])
 
     def open_count(self, at: datetime) -> int:
-        """Count the tasks created before `at` that had not ended by then, including those tried again since."""
+        """Count the tasks that were created before `at` and had not ended by then.
+
+        Tasks that had ended but were tried again later are counted too.
+        """
         (row,) = self._rows(
             "SELECT count(*) FROM tasks WHERE created_at < ? AND (ended_at IS NULL OR ended_at >= ?)", at, at
         )
@@ -301,7 +325,7 @@ class ReportQueries:
         return [_build(ModelCall, row, at=from_text(row["at"])) for row in rows]
 
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
-        """List the commits of the span without drafts, oldest first."""
+        """List the commits of the span, oldest first and without drafts."""
         query = f"{_COMMITS} WHERE c.at >= ? AND c.at < ? AND c.label <> 'draft' ORDER BY c.id"
         rows = self._rows(query, since, until)
         return [_commit(row, until) for row in rows]
@@ -320,7 +344,10 @@ class ReportQueries:
         return int(row[0])
 
     def first_uses(self, until: datetime) -> dict[tuple[str, str], int]:
-        """Map repository (as tasks name it) and package to the task of the first commit tested with the package."""
+        """Return for each repository and package the task of the first commit that was tested with the package.
+
+        The key is a pair of the repository, as tasks name it, and the package.
+        """
         rows = self._rows(
             "SELECT c.task_id, coalesce(json_extract(s.spec, '$.repo'), '') AS repo, p.key AS package "
             "FROM git_commits c LEFT JOIN task_specs s ON s.task_id = c.task_id, "
@@ -345,7 +372,7 @@ class ReportQueries:
         return [_failure(row) for row in rows]
 
     def list_needed(self, since: datetime, until: datetime) -> dict[int, list[int]]:
-        """Map each task of the span that failed because of a dependency to the tasks that it depends on, in order."""
+        """Return the dependencies of each task of the span that failed because of a dependency."""
         rows = self._rows(
             "SELECT d.task_id, d.depends_on FROM task_dependencies d JOIN tasks t ON t.id = d.task_id "
             "WHERE t.ending = 'dependency' AND t.ended_at >= ? AND t.ended_at < ? ORDER BY d.task_id, d.depends_on",
@@ -357,7 +384,7 @@ class ReportQueries:
         return needed
 
     def pattern_count(self, since: datetime, until: datetime) -> int:
-        """Count the solved tasks of the span that were stored as patterns."""
+        """Count the patterns that were stored in the span, each of which is the lesson from a solved task."""
         rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 
@@ -372,7 +399,7 @@ class ReportQueries:
         return [_trial(row) for row in rows]
 
     def asks(self, since: datetime, until: datetime) -> list[AskRow]:
-        """List the questions that were asked or answered in the span, or still open at its end; oldest first."""
+        """List the questions that were asked or answered in the span, or were open at its end, oldest first."""
         rows = self._rows(
             "SELECT task_id, kind, subject, granted, asked_at, answered_at, answered_by FROM approvals "
             "WHERE asked_at < ? AND (asked_at >= ? OR coalesce(answered_at, '9') >= ?) ORDER BY id",
@@ -385,7 +412,7 @@ class ReportQueries:
 
 
 def read_ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
-    """Convert a row of `TASK_COLUMNS`; the task must have ended."""
+    """Convert a row with the columns `TASK_COLUMNS`. The task must have ended."""
     return _build(
         EndedTask,
         row,
@@ -438,7 +465,7 @@ def _ask(row: Row, until: datetime) -> AskRow:
 
 
 def _build(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
-    """Build a value from a row's columns; `read` holds the fields that are already converted."""
+    """Build a value from a row's columns. `read` holds the fields that need a conversion and are already converted."""
     return kind(**{name: row[name] for name in _names(kind) if name not in read}, **read)
 
 

@@ -1,4 +1,4 @@
-"""Repositories that tasks used: the agent's commits in each, and the owner's settings for it."""
+"""The repositories that tasks used: the numbers of the agent's commits in each, and the owner's settings for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def list_used(conn: Connection) -> list[str]:
 
 
 def ours(conn: Connection) -> dict[str, OurCommits]:
-    """Count the ledger's commits in each repository, without drafts, by path of its checkout; reads only indexes."""
+    """Count the ledger's commits in each repository, without drafts, by path of the checkout. Reads only indexes."""
     query = "SELECT repo, COUNT(*) FROM git_commits INDEXED BY git_commits_drafts WHERE label = 'draft' GROUP BY repo"
     drafts: dict[str, int] = dict(conn.execute(query).fetchall())
     rows = conn.execute(
@@ -43,10 +43,10 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
 
 
 def read_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
-    """Read the settings that apply to a folder, as plain values, with the path of their repository.
+    """Read the settings that apply to a folder as plain values, and the path of the repository that they belong to.
 
-    If repositories are nested, the innermost one with settings counts. Without any settings the path is the folder
-    itself.
+    If repositories are nested, the innermost one with settings counts. Without any settings, the path is that of the
+    folder itself.
     """
     folders = [folder, *map(str, PurePosixPath(folder).parents)]
     row = conn.execute(
@@ -63,7 +63,7 @@ def with_settings(conn: Connection) -> list[str]:
 
 
 def keep_settings(conn: Connection, repo: str, settings: Mapping[str, Any], at: datetime) -> None:
-    """Set the settings of a repository, by the root of its checkout; empty settings remove the row."""
+    """Store the settings of a repository under the root of its checkout. Empty settings delete the stored ones."""
     if not settings:
         conn.execute("DELETE FROM repository_settings WHERE repo = ?", (repo,))
         return

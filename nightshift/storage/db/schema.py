@@ -1,11 +1,12 @@
-"""The tables as the first, the sixth and the seventh migration make them. Released: changes are new migrations.
+"""The SQL of most migrations, which creates the tables. It was released, so it is never edited.
 
-Times are texts of `core.clock.to_text`, which sort in the order of time. JSON is text. Long texts are rows of
-`artifacts`, referenced by their digest. A task that may not be claimed has another status, with a partial index of its
-own; the claim never filters, because its time must not grow with what it skips. A task's specification may be megabytes
-(files, tests), and a row is rewritten as a whole at each heartbeat, so the specification has a separate table. A list
-of tasks is filtered and sorted over one index that covers every column it may ask for: ten thousand entries are read in
-two milliseconds, in any order. An index for each order would have to be updated with every move of a task.
+Times are texts in the form of `core.clock.to_text`, which sort in the order of time. JSON is stored as text. Long texts
+are rows of `artifacts`, referenced by their digest. A task that must not be claimed has a status of its own, with its
+own partial index. So a claim never has to skip rows, and its time does not grow. A task's specification may have
+megabytes (files, tests), and SQLite rewrites a row as a whole at each heartbeat, so the specification is in a separate
+table. A list of tasks is filtered and sorted over one index that contains every column it may ask for; ten thousand
+entries are read in two milliseconds, in any order. A separate index for each order would have to be updated whenever a
+task changes its status.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ STATE = (
     "CREATE TABLE system_state (key TEXT PRIMARY KEY, value TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID",
 )
 
-# The second migration: a memory has one vector for each embedder, so vectors moved out of the rows.
+# The second migration: a memory has one vector for each embedder, so the vectors get a table of their own.
 VECTORS = (
     """CREATE TABLE memory_vectors (
         id INTEGER PRIMARY KEY,
@@ -230,13 +231,13 @@ APPROVALS = (
     "CREATE INDEX approvals_open ON approvals (task_id) WHERE granted IS NULL",
 )
 
-# The fourth migration: which replies of the built-in engine made a call unnecessary, and of which backend.
+# The fourth migration: which replies of the built-in engine made a call to a model unnecessary, and to which backend.
 SAVED = (
     "ALTER TABLE model_stats ADD COLUMN saved TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX git_commits_at ON git_commits (at)",
 )
 
-# The fifth migration: the reasons why claims are held back, by source, and what the owner did with a commit.
+# The fifth migration: the reasons why claims are held back, by source, and the owner's actions on commits.
 HOLDS = (
     """CREATE TABLE holds (
         source TEXT PRIMARY KEY,
@@ -248,18 +249,17 @@ HOLDS = (
     "DELETE FROM system_state WHERE key = 'pause'",
     "ALTER TABLE git_commits ADD COLUMN reviewed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN reverted_by TEXT",  # the commit that reverts it
-    "ALTER TABLE git_commits ADD COLUMN target TEXT NOT NULL DEFAULT ''",  # the full name of the branch that took it
+    "ALTER TABLE git_commits ADD COLUMN target TEXT NOT NULL DEFAULT ''",  # full name of the branch with it
     "ALTER TABLE git_commits ADD COLUMN pushed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN files TEXT",  # [[path, lines added, removed], …]; NULL: not known
     "ALTER TABLE git_commits ADD COLUMN signs TEXT",  # of the attempt (storage.db.commit_signs); NULL: not known
     "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt so far; NULL: not known
     "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
     "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
-    "ALTER TABLE tasks ADD COLUMN spent_before TEXT NOT NULL DEFAULT '{}'",  # as of the owner's last request for it
+    "ALTER TABLE tasks ADD COLUMN spent_before TEXT NOT NULL DEFAULT '{}'",  # spent until the owner's last request
     "ALTER TABLE model_stats ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",  # the reply broke off
     "CREATE INDEX model_stats_task ON model_stats (task_id) WHERE task_id IS NOT NULL",
-    # Tasks whose steps and replies were pruned, and the setting that asked for it. A text is deleted with the last row
-    # that refers to it.
+    # Tasks whose steps and replies were deleted, and the setting that asked for it.
     """CREATE TABLE pruned_work (
         task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
         at TEXT NOT NULL,
@@ -269,9 +269,9 @@ HOLDS = (
     "CREATE INDEX replies_reply ON replies (reply)",
     """CREATE INDEX execution_logs_artifact ON execution_logs (json_extract(data, '$.artifact'))
         WHERE substr(data, 1, 6) = '{"cut"'""",
-    "ALTER TABLE task_specs ADD COLUMN digest TEXT NOT NULL DEFAULT ''",  # of the id and the text; '': not known
-    # Attempts whose lessons were scored already: if the daemon dies before the task is finished, the attempt ends
-    # twice.
+    "ALTER TABLE task_specs ADD COLUMN digest TEXT NOT NULL DEFAULT ''",  # digest of the id and the text; '': not known
+    # Attempts whose lessons were scored already. If the daemon dies before the task is finished, the attempt ends
+    # twice, but must be scored only once.
     """CREATE TABLE concluded (
         task_id INTEGER NOT NULL REFERENCES tasks (id),
         attempt INTEGER NOT NULL,
@@ -281,7 +281,7 @@ HOLDS = (
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)
 
 
-# The sixth migration: outcomes of attempts by the lessons they were shown and the models they asked.
+# The sixth migration: outcomes of attempts, by the lessons that they were shown and by the models that they asked.
 
 LEARNING = (
     """CREATE TABLE recalls (
@@ -297,12 +297,12 @@ LEARNING = (
         tokens INTEGER,
         PRIMARY KEY (task_id, attempt, kind, item)) WITHOUT ROWID""",
     "CREATE INDEX recalls_item ON recalls (kind, item)",
-    # Functions that failed and were changed by a fix, by a fingerprint that ignores names (memory.shapes).
+    # Functions that failed and were then fixed, identified by a fingerprint that ignores names.
     """CREATE TABLE failed_shapes (
         shape TEXT NOT NULL,
         failure INTEGER NOT NULL, -- its id
         PRIMARY KEY (shape, failure)) WITHOUT ROWID""",
-    # A vector's id is never reused, so that a copy in memory recognises new vectors by id alone.
+    # A vector's id is never used twice, so a copy of the table in memory recognises new vectors by their ids.
     """CREATE TABLE memory_vectors_kept (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         embedder TEXT NOT NULL,
@@ -317,10 +317,10 @@ LEARNING = (
     "ALTER TABLE memory_vectors_kept RENAME TO memory_vectors",
     "CREATE INDEX memory_signs ON memory_vectors (embedder, kind, id, signs)",
     "ALTER TABLE approvals ADD COLUMN fallback TEXT NOT NULL DEFAULT ''",  # assumed when nobody answers in time
-    # The kind of task a call was for, and its iteration: results of a model are counted by kind of task.
+    # The task's kind and the iteration of a call, because the results of a model are counted by kind of task.
     "ALTER TABLE model_stats ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE model_stats ADD COLUMN iteration INTEGER NOT NULL DEFAULT 0",
-    # The models an attempt asks: decided once, so that it asks the same ones when it is resumed.
+    # The models that an attempt asks. Decided once, so that a resumed attempt asks the same models.
     """CREATE TABLE model_routes (
         task_id INTEGER NOT NULL,
         attempt INTEGER NOT NULL,
@@ -335,26 +335,27 @@ LEARNING = (
 )
 
 
-# The seventh migration: lessons and questions, indexes for pages, and tasks that begin where another one was.
+# The seventh migration: columns of lessons and questions, indexes for pages, and tasks that begin where another one
+# stopped.
 
 _TABLES = ("failures", "patterns")
 _COLUMNS = (
     "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt that saw it ends (memory.lesson_standing)
     "retired_at TEXT",
     "retired_by TEXT NOT NULL DEFAULT ''",  # owner or measured; '': not recorded
-    "judged_from TEXT NOT NULL DEFAULT ''",  # earlier attempts do not count: the owner restored it then
+    "judged_from TEXT NOT NULL DEFAULT ''",  # earlier attempts do not count, as the owner restored it then
 )
 
 LESSONS = (
     *(f"ALTER TABLE {table} ADD COLUMN {column}" for table in _TABLES for column in _COLUMNS),
-    # A lesson of this database has the language and the repository of its task.
+    # A lesson that was learned in this database gets the language and the repository of its task.
     *(
         f"UPDATE {table} SET {column} = coalesce((SELECT json_extract(spec, '$.{column}') "  # noqa: S608  our own names
         f"FROM task_specs AS s WHERE s.task_id = {table}.task_id AND json_valid(spec)), '') WHERE task_id IS NOT NULL"
         for table in _TABLES
         for column in ("language", "repo")
     ),
-    # Lists of lessons are read from these indexes alone: the rows hold many pages of code and fixes.
+    # Lists of lessons are read from these indexes alone, because the rows hold many pages of code and fixes.
     "CREATE INDEX failures_listed ON failures (solved, retired, standing, language, repo, fixed_at, times_used)",
     "CREATE INDEX patterns_listed ON patterns (retired, standing, language, repo, created_at, times_used)",
     "ALTER TABLE recalls ADD COLUMN ended_at TEXT",  # of the attempt; NULL if an earlier version recorded its end
@@ -370,21 +371,21 @@ _LISTS = (
     "ALTER TABLE tasks ADD COLUMN kind TEXT NOT NULL DEFAULT ''",  # copied from the specification, as is repo
     "ALTER TABLE tasks ADD COLUMN repo TEXT NOT NULL DEFAULT ''",
     f"UPDATE tasks SET {_FACTS} FROM task_specs WHERE task_id = id",  # noqa: S608  a constant of this module
-    # However a specification is inserted (by the owner, or from a damaged database), its task's row gets the copies.
+    # Whenever a specification is inserted (by the owner, or by a restore), the copies in its task's row are set.
     f"""CREATE TRIGGER task_specs_repeated AFTER INSERT ON task_specs WHEN json_valid(NEW.spec) BEGIN
         UPDATE tasks SET {_FACTS.replace("spec,", "NEW.spec,")} WHERE id = NEW.task_id; END""",  # noqa: S608  as above
     f"""CREATE INDEX tasks_listed ON tasks (
         status, priority, kind, repo, iterations, created_at, started_at, ended_at, {COST}, {TOKENS})""",
     "DROP INDEX tasks_ended",
     "CREATE INDEX tasks_outcomes ON tasks (ended_at, status, iterations) WHERE ended_at IS NOT NULL",
-    # Its order is that of the groups of a series (storage.db.series), which then need no sorting.
+    # The columns are in the order in which charts are grouped (storage.db.series), so that nothing has to be sorted.
     """CREATE INDEX model_stats_days ON model_stats (
         substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost)""",
     "CREATE INDEX git_commits_repo ON git_commits (repo, integrated, reverted_by, pushed_at, at)",
 )
 
 PAGES = (
-    # Where a fork began: at the case file (steps.work) that a step of another task left.
+    # Where a fork began: the digest of the case file (steps.work) after a step of another task.
     """CREATE TABLE task_forks (
         task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
         source INTEGER NOT NULL,
@@ -410,7 +411,8 @@ FORMS = (
         PRIMARY KEY (backend, model, protocol)) WITHOUT ROWID""",
 )
 
-# The ninth migration: the result of each tool call, identified by the reply that made it and its number in that reply.
+# The ninth migration: the result of each tool call, identified by the reply that contains it and its number in that
+# reply.
 TOOLS = (
     """CREATE TABLE tool_calls (
         task_id INTEGER NOT NULL REFERENCES tasks (id),
@@ -432,7 +434,7 @@ TOOLS = (
     "CREATE INDEX tool_calls_change ON tool_calls (change) WHERE change IS NOT NULL",
 )
 
-# The sixteenth migration: the project of a task, and packages that landed for each project.
+# The sixteenth migration: the project of each task, and the packages of commits that landed in each project.
 PROJECTS = (
     "ALTER TABLE tasks ADD COLUMN project TEXT",  # '': root of the workspace; NULL: undecided or outside of it
     """UPDATE tasks SET project = (
@@ -449,7 +451,7 @@ REPOSITORY_SETTINGS = (
         at TEXT NOT NULL) WITHOUT ROWID""",
 )
 
-# The eighteenth migration: ends of tasks that were tried again, so that each end stays counted when it happened.
+# The eighteenth migration: earlier ends of tasks that were tried again, so that each end is counted at its own time.
 EARLIER_ENDS = (
     """CREATE TABLE earlier_ends (
         task_id INTEGER NOT NULL REFERENCES tasks (id),
@@ -459,20 +461,20 @@ EARLIER_ENDS = (
     "CREATE INDEX earlier_ends_when ON earlier_ends (ended_at)",
 )
 
-# The nineteenth migration: forks that leave their commit on its branch, and tasks that land a fork's result.
+# The nineteenth migration: forks whose commit stays on its branch, and tasks that land the result of a fork.
 KEPT_FORKS = (
     "ALTER TABLE task_forks ADD COLUMN held INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE task_forks ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0",
 )
 
-# The twentieth migration: indexes for the replay of some hours, ordered by time and by task.
+# The twentieth migration: indexes for the replay of a few hours on a page, by time and by task.
 REPLAY = (
     """CREATE INDEX steps_when ON steps (
         ended_at, started_at, task_id, attempt, step_no, iteration, phase, outcome, passed, failed)""",
     "CREATE INDEX execution_logs_claims ON execution_logs (task_id, at, worker) WHERE kind = 'task_claimed'",
 )
 
-# The twenty-first migration: messages of the owner to a task while it was open.
+# The twenty-first migration: messages that the owner sent to a task while it was open.
 TASK_MESSAGES = (
     """CREATE TABLE task_messages (
         id INTEGER PRIMARY KEY,
@@ -484,7 +486,7 @@ TASK_MESSAGES = (
     "CREATE INDEX task_messages_task ON task_messages (task_id)",
 )
 
-# The twenty-second migration: tasks in a hub's queue, and reports that are still to be sent to the hub.
+# The twenty-second migration: tasks in a hub's queue, and reports that must still be sent to the hub.
 SHARED_TASKS = (
     "ALTER TABLE tasks ADD COLUMN hub_id INTEGER",
     "ALTER TABLE tasks ADD COLUMN hub_fence INTEGER",
@@ -498,7 +500,7 @@ SHARED_TASKS = (
     "CREATE INDEX hub_outbox_task ON hub_outbox (task_id)",
 )
 
-# The twenty-third migration: data about lessons that nodes of a hub exchange, besides the texts
+# The twenty-third migration: data about lessons that the nodes of a hub exchange in addition to the lessons' texts
 # (storage.memory.elsewhere).
 LESSONS_ELSEWHERE = (
     """CREATE TABLE lesson_keys (
@@ -507,7 +509,7 @@ LESSONS_ELSEWHERE = (
         key TEXT NOT NULL, -- what all nodes know it by
         PRIMARY KEY (kind, item)) WITHOUT ROWID""",
     "CREATE INDEX lesson_keys_key ON lesson_keys (key)",
-    # Sums over all other nodes, since a time (like `patterns.judged_from`).
+    # Sums over all other nodes, of attempts since a time (like `patterns.judged_from`).
     """CREATE TABLE lesson_tallies (
         key TEXT PRIMARY KEY, -- '': attempts from which any lesson was withheld
         judged_from TEXT NOT NULL,
@@ -517,23 +519,23 @@ LESSONS_ELSEWHERE = (
         shown_solved INTEGER NOT NULL,
         withheld INTEGER NOT NULL,
         withheld_solved INTEGER NOT NULL) WITHOUT ROWID""",
-    # Lessons that must not come back from another node.
+    # Lessons that were deleted and must not come back from another node.
     """CREATE TABLE forgotten (
         kind TEXT NOT NULL, -- lesson or shape
         key TEXT NOT NULL, -- the lesson's key, or the shape
         PRIMARY KEY (kind, key)) WITHOUT ROWID""",
 )
 
-# The twenty-fourth migration: drafts in the ledger of commits, and tasks that begin with a draft.
+# The twenty-fourth migration: drafts in the ledger of commits, and tasks whose next attempts begin with a draft.
 DRAFTS = (
-    "ALTER TABLE tasks ADD COLUMN draft_attempt INTEGER NOT NULL DEFAULT 0",  # the next attempts begin with its draft
+    "ALTER TABLE tasks ADD COLUMN draft_attempt INTEGER NOT NULL DEFAULT 0",  # next attempts begin with its draft
     "CREATE INDEX git_commits_drafts ON git_commits (task_id, at, repo) WHERE label = 'draft'",
 )
 
 # The twenty-fifth migration: commits whose branch the owner discarded.
 DISCARDED = ("ALTER TABLE git_commits ADD COLUMN discarded_at TEXT",)
 
-# The twenty-seventh migration: a row of the ledger of calls may stand for several calls of a day.
+# The twenty-seventh migration: a row of the ledger of calls may be the sum of several calls of a day.
 SUMMED_CALLS = (
     "ALTER TABLE model_stats ADD COLUMN calls INTEGER NOT NULL DEFAULT 1",
     "DROP INDEX model_stats_days",
@@ -541,7 +543,7 @@ SUMMED_CALLS = (
         substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost, calls)""",
 )
 
-# The twenty-eighth migration: commits of the daemon's own workspace have no path, since a home may be moved.
+# The twenty-eighth migration: commits in the daemon's own workspace have no path, since the home folder may be moved.
 OWN_COMMITS = (
     """UPDATE OR REPLACE git_commits SET repo = '' WHERE task_id IN (
         SELECT task_id FROM task_specs WHERE json_extract(spec, '$.repo') IS NULL)""",
@@ -554,7 +556,7 @@ SPANS = (
     "CREATE INDEX tasks_created ON tasks (created_at)",
 )
 
-# The thirtieth migration: commits are listed by risk; their points are counted after the commit (report.ranking).
+# The thirtieth migration: commits are listed by risk, in points, which are counted after the commit (report.ranking).
 RISK = (
     "ALTER TABLE git_commits ADD COLUMN points INTEGER",  # NULL: not counted yet, listed first
     """CREATE INDEX git_commits_risk ON git_commits
@@ -562,10 +564,12 @@ RISK = (
     "CREATE INDEX git_commits_uncounted ON git_commits (id) WHERE points IS NULL",
 )
 
-# The thirty-first migration: nothing was ever written to this table; its figures are in `iterations` and `model_stats`.
+# The thirty-first migration: drop a table to which nothing was ever written. Its figures are in `iterations` and
+# `model_stats`.
 NO_METRICS = ("DROP TABLE metrics",)
 
-# The thirty-second migration: each attempt that ends queries the outcomes of attempts from which a lesson was withheld.
+# The thirty-second migration: an index for a query at the end of each attempt, about attempts from which a lesson was
+# withheld.
 WITHHELD = ("CREATE INDEX recalls_withheld ON recalls (task_id, attempt, solved, arm) WHERE arm <> 'shown'",)
 
 # The twenty-sixth migration: vectors are compared directly, without sketches.

@@ -1,4 +1,4 @@
-"""Sums of the model usage, from the ledger `model_stats`: each reply that was paid for is one of its rows."""
+"""Sums of the model usage, from the ledger `model_stats`. Each reply that costs money is in the ledger."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _BY_DAY = f"SELECT substr(at, 1, 10) AS day, {_SUMS} GROUP BY day"
 
 
 def since(conn: Connection, moment: datetime | None) -> Spent:
-    """Sum the usage of all calls since `moment` (None: of all time)."""
+    """Sum the usage of all model calls since `moment`; None means of all time."""
     row = conn.execute(_SUM + "WHERE at >= ?", (BUILT_IN, to_text(moment) if moment else "")).fetchone()
     return Spent(**dict(row))
 
 
 def by_day(conn: Connection) -> dict[str, Spent]:
-    """Sum the usage of all calls by day (UTC), such as 2026-11-26."""
+    """Sum the usage of all model calls by day (UTC). Keys are dates such as 2026-11-26."""
     rows = [dict(row) for row in conn.execute(_BY_DAY, (BUILT_IN,)).fetchall()]
     return {row.pop("day"): Spent(**row) for row in rows}
 
 
 def of_task(conn: Connection, task_id: int) -> Spent:
-    """Sum the usage of all calls of a task, including those whose reply broke off or was never read."""
+    """Sum the usage of all model calls of a task, including calls whose reply broke off or was never read."""
     return Spent(**dict(conn.execute(_SUM + "WHERE task_id = ?", (BUILT_IN, task_id)).fetchone()))

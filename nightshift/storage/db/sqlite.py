@@ -1,8 +1,8 @@
-"""The one SQLite module of this process, and functions to open files with it.
+"""The single SQLite module that this process uses, and functions to open files with it.
 
-`pysqlite3` is used if it is installed (many Python builds cannot load extensions), otherwise the standard module.
-sqlite-utils makes the same choice. It is repeated here because importing sqlite-utils takes a quarter of a second. Both
-choices must agree: two builds of SQLite in one process drop each other's file locks.
+`pysqlite3` is used if it is installed, because many Python builds cannot load extensions; otherwise the standard module
+is used. sqlite-utils makes the same choice, which is repeated here because importing sqlite-utils takes a quarter of a
+second. Both choices must agree, because two builds of SQLite in one process drop each other's file locks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ else:
 
 LIBRARY, LIBRARY_VERSION = sqlite3.__name__, sqlite3.sqlite_version
 Connection = sqlite3.Connection
-# SQLite instructions between two checks of the time limit.
+# Number of SQLite instructions between two checks of the time limit.
 _INSTRUCTIONS = 10_000
 Row = sqlite3.Row
 Error = sqlite3.Error
@@ -47,25 +47,26 @@ OperationalError = sqlite3.OperationalError
 ProgrammingError = sqlite3.ProgrammingError
 
 CHECKPOINT_PAGES = 4000
-"""Size of the write-ahead log, in pages (16 MB), at which it is folded into the file.
+"""Size of the write-ahead log, in pages (16 MB), at which it is written back into the file.
 
-A page that was written a hundred times since then is folded once.
+A page that was written a hundred times in between is written back only once.
 """
 
 BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 8, 11, 13, 14, 26
-"""Primary result codes, https://sqlite.org/rescode.html; the low byte of an extended code."""
+"""Primary result codes (https://sqlite.org/rescode.html). An extended code contains its primary code in the low byte.
+"""
 PERM, NOMEM, IOERR = 3, 7, 10
 NOT_THE_FILE = frozenset({PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN})
 """Codes that are not caused by the content of the file."""
 
 
 def code_of(error: Error) -> int:
-    """Return the primary result code, 0 if SQLite gave none."""
+    """Return the primary result code of an error; 0 if SQLite gave none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def store_error(error: Error, path: Path) -> StoreError:
-    """Convert an SQLite error to our exception with our message."""
+    """Convert an SQLite error to our exception, with a message for the owner."""
     code, text = code_of(error), str(error)
     if code == FULL:
         return StoreFull(f"{path}: the disk is full; nothing was written ({text})")
@@ -83,18 +84,18 @@ def store_error(error: Error, path: Path) -> StoreError:
 def connect(path: Path, *, readonly: bool = False, busy_s: float = 5.0) -> Connection:
     """Open a connection in autocommit mode, so that transactions begin and end explicitly.
 
-    WAL lets readers continue while the writer writes; synchronous=FULL makes a commit survive a power cut. The
-    connection may be used on another thread, but only on one at a time.
+    WAL lets readers continue while the writer writes. `synchronous=FULL` makes a commit survive a power cut. The
+    connection may be used in any thread, but only in one at a time.
 
     Args:
-        path: the database file; created unless `readonly`.
-        readonly: refuse every write; works for a file or folder that this user may not write.
+        path: the database file, which is created unless `readonly` is set.
+        readonly: refuse every write. Works even for a file or folder that this user may not write to.
         busy_s: seconds that a statement waits for another connection's lock.
 
     Raises:
-        StoreMissing: `readonly`, and there is no such file.
+        StoreMissing: there is no such file, and `readonly` is set.
         StoreDamaged: the file is not a database, or a damaged one.
-        StoreError: it cannot be opened.
+        StoreError: the file cannot be opened.
     """
     if readonly and not path.exists():
         raise StoreMissing(f"{path}: there is no database yet")
@@ -105,10 +106,12 @@ def connect(path: Path, *, readonly: bool = False, busy_s: float = 5.0) -> Conne
 
 
 def connect_draft(path: Path) -> Connection:
-    """Open a file that nobody uses until it is complete and flushed: no log, no flushes, no foreign keys.
+    """Open a file that nobody else uses until it is complete.
+
+    Therefore there is no log, no flush to the disk and no check of foreign keys.
 
     Raises:
-        StoreError: it cannot be opened.
+        StoreError: the file cannot be opened.
     """
     try:
         conn = _open(path, "mode=rwc", 5.0)
@@ -129,7 +132,7 @@ def connect_memory() -> Connection:
 
 @contextlib.contextmanager
 def transaction(conn: Connection) -> Iterator[None]:
-    """Commit everything that is written inside, or nothing."""
+    """Commit everything that is written within the block, or nothing if the block raises."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -149,9 +152,10 @@ def _open(path: Path, query: str, busy_s: float) -> Connection:
 
 
 def make_private(path: Path) -> None:
-    """Create a new file that only its owner can read: it will hold code, prompts and replies.
+    """Create a new file that only its owner can read, because it will hold code, prompts and replies.
 
-    SQLite gives its log the permissions of the file. If the file cannot be created, SQLite reports the reason.
+    SQLite gives its log the same permissions as the file. If the file cannot be created, SQLite reports the reason
+    later.
     """
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -160,7 +164,7 @@ def make_private(path: Path) -> None:
 def _open_writable(path: Path, busy_s: float) -> Connection:
     conn, empty = _open(path, "mode=rwc", busy_s), not (path.exists() and path.stat().st_size)
     try:
-        if empty:  # it writes, and has no effect on a file with tables; see storage/db/pruning.py
+        if empty:  # no effect on a file with tables; see storage/db/pruning.py
             conn.execute("PRAGMA auto_vacuum=INCREMENTAL")
         _use_wal(conn, busy_s)
         conn.execute("PRAGMA synchronous=FULL")
@@ -173,7 +177,7 @@ def _open_writable(path: Path, busy_s: float) -> Connection:
 
 
 def _use_wal(conn: Connection, busy_s: float) -> None:
-    """Switch to WAL. The switch itself does not wait for locks, so it is retried if two processes open a new file."""
+    """Switch to WAL. SQLite does not wait for locks in this switch, so it is repeated if the file is locked."""
     deadline = time.monotonic() + busy_s
     while True:
         try:
@@ -187,10 +191,10 @@ def _use_wal(conn: Connection, busy_s: float) -> None:
 
 
 def _open_readonly(path: Path, busy_s: float) -> Connection:
-    """Open with mode=ro, which still needs a shared-memory file beside a WAL database.
+    """Open with mode=ro, for which SQLite still needs a shared-memory file beside a WAL database.
 
-    If the shared-memory file can neither be found nor created, and the log is empty, the file alone is the whole
-    database and may be read as immutable.
+    If the shared-memory file can neither be found nor created, and the log is empty, then the file alone is the whole
+    database, and is opened as immutable.
     """
     conn = _open(path, "mode=ro", busy_s)
     try:
@@ -208,16 +212,16 @@ def _open_readonly(path: Path, busy_s: float) -> Connection:
 
 
 def watch(conn: Connection, end: float) -> None:
-    """Make the connection abort with an error whatever it runs after `end` (monotonic clock, in seconds)."""
+    """Make all statements of a connection abort with an error after the time `end` (monotonic clock, in seconds)."""
     if end < math.inf:
         conn.set_progress_handler(lambda: int(time.monotonic() > end), _INSTRUCTIONS)
 
 
 def faults(path: Path, end: float = math.inf) -> list[str]:
-    """Check a whole database file; an empty list means that it is sound.
+    """Check a whole database file, and return its faults; an empty list means that the file is sound.
 
     Raises:
-        TimeoutError: the check was not done at `end` (monotonic clock, in seconds).
+        TimeoutError: the check was not finished at the time `end` (monotonic clock, in seconds).
     """
     try:
         conn = connect(path, readonly=True)
@@ -230,7 +234,7 @@ def faults(path: Path, end: float = math.inf) -> list[str]:
         if time.monotonic() > end:
             raise TimeoutError from error
         return [str(store_error(error, path))]
-    except UnicodeDecodeError as error:  # SQLite quotes what it found
+    except UnicodeDecodeError as error:  # SQLite's message quotes damaged text
         return [f"{path}: the database is damaged ({error})"]
     finally:
         conn.close()

@@ -1,4 +1,4 @@
-"""Durable data of the daemon as a whole: its state, the ledger of commits, and the cost of models."""
+"""Durable data of the daemon as a whole: values under state keys, the ledger of commits, and the cost of models."""
 
 from __future__ import annotations
 
@@ -28,10 +28,16 @@ from nightshift.storage.db.sqlite import Connection, Row
 class Commit:
     """A commit of the agent.
 
-    `label` is the claim that its verdict allows (`core.tasks.verdicts.Label`), or that of a draft. `files` and `signs`
-    are None if they are not known. `target` is the full name of the branch that it was integrated into, or is meant
-    for; empty if that is no branch, or was not recorded. `reviewed_at` is when the owner had read it, `reverted_by` the
-    id of the commit that reverts it, `discarded_at` when its branch was discarded. The ledger assigns `id`.
+    Attributes:
+        label: the claim that its verdict allows (`core.tasks.verdicts.Label`), or `draft`.
+        files: the changed files; None if they are not known.
+        signs: signs of its attempt; None if they are not known.
+        target: full name of the branch that it was integrated into or is meant for; empty if there is no such branch,
+            or if it was not recorded.
+        reviewed_at: when the owner had read it; None if it is unread.
+        reverted_by: the id of the commit that reverts it; None if it was not reverted.
+        discarded_at: when its branch was discarded; None if it was not discarded.
+        id: its number in the ledger, which the ledger assigns.
     """
 
     task_id: int
@@ -57,17 +63,17 @@ class Commit:
 
     @property
     def is_draft(self) -> bool:
-        """True if it did not pass and was left for the owner."""
+        """True if the commit did not pass and was left for the owner as a draft."""
         return self.label == Label.DRAFT
 
     @property
     def waits(self) -> bool:
-        """True if it waits on the task's own branch for the owner."""
+        """True if the commit waits on the task's own branch for the owner."""
         return not (self.integrated or self.discarded_at or self.reverted_by)
 
 
 WORKSPACE = "workspace"
-"""State key: each start stores the path of the daemon's own repository."""
+"""State key. The value is the path of the daemon's own repository, stored at each start."""
 
 
 def read_state(conn: Connection, key: str) -> Any:
@@ -77,7 +83,7 @@ def read_state(conn: Connection, key: str) -> Any:
 
 
 def write_state(conn: Connection, key: str, value: object, at: datetime) -> None:
-    """Set a key inside a write job; None removes it."""
+    """Store a value under a key, inside a write job. None deletes the key."""
     if value is None:
         conn.execute("DELETE FROM system_state WHERE key = ?", (key,))
         return
@@ -88,7 +94,7 @@ def write_state(conn: Connection, key: str, value: object, at: datetime) -> None
 
 
 def workspace_of(conn: Connection) -> str:
-    """Return the path of the daemon's own repository, which the ledger leaves out; empty if not known."""
+    """Return the path of the daemon's own repository; empty if it is not known. The ledger does not store this path."""
     return str(read_state(conn, WORKSPACE) or "")
 
 
@@ -98,7 +104,7 @@ def shorten_repo(conn: Connection, repo: str) -> str:
 
 
 def unread(conn: Connection) -> int:
-    """Count the commits that the owner has not read; the time grows with their number, over a partial index."""
+    """Count the commits that the owner has not read. A partial index makes this fast if they are few."""
     return int(conn.execute("SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL").fetchone()[0])
 
 
@@ -113,19 +119,19 @@ def read_draft(conn: Connection, task_id: int) -> Commit | None:
 
 
 def describe_draft(entry: Commit) -> str:
-    """Describe where a draft is and how its tests ended, such as “draft on agent/12-add-sum: 3 of 5 tests pass”."""
+    """Describe a draft's branch and the result of its tests, as in “draft on agent/12-add-sum: 3 of 5 tests pass”."""
     signs = entry.signs
     tests = tests_in_words(signs.tests_passed, signs.tests) if signs else "its tests are not known"
     return f"draft on {entry.branch}: {tests}"
 
 
 class StateStore:
-    """Small durable facts.
+    """Small durable facts, and the ledger of commits.
 
     Args:
         db: the database.
-        clock: dates the entries.
-        events: receives the event of each commit that is recorded, if there is a log.
+        clock: returns the time of the entries.
+        events: receives an event for each recorded commit; None if there is no event log.
     """
 
     def __init__(self, db: Database, *, clock: Clock = utc_now, events: EventLog | None = None) -> None:
@@ -142,14 +148,14 @@ class StateStore:
         return read_state(self._db.reader(), key)
 
     def set(self, key: str, value: object) -> Future[None]:
-        """Set a key to a JSON value; None removes it."""
+        """Store a JSON value under a key. None deletes the key."""
         return self._db.write(lambda conn: write_state(conn, key, value, self._clock()))
 
     def record_commit(self, commit: Commit) -> Future[None]:
-        """Record a commit in the ledger, with its event; recording it again updates the entry.
+        """Record a commit in the ledger, with its event. Recording a commit again updates its entry.
 
-        It replaces an earlier commit on the same branch of the same task that was never integrated. A draft does not
-        count as unread.
+        The entry replaces an earlier commit on the same branch of the same task that was never integrated. A draft does
+        not count as unread.
         """
         at = to_text(commit.at or self._clock())
 
@@ -181,7 +187,7 @@ class StateStore:
         return self._db.write(job)
 
     def forget_commit(self, repo: str, commit: str) -> Future[None]:
-        """Remove a commit from the ledger that is on no branch any more."""
+        """Remove a commit from the ledger that is no longer on any branch."""
 
         def job(conn: Connection) -> None:
             query = "DELETE FROM git_commits WHERE repo = ? AND commit_id = ?"
@@ -190,7 +196,7 @@ class StateStore:
         return self._db.write(job)
 
     def record_push(self, repo: str, commit: str) -> Future[None]:
-        """Record that a commit of the ledger was pushed; the first time is kept."""
+        """Record that a commit in the ledger was pushed. If it is pushed again, the first time remains."""
         at = to_text(self._clock())
 
         def job(conn: Connection) -> None:
@@ -200,7 +206,7 @@ class StateStore:
         return self._db.write(job)
 
     def commits(self, limit: int, *, task_id: int | None = None) -> list[Commit]:
-        """List the newest commits first, of all tasks or of one."""
+        """List the newest commits of all tasks or of one task, newest first."""
         query = "SELECT * FROM git_commits WHERE (? IS NULL OR task_id = ?) ORDER BY id DESC LIMIT ?"
         conn = self._db.reader()
         rows = conn.execute(query, (task_id, task_id, limit)).fetchall()
@@ -220,15 +226,18 @@ class StateStore:
         return int(self._db.reader().execute(query).fetchone()[0])
 
     def spent_since(self, moment: datetime | None) -> Spent:
-        """Sum the usage of all model calls since `moment`; None means all time and reads every call."""
+        """Sum the usage of all model calls since `moment`. None means all time, which reads every call."""
         return spending.since(self._db.reader(), moment)
 
     def sum_spent(self) -> Spent:
-        """Sum the usage of all model calls of all time; reads every call, so call it once and add later usage."""
+        """Sum the usage of all model calls of all time. Reads every call, so call this once and add later usage."""
         return self.spent_since(None)
 
     def count_saved_replies(self) -> SavedReplies:
-        """Count the replies that the built-in engine saved lately; cached until a call, a commit or a new hour."""
+        """Count the replies of the last days for which the built-in engine saved a model call.
+
+        The result is cached until there is a call, a commit or a new hour.
+        """
         now, conn = self._clock(), self._db.reader()
         query = "SELECT (SELECT MAX(rowid) FROM model_stats), (SELECT MAX(id) FROM git_commits)"
         key = (*conn.execute(query).fetchone(), now.replace(minute=0, second=0, microsecond=0))
@@ -238,7 +247,7 @@ class StateStore:
 
 
 def count_saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:
-    """Count the replies that the built-in engine saved in the last days."""
+    """Count the replies of the last days for which the built-in engine saved a model call."""
     since = to_text(now - timedelta(days=days))
     query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"
     replies, saved = conn.execute(query, (since,)).fetchone()
@@ -248,7 +257,10 @@ def count_saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> S
 
 
 def _tell_recorded(commit: Commit) -> Event:
-    """Return the event that makes readers reload the ledger: at COMMITTED and INTEGRATED the entry is not there yet."""
+    """Return the event that makes readers reload the ledger.
+
+    At the events COMMITTED and INTEGRATED, the entry is not in the ledger yet.
+    """
     return Event(
         kind=Kind.COMMIT_RECORDED,
         level=Level.DEBUG,
@@ -260,7 +272,7 @@ def _tell_recorded(commit: Commit) -> Event:
 
 
 def commit_of(row: Row, workspace: str) -> Commit:
-    """Convert a row of `git_commits`; the daemon's own repository is at `workspace`."""
+    """Convert a row of `git_commits`. `workspace` is the path of the daemon's own repository."""
     return Commit(
         task_id=row["task_id"],
         attempt=row["attempt"],

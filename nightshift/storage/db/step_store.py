@@ -1,7 +1,7 @@
 """Durable steps: each finished step of an attempt, and each model reply, is stored before the next one starts.
 
-A daemon that died resumes at the step it was in: `last_work` returns the attempt's state to continue from. A step that
-repeats a model call with the same key gets the stored reply instead of paying again.
+A daemon that died resumes at the interrupted step: `last_work` returns the attempt's state from which to continue. A
+step that repeats a model call with the same key gets the stored reply instead of paying again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,14 @@ from nightshift.storage.db.sqlite import Connection, Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """A finished step. `work` is the digest of the case file after it; test counts exist only if tests ran."""
+    """A finished step.
+
+    Attributes:
+        work: digest of the case file (the attempt's state) after the step.
+        passed: number of passed tests; None if no tests ran.
+        failed: number of other tests; None if no tests ran.
+        total: number of all tests; None if no tests ran.
+    """
 
     attempt: int
     step_no: int
@@ -54,7 +61,7 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseTime:
-    """One phase of an iteration."""
+    """The result and duration of one phase in an iteration."""
 
     phase: Phase
     outcome: Outcome
@@ -63,9 +70,14 @@ class PhaseTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationRow:
-    """One iteration: its phases in order, the last test counts, and the usage of its model calls.
+    """One iteration of an attempt.
 
-    `lessons` counts the lessons recalled for the attempt so far; None if that is not known.
+    Attributes:
+        phases: its phases in order.
+        passed: number of passed tests in its last test run; None if no tests ran.
+        failed: number of other tests in that run; None if no tests ran.
+        total: number of all tests in that run; None if no tests ran.
+        lessons: number of lessons recalled for the attempt so far; None if it is not known.
     """
 
     attempt: int
@@ -85,9 +97,12 @@ class IterationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A model call. `prompt` and `reply` are digests of a prompt (see `storage.db.prompts`) and the reply's text.
+    """A model call.
 
-    `thoughts` are the model's thoughts that the vendor shows.
+    Attributes:
+        prompt: digest of the prompt (see `storage.db.prompts`).
+        reply: digest of the reply's text.
+        thoughts: the thoughts of the model, as far as the vendor shows them.
     """
 
     attempt: int
@@ -110,7 +125,7 @@ class Call:
 
 
 def step_of(row: Row) -> StepRow:
-    """Convert a row of `steps`."""
+    """Convert a row of the table `steps`."""
     return StepRow(
         attempt=row["attempt"],
         step_no=row["step_no"],
@@ -130,7 +145,7 @@ def step_of(row: Row) -> StepRow:
 
 
 def iteration_of(row: Row) -> IterationRow:
-    """Convert a row of `iterations`."""
+    """Convert a row of the table `iterations`."""
     phases = (
         PhaseTime(phase=Phase(phase), outcome=Outcome(outcome), duration_s=duration_s)
         for phase, outcome, duration_s in json.loads(row["phases"])
@@ -153,7 +168,7 @@ def iteration_of(row: Row) -> IterationRow:
 
 
 def call_of(row: Row) -> Call:
-    """Convert a row of `replies`."""
+    """Convert a row of the table `replies`."""
     return Call(
         attempt=row["attempt"],
         step_no=row["step_no"],
@@ -185,7 +200,9 @@ _BRIEF = (
     "attempt, step_no, iteration, phase, outcome, note, work, passed, failed, total, started_at, ended_at, duration_s, "
     f"json_remove(data, {', '.join([*_LONG, *_OTHERS])}) AS data"
 )
-"""Columns of a step with only the first of a dozen prompts, without its lists: a hundredth of the length."""
+"""Columns of a step in which the data have only the first prompt, and lack their lists. Such data have a hundredth of
+the length.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +213,7 @@ class StepStore:
     Args:
         db: the database.
         events: receives one event for each step, in the step's transaction.
-        clock: dates replies.
+        clock: returns the time of replies.
         mask: removes secrets from prompts and from notes of steps.
     """
 
@@ -206,10 +223,10 @@ class StepStore:
     def save_step(
         self, task_id: int, attempt: int, fence: int, step: Step, *, started_at: datetime, duration_s: float
     ) -> Future[None]:
-        """Store a finished step, its iteration's summary, its event and counts of tool calls, all or nothing.
+        """Store a finished step with its iteration's summary, its event and its counts of tool calls, all or nothing.
 
-        `step.state.step_no` counts the finished steps, so the number of this step, which its calls have too, is one
-        less. The future fails with `StaleFence` if the task no longer belongs to this worker. Storing a step twice is
+        `step.state.step_no` counts the finished steps. So the number of this step is one less; its calls have the same
+        number. The future fails with `StaleFence` if the task no longer belongs to this worker. Storing a step twice is
         harmless.
         """
         reports = [*form_reports(step.data.get("forms"))]
@@ -226,13 +243,13 @@ class StepStore:
         return self._db.write_retrying(job)
 
     def last_work(self, task_id: int, attempt: int) -> AttemptState | None:
-        """Return the state after the attempt's last stored step, or None if there is none to continue from."""
+        """Return the state after the attempt's last stored step; None if no state is stored or readable."""
         query = "SELECT work FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no DESC LIMIT 1"
         row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
         return self.work(row["work"]) if row else None
 
     def work(self, digest: str) -> AttemptState | None:
-        """Return the state with this digest, or None if there is none that can be read."""
+        """Return the state with this digest; None if it is not stored or cannot be read."""
         text = self.artifact(digest)
         try:
             return decode(AttemptState, text) if text else None
@@ -252,17 +269,17 @@ class StepStore:
         return row and step_of(row)
 
     def course(self, task_id: int, attempt: int) -> list[StepRow]:
-        """List the steps of an attempt, in order; of their prompts only the first one, without its lists."""
+        """List the steps of an attempt, in order. Their data have only the first prompt, and lack their lists."""
         query = f"SELECT {_BRIEF} FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no"  # noqa: S608  a constant
         return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
 
     def iterations(self, task_id: int) -> list[IterationRow]:
-        """List all iterations of a task, in order; iteration 0 holds what came before the first one."""
+        """List all iterations of a task, in order. Iteration 0 contains the steps before the first iteration."""
         query = "SELECT * FROM iterations WHERE task_id = ? ORDER BY attempt, iteration"
         return [iteration_of(row) for row in self._db.reader().execute(query, (task_id,))]
 
     def reply(self, position: Place) -> Completion | None:
-        """Return the stored reply at a position, marked as replayed, or None if there is none yet."""
+        """Return the reply stored for a call, marked as replayed; None if there is none yet."""
         query = "SELECT reply, rest FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no = ?"
         row = self._db.reader().execute(query, position).fetchone()
         if row is None:
@@ -270,9 +287,9 @@ class StepStore:
         return replace(decode(Completion, row["rest"]), text=self.artifact(row["reply"]) or "", replayed=True)
 
     def save_reply(self, request: ModelRequest, completion: Completion) -> Future[None]:
-        """Store a paid reply: its text and prompt under its key (if it has one), and its cost.
+        """Store a reply that costs money. Its text and prompt are stored under its key, if it has one.
 
-        A second reply for the same key is counted, but the first one remains the stored one.
+        If there is a second reply with the same key, its cost is counted, but the first reply stays stored.
         """
         at = to_text(self._clock())
 
@@ -286,7 +303,7 @@ class StepStore:
         return self._db.write_retrying(job)
 
     def save_lost(self, request: ModelRequest, completion: Completion) -> Future[None]:
-        """Store the cost of a reply that broke off: it was paid for, and is never replayed."""
+        """Store the cost of a reply that broke off. Such a reply costs money, but is never replayed."""
         at = to_text(self._clock())
         return self._db.write_retrying(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
 
@@ -295,7 +312,7 @@ class StepStore:
         return spending.of_task(self._db.reader(), task_id)
 
     def calls(self, task_id: int, attempt: int | None = None, step_no: int | None = None) -> list[Call]:
-        """List the stored model calls of a task, of one of its attempts or of one step, in order."""
+        """List the stored model calls of a task, or only of one attempt or one step, in order."""
         query = (
             "SELECT attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, tokens_out, cost_usd, "
             "latency_s, finish, prompt, reply, at, json_extract(rest, '$.tool_calls') AS tool_calls, "
@@ -305,7 +322,7 @@ class StepStore:
         return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
 
     def prompt(self, digest: str) -> list[prompts.Turn]:
-        """Return the turns of the prompt with this digest, as (role, text); empty if it is not stored."""
+        """Return the messages of the prompt with this digest, as (role, text); empty if it is not stored."""
         return prompts.get(self._db.reader(), digest)
 
     def artifact(self, digest: str) -> str | None:
@@ -335,7 +352,7 @@ def _prompt_before(conn: Connection, request: ModelRequest) -> str | None:
 
 
 def _tell_finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:
-    """Return the event of a step without its prompts' content, which is in its row and too long for a log line."""
+    """Return the event of a step, without its prompts, which are in its row and too long for a log line."""
     data = {name: value for name, value in step.data.items() if name != "prompts"}
     return Event(
         kind=Kind.STEP_FINISHED,
@@ -366,10 +383,10 @@ def _insert_step(
     duration_s: float,
     mask: Masker,
 ) -> None:
-    """Store a step.
+    """Store the row of a step.
 
-    Its state is stored without masking, since a resumed attempt commits its content. Verdicts in it, and texts made
-    from them, were masked when they were made.
+    The state is stored without masking, since a resumed attempt commits its content. The verdicts in the state, and the
+    texts made from them, were masked when they were created.
     """
     conn.execute(
         "INSERT OR REPLACE INTO steps (task_id, attempt, step_no, iteration, phase, outcome, note, data, work, passed, "
@@ -385,7 +402,7 @@ def _insert_step(
 
 
 def _sum_up(conn: Connection, task_id: int, attempt: int, work: AttemptState) -> None:
-    """Sum the iteration's steps and calls in its row; always computed from the start, so it may be repeated."""
+    """Sum up the steps and calls of an iteration in its row. It is computed from all of them, so it may be repeated."""
     where = (task_id, attempt, work.iteration)
     steps = conn.execute(
         "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND iteration = ? ORDER BY step_no", where

@@ -1,4 +1,4 @@
-"""How well each model called tools, by the form of its calls; every finished step adds its counts."""
+"""Counts of well-formed and malformed tool calls of each model, separately for native calls and for calls in text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 
 _DATED = re.compile(r"-\d{4}[\d-]*")
-"""Date that vendors append to a model's name in their replies: `-2026-08-07`, `-20260807`."""
+"""Matches a date that vendors append to a model's name in their replies: `-2026-08-07`, `-20260807`."""
 
 
 def add(conn: Connection, reports: Iterable[FormReport]) -> None:
-    """Add counts of replies inside a write job."""
+    """Add the counts of well-formed and malformed calls, inside a write job."""
     for report in reports:
         conn.execute(
             "INSERT INTO tool_forms (backend, model, protocol, well, malformed) VALUES (?, ?, ?, ?, ?) "
@@ -42,7 +42,7 @@ class ToolForms:
         self._db = db
 
     def read_counts(self, backend: str, model: str) -> KnownForms:
-        """Return the counts of a model, by the form of its calls; a vendor's dated names for it count as well."""
+        """Return the counts of a model's calls, by their form. Names of the model with a vendor's date are included."""
         query = "SELECT model, protocol, well, malformed FROM tool_forms WHERE backend = ? AND substr(model, 1, ?) = ?"
         name, counts = storable(model), dict[ToolProtocol, FormCounts]()
         for answered, protocol, well, malformed in self._db.reader().execute(

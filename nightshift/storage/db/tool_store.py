@@ -1,8 +1,8 @@
-"""Durable tool calls: the result of each, and the change after it, are stored before the model is asked again.
+"""Durable tool calls: the result of each call, and the change after it, are stored before the model is asked again.
 
-A daemon that died finds the replies that were paid for (`storage.db.step_store`) and, here, the results of their tool
-calls, so that none is run twice. A call that is not stored runs again: it began from a stored change, and its only
-effect is on the next one.
+A daemon that died finds the paid replies in `storage.db.step_store`, and the results of their tool calls here, so that
+none is run twice. A call without a stored result is run again. That is safe, because the call begins from a stored
+change, and its only effect is the change after it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLACE = f"{_AT} AND seq = ?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCall:
-    """A row: one call of a step. `arguments` and `result` are digests, `chars` is the length of the result's text."""
+    """The row of one tool call. `arguments` and `result` are digests; `chars` is the length of the result's text."""
 
     attempt: int
     step_no: int
@@ -55,8 +55,8 @@ class ToolStore:
 
     Args:
         db: the database.
-        events: receives one event for each call, in its transaction.
-        clock: dates calls.
+        events: receives one event for each call, in the call's transaction.
+        clock: returns the time of calls.
         mask: removes secrets from arguments and results.
     """
 
@@ -84,9 +84,9 @@ class ToolStore:
     def save(self, position: ToolPlace, fence: int, record: ToolRecord, *, worker: str | None = None) -> Future[None]:
         """Store a call, the change after it and its event, all or nothing.
 
-        Secrets are removed from arguments and text. The change is stored without masking, since a resumed attempt
-        commits its content. The future fails with `StaleFence` if the task no longer belongs to this worker. Storing a
-        call twice is harmless: the first one is kept.
+        Secrets are removed from the arguments and the result. The change is stored without masking, since a resumed
+        attempt commits its content. The future fails with `StaleFence` if the task no longer belongs to this worker.
+        Storing a call twice is harmless, since the first one stays.
         """
         arguments = self._arguments(record.arguments)
         name = self._mask.clean(record.name, MAX_NAME_CHARS)
@@ -120,7 +120,7 @@ class ToolStore:
         return self._db.write_retrying(job)
 
     def _arguments(self, text: str) -> str:
-        """Return the arguments as JSON without secrets; text that is no JSON, or too deep, becomes a JSON string."""
+        """Return the arguments as JSON without secrets; invalid or too deeply nested JSON becomes a JSON string."""
         try:
             given = json.loads(text)
             masked = self._mask.mask_data(given)
@@ -130,7 +130,7 @@ class ToolStore:
 
 
 def _event(conn: Connection, position: ToolPlace, values: ToolCalledData, worker: str | None) -> Event:
-    """Return the event of a call; its iteration and phase come from the reply that made the call."""
+    """Return the event of a call. Its iteration and phase are those of the reply that contains the call."""
     query = f"SELECT iteration, phase FROM replies WHERE {_AT}"  # noqa: S608  a constant
     reply = conn.execute(query, astuple(position)[:4]).fetchone()
     return Event(
@@ -168,6 +168,6 @@ def calls(conn: Connection, task_id: int, attempt: int, step_no: int) -> list[St
 
 
 def counts(conn: Connection, task_id: int, attempt: int) -> dict[int, tuple[int, int]]:
-    """Count the calls of each step of an attempt, and those that failed, by the step's number."""
+    """Count the calls and the failed calls of each step of an attempt, by the step's number."""
     query = "SELECT step_no, COUNT(*), SUM(ok = 0) FROM tool_calls WHERE task_id = ? AND attempt = ? GROUP BY step_no"
     return {step_no: (count, failed) for step_no, count, failed in conn.execute(query, (task_id, attempt))}

@@ -1,4 +1,4 @@
-"""Training rows from committed tasks: the replies that wrote their code, in the order of the iterations."""
+"""Reads training data from committed tasks: the replies that wrote their code, in the order of the iterations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from nightshift.storage.db.sqlite import Connection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A reply that wrote code: the prompt as (role, text) in order, and the model that answered.
+    """A reply that wrote code.
 
-    `tools` is True if the model worked with tools: the prompt then contains everything it did before, with calls as
-    text.
+    Attributes:
+        prompt: the messages of the prompt in order, as (role, text).
+        tools: True if the model worked with tools. The prompt then contains the whole conversation before the reply,
+            with calls written as text.
     """
 
     iteration: int
@@ -33,7 +35,13 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """A task that was committed: its last attempt's replies, oldest first, and the files that passed."""
+    """A task that was committed.
+
+    Attributes:
+        label: the claim that the commit's verdict allows.
+        tries: the replies of the task's last attempt that wrote code, oldest first.
+        files: the files that passed; None for a deleted file.
+    """
 
     task_id: int
     label: str
@@ -42,7 +50,7 @@ class Solved:
 
 
 def read_solved(conn: Connection) -> Iterator[Solved]:
-    """Yield all committed tasks whose work has not been pruned, oldest first, without reverted or discarded ones."""
+    """Yield the committed tasks whose work is still stored, oldest first, without reverted or discarded commits."""
     rows = conn.execute(
         "SELECT tasks.id, tasks.attempt, git_commits.label FROM tasks JOIN git_commits "
         "ON git_commits.task_id = tasks.id AND git_commits.commit_id = tasks.commit_id "

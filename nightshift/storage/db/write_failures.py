@@ -1,7 +1,7 @@
-"""State of a database that accepts no writes: the error and its start, with listeners for its beginning and end.
+"""The state of a database that accepts no writes. Listeners are called when such a state begins and ends.
 
-A failure that may pass (a full disk, a lock, a disk that is read-only for now) ends with the first write that succeeds.
-Damage does not end: nothing more is written, and the next start restores what can be restored.
+A failure that may pass (a full disk, a lock, a disk that is temporarily read-only) ends with the first write that
+succeeds. Damage does not end: nothing more is written, and the next start of the daemon restores what can be restored.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from dataclasses import dataclass
 from nightshift.core.errors import StoreDamaged, StoreError, StoreUnready
 
 FIRST_REST_S, MAX_REST_S = 1.0, 30.0
-"""Seconds that a write which can wait pauses before it is retried: the first pause, doubled up to the second value."""
+"""Seconds of pause before a write is retried that can wait: the first pause, and the maximum after repeated doubling.
+"""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFailure:
-    """A failure of the database to write: its error, its start, and whether it has ended."""
+    """A period in which the database could not write."""
 
     error: StoreError
-    """Error that the failed write raised."""
+    """The error that the failed write raised."""
     since: float
     """Time of the first failure, in seconds of the monotonic clock."""
     over: bool = False
@@ -42,18 +43,18 @@ class WriteFailure:
 
 
 class WriteFailures:
-    """Remembers the current failure, and calls listeners at its beginning and end, on the writer's thread."""
+    """Stores the current failure. Calls listeners on the writer's thread when a failure begins or ends."""
 
     def __init__(self) -> None:
         self.now: WriteFailure | None = None
         self._listeners: list[Callable[[WriteFailure], None]] = []
 
     def listen(self, listener: Callable[[WriteFailure], None]) -> None:
-        """Call `listener` when a failure begins or ends; it must not wait for a write."""
+        """Call `listener` whenever a failure begins or ends. The listener must not wait for a write."""
         self._listeners.append(listener)
 
     def record(self, error: BaseException) -> None:
-        """Record that a write failed; only an error of the database as a whole counts."""
+        """Record that a write failed. Only errors that concern the database as a whole count."""
         if isinstance(error, StoreUnready | StoreDamaged) and (self.now is None or not self.now.damage):
             begins = self.now is None or isinstance(error, StoreDamaged)
             self.now = WriteFailure(error=error, since=self.now.since if self.now else time.monotonic())
@@ -61,7 +62,7 @@ class WriteFailures:
                 self._notify(self.now)
 
     def clear(self) -> None:
-        """Record that a write is on the disk."""
+        """Record that a write succeeded, which ends a failure that is not damage."""
         if self.now is not None and not self.now.damage:
             past, self.now = self.now, None
             self._notify(WriteFailure(error=past.error, since=past.since, over=True))

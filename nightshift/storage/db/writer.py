@@ -1,10 +1,10 @@
-"""The one thread that writes: all waiting jobs go into one transaction (group commit).
+"""The one thread that writes. It puts all waiting jobs into one transaction (group commit).
 
-Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair. One writer that
-shares the cost of a disk flush among all waiting jobs is several times faster, and its worst case is far shorter. Each
-job has its own savepoint, so a job that raises undoes only its own changes. A future is resolved after the COMMIT that
-holds its job, never before, and an accepted job cannot be withdrawn. A `retrying` job waits if the database accepts no
-writes for now, and is retried with growing pauses; any other job fails at once. A `patient` job, for which nobody
+Several writers on one SQLite file starve each other, because SQLite waits for locks by sleeping, which is not fair. One
+writer that shares the cost of a disk flush among all waiting jobs is several times faster, and its worst case is far
+shorter. Each job has its own savepoint, so a job that raises undoes only its own changes. A future is resolved only
+after the COMMIT that contains its job, and an accepted job cannot be withdrawn. If the database temporarily accepts no
+writes, a `retrying` job is retried with growing pauses; any other job fails at once. A `patient` job, for which nobody
 waits, is written with the next job that is not patient, or after a moment.
 """
 
@@ -41,10 +41,10 @@ Listener = Callable[[Connection], None]
 
 MAX_GROUP = 256
 LINGER = 0.5
-"""How long to wait for clients that are about to write again, as a share of the last commit's time."""
+"""How long to wait for clients that are likely to write again, as a share of the duration of the last commit."""
 MAX_LINGER_S = 0.005
 PATIENCE_S = 0.05
-"""Seconds a patient job waits for another job to be written with."""
+"""Maximum seconds that a patient job waits for another job, to be written together with it."""
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class _Entry(Generic[T]):
         self.error: BaseException | None = None
 
     def run(self, conn: Connection) -> None:
-        """Run the job in its savepoint. An error that ended the whole transaction is raised, others are stored."""
+        """Run the job in its savepoint and store its error. An error that ended the whole transaction is raised."""
         self.result = self.error = None
         conn.execute("SAVEPOINT job")
         try:
@@ -76,12 +76,12 @@ class _Entry(Generic[T]):
 
 
 class Writer:
-    """Runs jobs in the order in which they were submitted; starts its thread with the first one.
+    """Runs jobs in the order in which they were submitted. Its thread starts with the first job.
 
     Args:
         path: the database file.
-        busy_s: seconds SQLite itself waits for a lock.
-        retry_for_s: seconds a group waits for another process's lock before its futures fail.
+        busy_s: seconds that SQLite itself waits for a lock.
+        retry_for_s: seconds that jobs wait for another process's lock before their futures fail.
     """
 
     def __init__(self, path: Path, busy_s: float, retry_for_s: float) -> None:
@@ -99,7 +99,10 @@ class Writer:
         self._waits, self._rest_s, self._retry_at = True, FIRST_REST_S, 0.0
 
     def submit(self, job: Job[T], *, retrying: bool = False, patient: bool = False) -> Future[T]:
-        """Submit a job; it may be run more than once (all but the last undone), so it must change only the database."""
+        """Submit a job.
+
+        A job may be run more than once, with all runs but the last undone, so it must change nothing but the database.
+        """
         entry = _Entry(job, retrying=retrying, patient=patient)
         with self._arrived:
             if self._closed:
@@ -117,7 +120,7 @@ class Writer:
 
     @property
     def is_alive(self) -> bool:
-        """True if a job would be run: the thread starts with the first job."""
+        """True if a submitted job would be run: the thread is running, or has not been started yet."""
         return not self._closed and (self._thread is None or self._thread.is_alive())
 
     def listen(self, listener: Listener) -> None:
@@ -125,7 +128,7 @@ class Writer:
         self._listeners.append(listener)
 
     def hurry(self) -> None:
-        """Let retrying jobs fail like any other from now on."""
+        """From now on, let retrying jobs fail like any other job."""
         self._waits = False
         self.submit(lambda _: None)
 
@@ -139,7 +142,7 @@ class Writer:
             self._thread.join()
 
     def release(self) -> None:
-        """Close a stopped writer's connection. If it is closed last, the write-ahead log is folded into the file."""
+        """Close the connection of a stopped writer. If it is the last one, SQLite writes the log back into the file."""
         if self._conn is not None:
             self._conn.close()
             self._conn = None
@@ -154,12 +157,12 @@ class Writer:
             self._retry()
 
     def _gather(self) -> list[_Entry[object]]:
-        """Return the next group.
+        """Return the jobs for the next transaction.
 
-        Clients come back: the clients that were just served, or that waited meanwhile, are likely to write again at
-        once. So the group waits a moment until the same number of jobs has arrived. Otherwise the clients would split
-        into two halves that take turns, and each flush would serve only one half (compare PostgreSQL's commit_delay). A
-        lone writer is never delayed.
+        Clients that were just served, or that waited during the last commit, are likely to write again at once. So the
+        writer waits a moment until the same number of jobs has arrived. Otherwise the clients would split into two
+        halves that take turns, and each flush would serve only one half (compare PostgreSQL's commit_delay). A single
+        client is never delayed.
         """
         group: list[_Entry[object]] = []
         self._take(group, self._retry_at if self._parked else math.inf)
@@ -203,7 +206,7 @@ class Writer:
         self._notify(conn)
 
     def _begin(self) -> Connection:
-        """Take the write lock, retrying while another process holds it."""
+        """Take SQLite's write lock; retry while another process holds it."""
         if self._conn is None:
             self._conn = connect(self._path, busy_s=self._busy_s)
         deadline = time.monotonic() + self._retry_for_s
@@ -227,7 +230,7 @@ class Writer:
         self._expected = min(_urgent(group) + len(self._waiting), MAX_GROUP)
 
     def _undo(self, conn: Connection) -> None:
-        """Make sure that no transaction is open; if that fails, close the connection to be replaced."""
+        """Make sure that no transaction is open. If that fails, close the connection, so that a new one is opened."""
         try:
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
@@ -237,7 +240,7 @@ class Writer:
             self._conn = None
 
     def _one_by_one(self, group: list[_Entry[object]], error: BaseException) -> None:
-        """Write each job alone after the transaction was lost (a full disk ends it), to find the job that failed."""
+        """Write each job alone after an error (such as a full disk) ended the transaction, to find the failed job."""
         if len(group) == 1:
             self._fail(group, error)
             return
@@ -245,7 +248,7 @@ class Writer:
             self._write([entry])
 
     def _fail(self, group: list[_Entry[object]], error: BaseException) -> None:
-        """Fail the futures of jobs that were not written, or put retrying jobs aside if the failure may pass."""
+        """Fail the futures of jobs that were not written. If the failure may pass, put retrying jobs aside instead."""
         if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
             error = store_error(error, self._path)
         self.failures.record(error)
@@ -261,7 +264,7 @@ class Writer:
                 entry.future.set_exception(error)
 
     def _retry(self) -> None:
-        """Retry the jobs that were put aside: one first, and the others if that one succeeded."""
+        """Retry the jobs that were put aside: first one of them, and the others only if the first one succeeded."""
         waiting, self._parked = self._parked, []
         self._rest_s = min(2 * self._rest_s, MAX_REST_S)
         self._write(waiting[:1])
@@ -273,7 +276,7 @@ class Writer:
             self._write(waiting[start : start + MAX_GROUP])
 
     def _reopen(self) -> None:
-        """Close the connection to be reopened: after its disk was read-only or away, it may still refuse writes."""
+        """Close the connection, so that a new one is opened, since it may still refuse writes after a disk problem."""
         if self._conn is not None and not self._conn.in_transaction:
             self._conn.close()
             self._conn = None

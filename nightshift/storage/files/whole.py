@@ -1,7 +1,7 @@
-"""Writes a file so that a crash or a power cut leaves the old or the new file, never a part of either.
+"""Writes a file so that a crash or a power cut leaves either the old or the new file, never a part of one.
 
-The method is the usual one: write a draft beside the file, flush the draft, rename it, flush the folder. Without the
-first flush the new name may refer to an empty file, without the second the old file may come back. See Pillai et al.,
+The method is a common one: write a draft beside the file, flush the draft, rename it, and flush the folder. Without the
+first flush, the new name may refer to an empty file; without the second, the old file may come back. See Pillai et al.,
 “All File Systems Are Not Created Equal”, OSDI 2014.
 """
 
@@ -14,15 +14,15 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
-    """Write a file, or replace it; its folder is created if it is missing.
+    """Write a file, or replace it. The folder is created if it is missing.
 
     Args:
         path: the file.
         content: the whole content; text is stored as UTF-8.
-        mode: its permissions, from the moment it exists.
+        mode: the file's permissions, which it has from the beginning.
 
     Raises:
-        OSError: it could not be written; an existing file is left unchanged.
+        OSError: the file could not be written; an existing file is left unchanged.
     """
     draft = _draft(path, content, mode)
     try:
@@ -34,10 +34,10 @@ def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
 
 
 def write_once(path: Path, content: str | bytes, *, mode: int = 0o644) -> bool:
-    """Write a file unless it exists, and return True; if several processes try at once, only one gets True.
+    """Write a file unless it exists; return True if it was written. If several processes try, only one succeeds.
 
     Raises:
-        OSError: it could not be written.
+        OSError: the file could not be written.
     """
     if path.exists():
         return False
@@ -55,7 +55,7 @@ def write_once(path: Path, content: str | bytes, *, mode: int = 0o644) -> bool:
 def forbid_others_to_write() -> None:
     """Make this process and its child processes create files and folders that no other user may write to.
 
-    Without it a umask of 000, which some services have, leaves a database that everybody may write to. A umask that
+    Without this, a umask of 000, which some services have, leaves a database that everybody may write to. A umask that
     lets a group write is left unchanged, as it is the owner's choice.
     """
     mask = os.umask(0o022)
@@ -63,7 +63,7 @@ def forbid_others_to_write() -> None:
 
 
 def publish(part: Path, path: Path) -> None:
-    """Rename a complete file in the same folder to its final name, so that it survives a power cut."""
+    """Rename a complete file to its final name in the same folder, so that the file survives a power cut."""
     flush(part)
     part.replace(path)
     flush(path.parent)
@@ -79,7 +79,7 @@ def flush(path: Path) -> None:
 
 
 def _draft(path: Path, content: str | bytes, mode: int) -> Path:
-    """Write the content to the disk under a temporary name that no other thread or process uses; return its path."""
+    """Write the content to a temporary file whose name no other thread or process uses; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     raw = content.encode() if isinstance(content, str) else content

@@ -1,1 +1,1 @@
-"""Long-term memory: failures, their fixes, and how a similar case finds them again."""
+"""Long-term memory: failures of earlier tasks and their fixes, and the search for those similar to a new case."""

@@ -1,6 +1,6 @@
-"""Knowledge of other nodes about lessons: how often each helped, functions that failed, lessons that were forgotten.
+"""What other nodes know about lessons: how often each helped, which functions failed, and which lessons were deleted.
 
-Each node assigns its own ids to lessons; between nodes a lesson is identified by a key. The counts of all other nodes
+Each node assigns its own ids to lessons. Between nodes, a lesson is identified by a key. The counts of all other nodes
 are stored as one sum for each lesson, separate from this node's own counts, so that no attempt is counted twice.
 """
 
@@ -16,17 +16,23 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory.vector_index import LessonKind
 
 Item = tuple[LessonKind, int]
-"""A lesson by its kind and id."""
+"""A lesson, identified by its kind and its id on this node."""
 TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
 EVERYONE = ""
-"""Key of the counts over all lessons: the attempts from which any lesson was withheld."""
+"""The key under which the counts over all lessons are stored: the attempts from which any lesson was withheld."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Counts of attempts for a lesson: all uses, and since `judged_from` the attempts that saw it or would have.
+    """Counts of attempts for a lesson.
 
-    The shares count solved attempts; `judged_from` is a text of `core.clock.to_text`, empty for all attempts.
+    Attributes:
+        judged_from: the time, in the form of `core.clock.to_text`, since which attempts count in `shown` and
+            `withheld`; empty for all attempts.
+        used: number of all uses of the lesson.
+        helped: number of uses in attempts that were solved.
+        shown: the attempts that saw the lesson, and how many of them were solved.
+        withheld: the attempts from which the lesson was withheld, and how many of them were solved.
     """
 
     judged_from: str = ""
@@ -59,8 +65,11 @@ def tally_of(row: Any) -> Tally:  # a row of either database
 class News:
     """News from other nodes.
 
-    `tallies` are sums over all other nodes, by lesson key; `shapes` are pairs of a lesson key and a function's
-    fingerprint.
+    Attributes:
+        tallies: sums of the counts of all other nodes, by lesson key.
+        shapes: pairs of a lesson key and the fingerprint of a function that failed.
+        forgotten_lessons: keys of lessons that were deleted.
+        forgotten_shapes: fingerprints of functions that were deleted.
     """
 
     tallies: Mapping[str, Tally] = field(default_factory=dict)
@@ -76,19 +85,19 @@ def name(conn: Connection, keys: Iterable[tuple[Item, str]]) -> None:
 
 
 def items(conn: Connection, key: str) -> list[Item]:
-    """List the lessons of this node with a key; seldom more than one."""
+    """List the lessons of this node with a key; usually there is at most one."""
     rows = conn.execute("SELECT kind, item FROM lesson_keys WHERE key = ? ORDER BY kind, item", (key,))
     return [(row[0], int(row[1])) for row in rows]
 
 
 def keys(conn: Connection, kind: LessonKind, wanted: Sequence[int]) -> dict[int, str]:
-    """Return the keys of those items that have one."""
+    """Return the keys of the given lessons by id, without lessons that have no key."""
     select = "SELECT item, key FROM lesson_keys WHERE kind = ? AND item IN (SELECT value FROM json_each(?))"
     return {int(row[0]): str(row[1]) for row in conn.execute(select, (kind, json.dumps(list(wanted))))}
 
 
 def items_in_use(conn: Connection, kind: LessonKind, key: str) -> list[int]:
-    """List the ids of the lessons of a kind that have a key and are not retired here."""
+    """List the ids of the lessons of a kind that have this key and are not retired on this node."""
     select = (
         f"SELECT k.item FROM lesson_keys k JOIN {TABLES[kind]} l ON l.id = k.item "  # noqa: S608  our own name
         "WHERE k.kind = ? AND k.key = ? AND l.retired = 0"
@@ -104,7 +113,7 @@ def tally(conn: Connection, kind: LessonKind, item: int) -> Tally:
 
 
 def withheld(conn: Connection) -> Share:
-    """Return the attempts on other nodes from which any lesson was withheld, with the number solved."""
+    """Return the attempts on other nodes from which any lesson was withheld, and how many of them were solved."""
     row = conn.execute("SELECT * FROM lesson_tallies WHERE key = ?", (EVERYONE,)).fetchone()
     return tally_of(row).withheld if row else Share()
 
@@ -123,13 +132,13 @@ def shapes(conn: Connection) -> list[tuple[str, str]]:
 
 
 def forget(conn: Connection, what: Literal["lesson", "shape"], keys: Iterable[str]) -> None:
-    """Record lessons or functions that must not come back, and that other nodes are to forget too."""
+    """Record lessons or functions that must not come back from other nodes, and that other nodes must delete too."""
     insert = "INSERT OR IGNORE INTO forgotten (kind, key) VALUES (?, ?)"
     conn.executemany(insert, [(what, key) for key in keys])
 
 
 def forget_items(conn: Connection, gone: Iterable[Item]) -> None:
-    """Record that these lessons were deleted; a lesson without a key is known to no other node."""
+    """Record that these lessons were deleted. Lessons without a key are skipped, because no other node knows them."""
     for item in gone:
         row = conn.execute("DELETE FROM lesson_keys WHERE kind = ? AND item = ? RETURNING key", item).fetchone()
         if row:
@@ -137,7 +146,7 @@ def forget_items(conn: Connection, gone: Iterable[Item]) -> None:
 
 
 def list_forgotten(conn: Connection) -> list[tuple[str, str]]:
-    """List kind and key of everything forgotten, except what this node has learned again since."""
+    """List the kind and key of each deleted lesson and function, except those that this node has learned again."""
     rows = conn.execute(
         "SELECT kind, key FROM forgotten f WHERE kind = 'shape' AND key NOT IN (SELECT shape FROM failed_shapes) "
         "OR kind = 'lesson' AND NOT EXISTS (SELECT 1 FROM lesson_keys k WHERE k.key = f.key)"
@@ -151,9 +160,9 @@ def is_forgotten(conn: Connection, what: Literal["lesson", "shape"], key: str) -
 
 
 def take(conn: Connection, news: News) -> list[Item]:
-    """Store news from other nodes inside a write job; return the copies of lessons that were deleted.
+    """Store news from other nodes inside a write job; return the copies of lessons that were deleted because of it.
 
-    Lessons that this node has learned itself are kept, even if other nodes forget them.
+    Lessons that this node has learned itself are kept, even if other nodes have deleted them.
     """
     columns = ("key", *Tally().fields())
     marks = ", ".join("?" * len(columns))

@@ -1,4 +1,4 @@
-"""Embedding spaces: an embedder with its index, and the choice between the ready space and the better one."""
+"""Embedding spaces: an embedder with its index of vectors, and the choice between a simple and a better embedder."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ BATCH = 64
 
 
 class EmbeddingSpace:
-    """One embedder with its index: stores texts as vectors, and finds the nearest ones.
+    """One embedder with its index of vectors. Stores texts as vectors, and finds the nearest ones.
 
     Thread-safe; blocks on the embedder and the database.
 
     Args:
         db: the database.
-        embedder: makes the vectors; it must be loaded.
+        embedder: computes the vectors; it must be loaded.
     """
 
     def __init__(self, db: Database, embedder: Embedder) -> None:
@@ -37,7 +37,10 @@ class EmbeddingSpace:
         self._recent = Recent(embedder.embed)
 
     def catch_up(self, limit: int) -> int:
-        """Embed memories that have no vector here yet, newest first, at most `limit` of each kind; return how many."""
+        """Embed memories that have no vector of this embedder yet, newest first; return how many were embedded.
+
+        At most `limit` memories of each kind are embedded.
+        """
         done, more = 0, True
         while more and done < limit:
             most = min(BATCH, limit - done)
@@ -50,7 +53,9 @@ class EmbeddingSpace:
         return done
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
-        """Return the memories of each kind nearest to its text, best first, without those below the floor.
+        """Return the memories of each kind that are nearest to the text for the kind, best first.
+
+        Memories whose similarity is below the embedder's floor are left out.
 
         Args:
             texts: the text to search for, by kind.
@@ -66,7 +71,7 @@ class EmbeddingSpace:
         return sorted(matches.values(), key=lambda match: -match.similarity)
 
     def _add(self, unseen: Mapping[LessonKind, Mapping[int, str]]) -> None:
-        """Store the vectors of these texts in one transaction."""
+        """Compute the vectors of these texts, and store them in one transaction."""
         texts = [text for of_kind in unseen.values() for text in of_kind.values()]
         if not texts:
             return
@@ -84,26 +89,26 @@ class EmbeddingSpace:
 CATCH_UP = 256
 """Maximum number of memories of each kind that a recall embeds before it searches."""
 PATIENCE_S = 30.0
-"""Seconds that `close` waits; a library that is being imported cannot be stopped."""
+"""Maximum seconds that `close` waits. There must be a limit, because the import of a library cannot be stopped."""
 REST_S = 300.0
 """Seconds until an embedder that could not be loaded, or that failed, is tried again."""
 R = TypeVar("R")
 Beside = Callable[[Embedder], VectorStore | None]
-"""Finds other nodes' vectors of an embedder; None if there are none. Raises `HubError`."""
+"""Returns the vectors of other nodes for an embedder; None if there are none. Raises `HubError`."""
 
 
 class EmbeddingSpaces:
-    """The spaces of a memory: hashing at first, and a better one as soon as it has embedded all memories.
+    """The embedding spaces of a memory: hashing at first, and a better embedder once it has embedded all memories.
 
-    After that the hashed space embeds new memories only if it has to answer again. The better embedder is loaded on a
-    separate thread when there first is something to recall. If it cannot be loaded, or an endpoint does not answer,
-    hashing is used, and the better embedder is tried again after a pause. Both are normal states, and the owner is
-    notified once for each reason. Thread-safe; blocks on embedders and the database.
+    After that, hashing embeds new memories only if it must answer again. The better embedder is loaded on a separate
+    thread at the first search. If it cannot be loaded, or an endpoint does not answer, hashing is used, and the better
+    embedder is tried again after a pause. Neither is treated as an error; the owner is notified once for each reason.
+    Thread-safe; blocks on embedders and the database.
 
     Args:
         db: the database.
         choice: the result of `storage.memory.embedders.choose`.
-        clock: determines when a pause is over.
+        clock: returns the current time, for the end of a pause.
         emit: receives the events, such as that the better embedder is ready or missing.
     """
 
@@ -120,7 +125,7 @@ class EmbeddingSpaces:
         self.loader: threading.Thread | None = None
 
     def close(self) -> None:
-        """Wait for the embedder that is being loaded. May be called twice."""
+        """Wait for the embedder that is being loaded, then close it. May be called twice."""
         self._closing.set()
         if self.loader is not None:
             self.loader.join(PATIENCE_S)
@@ -128,7 +133,7 @@ class EmbeddingSpaces:
             self._choice.better.close()
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
-        """Return the memories of each kind nearest to its text, by the best embedder that answers."""
+        """Return the memories of each kind nearest to the text for the kind, using the best embedder that answers."""
         self._load_better()
 
         def look(space: EmbeddingSpace) -> list[Near]:
@@ -154,7 +159,7 @@ class EmbeddingSpaces:
             store = self.beside(space.embedder)
             return space.nearest(texts, limit, store) if store else None
         except (HubError, EmbedderMissing):
-            self._reading = None  # this node's own vectors are ready soon; until then do not wait for the hub again
+            self._reading = None  # do not wait for the hub again; this node's own vectors are ready soon
             return None
 
     def catch_up(self) -> None:
@@ -163,7 +168,7 @@ class EmbeddingSpaces:
             self._ready.catch_up(CATCH_UP)
 
     def _by_better(self, job: Callable[[EmbeddingSpace], R]) -> R | None:
-        """Run the job with the better embedder; None if there is none, or if it is paused or fails."""
+        """Run the job with the better embedder. Return None if it is not ready, is paused, or fails."""
         space = self._better
         if space is None or self._resting():
             return None
@@ -190,7 +195,7 @@ class EmbeddingSpaces:
             self._events.emit(Kind.EMBEDDER_READY, f"lessons are now found by {name}")
 
     def _describe(self, description: str) -> bool:
-        """Change the description shown to the owner; return False if it was the same already."""
+        """Change the description shown to the owner; return True if it was another one before."""
         with self._lock:
             changed, self.description = self.description != description, description
             return changed

@@ -1,4 +1,4 @@
-"""Lessons as JSON Lines, to carry them from one machine to another; secrets are masked in the output."""
+"""Exports and imports lessons as JSON Lines, to move them between machines. Secrets are masked in the output."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _LINE: TypeAdapter[FailureIn | PatternIn] = TypeAdapter(Annotated[FailureIn | Pa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """Numbers of lessons in a file that are new here and that were known."""
+    """How many lessons of a file were new in this database, and how many were known already."""
 
     new: int
     known: int
@@ -77,7 +77,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A lesson of this database with its JSON line."""
+    """A lesson of this database, with its form as a JSON line."""
 
     item: Item
     is_retired: bool
@@ -85,12 +85,12 @@ class Entry:
 
 
 def lines(conn: Connection, masker: Masker) -> Iterator[str]:
-    """Yield every lesson in use, one JSON object a line, failures first, oldest first."""
+    """Yield every lesson in use as a line of JSON: failures first, then patterns, each oldest first."""
     return (entry.line for entry in entries(conn, masker, retired=False))
 
 
 def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterator[Entry]:
-    """Yield every lesson in use, and the retired ones if `retired`; failures first, oldest first."""
+    """Yield every lesson in use, and with `retired` also the retired ones: failures first, oldest first."""
     selects: dict[LessonKind, str] = {"failure": _FAILURES, "pattern": _PATTERNS}
     for kind, select in selects.items():
         for row in conn.execute(select, (int(retired),)):
@@ -102,7 +102,7 @@ def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterat
 
 
 def mark(conn: Connection) -> tuple[object, ...]:
-    """Return a value that changes whenever a lesson is added; far cheaper than reading the lessons."""
+    """Return a value that changes whenever a lesson is added. This is much faster than reading the lessons."""
     failures = "SELECT count(*), max(id), max(fixed_at) FROM failures WHERE solved = 1 AND retired = 0"
     patterns = "SELECT count(*), max(id) FROM patterns WHERE retired = 0"
     return (*conn.execute(failures).fetchone(), *conn.execute(patterns).fetchone())
@@ -150,9 +150,10 @@ def _reason(error: ValueError) -> str:
 
 
 def take(conn: Connection, lessons: Sequence[FailureIn | PatternIn]) -> Taken:
-    """Store lessons inside a write job, except those whose problem and solution are known.
+    """Store lessons inside a write job, except those whose problem and solution are stored already.
 
-    They belong to no task here, and begin without uses: their counts on the other machine do not apply here.
+    The stored lessons belong to no task. Their counts of uses begin at zero, because the counts on the other machine do
+    not apply here.
     """
     new = sum(_failure(conn, lesson) if isinstance(lesson, FailureIn) else _pattern(conn, lesson) for lesson in lessons)
     return Taken(new=new, known=len(lessons) - new)
@@ -192,6 +193,6 @@ def _pattern(conn: Connection, lesson: PatternIn) -> bool:
 
 
 def _times(lesson: _LessonIn) -> tuple[str, str]:
-    """Return when a lesson was made and learned; a future time becomes now."""
+    """Return when a lesson was created and when it was learned. Future times are replaced by the current time."""
     now = datetime.now(UTC)
     return to_text(min(lesson.created_at, now)), to_text(min(lesson.learned_at, now))

@@ -1,4 +1,4 @@
-"""Functions that failed in earlier tasks, by their fingerprints (`core.code.function_shapes`)."""
+"""Stores functions that failed in earlier tasks, identified by their fingerprints (`core.code.function_shapes`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BATCH = 500
 
 
 def add(conn: Connection, failure: int, digests: Collection[str]) -> None:
-    """Record that these functions failed."""
+    """Record that the functions with these fingerprints failed."""
     conn.executemany(
         "INSERT INTO failed_shapes (shape, failure) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(digest, failure) for digest in sorted(digests)],
@@ -19,13 +19,13 @@ def add(conn: Connection, failure: int, digests: Collection[str]) -> None:
 
 
 def forget(conn: Connection, digests: Collection[str]) -> None:
-    """Forget functions that have passed since, on all nodes: they were not the cause of the failure."""
+    """Delete functions that have passed since, on all nodes, because they did not cause the failure."""
     elsewhere.forget(conn, "shape", digests)
     conn.executemany("DELETE FROM failed_shapes WHERE shape = ?", [(digest,) for digest in digests])
 
 
 def failures(conn: Connection, digests: Collection[str]) -> Mapping[str, int]:
-    """Map each of these functions that failed before to its newest lesson that is not retired."""
+    """Return those of these functions that failed before, each with the id of its newest lesson that is not retired."""
     lesson_ids, wanted = dict[str, int](), sorted(digests)
     for start in range(0, len(wanted), _BATCH):
         batch = wanted[start : start + _BATCH]

@@ -1,10 +1,11 @@
 """Decides whether lessons help, by comparing attempts that saw them with attempts from which they were withheld.
 
-Attempts that see no lessons are drawn at random before anything is known about them, so the two groups differ only by
-the lessons. A single lesson is seldom withheld that way. Therefore a suspect lesson is shown in only half of its cases,
-until there is enough data to decide. It retires when it is improbable that it helps. The probability is Bayesian, with
-Beta priors. The rate over all withheld attempts is the prior for one lesson, with the weight of only a few
-observations, because the cases in which this lesson comes up may be harder than others.
+Some attempts see no lessons. These are drawn at random before anything is known about them, so the two groups differ
+only by the lessons. A single lesson is seldom withheld that way. Therefore a lesson that seems not to help (a suspect
+lesson) is shown in only half of its cases, until there is enough data to decide. It retires when the probability that
+it helps is too low. The probability is Bayesian, with Beta priors. For a single lesson, the prior is the rate of solved
+attempts over all withheld attempts. It has the weight of only a few observations, because the cases in which this
+lesson comes up may be harder than others.
 
 Error rates are measured by simulation (`tests/storage/memory/test_uplift.py`), because the rule is applied again after
 each use.
@@ -18,18 +19,22 @@ from enum import StrEnum
 from nightshift.core.shares import Share, difference
 
 PRIOR_WEIGHT = 6.0
-"""Weight of the rate over all withheld attempts, in observations of a single lesson."""
+"""Weight of the prior rate (that of all withheld attempts), in observations of a single lesson."""
 SUSPECT_AFTER, SUSPECT_BELOW = 6, 0.3
-"""A lesson shown this often whose probability of helping is below this is then shown in only half of its cases."""
+"""A lesson becomes suspect, and is shown in only half of its cases, if it was shown at least this often and the
+probability that it helps is below this value.
+"""
 RETIRE_AFTER, RETIRE_BELOW = 10, 0.02
-"""A lesson withheld this often whose probability of helping is below this retires."""
+"""A lesson retires if it was withheld at least this often and the probability that it helps is below this value."""
 IDLE_AFTER, IDLE_GAIN = 100, 0.05
-"""A lesson withheld and shown this often together retires as well if even its likely best gain is below this."""
+"""A lesson also retires if it was shown and withheld at least this often in total, and even its likely best gain is
+below this value.
+"""
 _GRID = 400
 
 
 class Standing(StrEnum):
-    """Standing of a lesson: whether it is shown."""
+    """The standing of a lesson, which decides whether it is shown: always, in half of its cases, or never."""
 
     TRUSTED = "trusted"
     SUSPECT = "suspect"
@@ -40,8 +45,8 @@ def standing(shown: Share, withheld: Share, all_withheld: Share) -> Standing:
     """Decide the standing of a lesson.
 
     Args:
-        shown: the attempts that saw it.
-        withheld: the attempts that would have seen it.
+        shown: the attempts that saw the lesson, and how many of them were solved.
+        withheld: the attempts from which the lesson was withheld.
         all_withheld: the attempts from which any lesson was withheld.
     """
     chance = chance_of_help(shown, withheld, all_withheld)

@@ -1,4 +1,4 @@
-"""Texts of a failure's lesson: the failing change as a patch, the fix as a diff, and one sentence."""
+"""Texts of the lesson from a failure: the failing change as a patch, the fix as a diff, and a sentence of advice."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ MAX_LESSON = 300
 MAX_HEAD = 200
 MAX_FAILURES = 5
 TIMEOUT = "Timeout"
-"""Kind of the failure of a run that was ended by a timeout."""
+"""The kind that a failure has if its run was ended by a timeout."""
 _TIME_OVER = re.compile(r"\b(?:timed out|cut off)\b")
 _NONE = "/dev/null"
 
 
 def errors_of(verdict: Verdict) -> dict[str, str]:
-    """Return the distinct failures of a verdict that teach something, as signature to error text.
+    """Return the distinct failures of a verdict from which something can be learned.
 
-    Timeouts are left out: they depend more on the machine and the suite than on the code.
+    The keys are normalised signatures, the values error texts. Timeouts are left out, because they depend more on the
+    machine and the suite than on the code.
     """
     failures = verdict.failures or (Failure(id="", kind="", message=verdict.reason),)
     errors: dict[str, str] = {}
@@ -44,7 +45,7 @@ def _is_timeout(failure: Failure) -> bool:
 
 
 def as_patch(change: Change) -> str:
-    """Return a change as one patch that writes whole files, for `from_patch`. Long ones lose the last files."""
+    """Return a change as one patch that contains whole files, for `from_patch`. A long patch loses its last files."""
     patch = ""
     for path, text in sorted(change.items()):
         if len(patch) + len(text or "") > MAX_CODE:
@@ -63,7 +64,7 @@ def _write_file_patch(path: str, text: str | None) -> str:
 
 
 def from_patch(patch: str) -> Change:
-    """Return the change that `as_patch` wrote."""
+    """Return the change from a patch of `as_patch`."""
     change: dict[str, str | None] = {}
     path = ""
     for line in patch.split("\n")[:-1]:
@@ -80,10 +81,10 @@ def from_patch(patch: str) -> Change:
 
 
 def difference(failing: Change, passing: Change, masker: Masker, error: str = "") -> str:
-    """Return the fix of the failing change as a unified diff; empty if none of it changed.
+    """Return the fix, as a unified diff from the failing change to the passing one; empty if there is no difference.
 
-    Only files that the failing change had written, or that the error names, are included: other files of the passing
-    change are work that was still to be done.
+    The diff includes only files that the failing change had written, or that the error names. Other files of the
+    passing change are work that was still to be done.
     """
     parts = []
     for path in sorted(path for path in failing.keys() | passing.keys() if path in failing or path in error):
@@ -97,7 +98,7 @@ def difference(failing: Change, passing: Change, masker: Masker, error: str = ""
 
 
 def lesson_of(work: AttemptState) -> str:
-    """Return the lesson in one line: the last reflection's advice or its cause, otherwise what was done."""
+    """Return the lesson in one line: the last reflection's advice or cause, otherwise a summary of the change."""
     reflections = [iteration.reflection for iteration in work.tries if iteration.reflection != Reflection()]
     last = reflections[-1] if reflections else Reflection()
     text = last.suggested_fix or last.root_cause or last.pattern or work.summary
@@ -106,7 +107,7 @@ def lesson_of(work: AttemptState) -> str:
 
 
 def format_lesson(about: str, lesson: str, fix: str) -> str:
-    """Format a memory for a model: what happened, what to do, and the change that fixed it."""
+    """Format a memory for a model: the error or task, the lesson, and the diff of the fix."""
     head = about.strip().split("\n")[0][:MAX_HEAD]
     parts = (f"{head}:", lesson, f"What mended it:\n{fix}" if fix else "")
     return "\n".join(part for part in parts if part)

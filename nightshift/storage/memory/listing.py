@@ -1,7 +1,7 @@
-"""SQL for the owner's views of lessons: filtered lists, a single lesson, and the attempts it matched.
+"""SQL for the owner's views of lessons: filtered lists, a single lesson, and the attempts that it matched.
 
-A list is read from one covering index for each table (`storage.db.schema`), because the rows also hold code and fixes,
-which take many pages each. Only a text search reads the rows themselves.
+A list is read from one covering index for each table (`storage.db.schema`), because the rows also contain code and
+fixes, which take many pages each. Only a text search reads the rows themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Key = tuple[LessonKind, int]
 
 
 class State(StrEnum):
-    """State of a lesson: always shown, shown in only half of its cases, or no longer shown."""
+    """State of a lesson: always shown, shown in only half of its cases, or never shown."""
 
     ACTIVE = "active"
     PROBATION = "probation"
@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Conditions on lessons; None and empty strings match all. `text` may be anywhere in the lesson."""
+    """Filter for lessons. None and empty strings match all. `text` may occur anywhere in the lesson."""
 
     kind: LessonKind | None = None
     state: State | None = None
@@ -45,11 +45,17 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A lesson. `about` is the error text or the task; `signature` and `code` (a patch) are empty for a pattern.
+    """A lesson, as shown to the owner. Counts are sums over all nodes.
 
-    `shown` and `withheld` are the attempts that saw the lesson and that would have, each with the number that were
-    solved, since `judged_from` if the owner restored it. These counts and the uses are sums over all nodes; `elsewhere`
-    is the number of attempts among them that other nodes counted.
+    Attributes:
+        signature: normalised form of the error; empty for a pattern.
+        about: the error text, or the task of a pattern.
+        code: the failing change as a patch; empty for a pattern.
+        judged_from: when the owner restored the lesson; earlier attempts do not count in `shown` and `withheld`. None
+            if all attempts count.
+        shown: the attempts that saw the lesson, and how many of them were solved.
+        withheld: the attempts from which the lesson was withheld, and how many of them were solved.
+        elsewhere: number of attempts in `shown` and `withheld` that other nodes counted.
     """
 
     kind: LessonKind
@@ -78,7 +84,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """An attempt that a lesson matched; `solved` and the cost are None until it has ended."""
+    """An attempt that a lesson matched. The result and the costs are None until the attempt has ended."""
 
     task_id: int
     description: str
@@ -129,7 +135,7 @@ def page(
 
 
 def _source(wanted: Wanted) -> tuple[str, list[object]]:
-    """Return the union of the wanted tables, as SQL with its values."""
+    """Return the SQL that selects the wanted lessons from both tables, and its values."""
     parts, values = list[str](), list[object]()
     for kind, select in _SOURCES.items():
         if wanted.kind not in {None, kind}:
@@ -152,13 +158,13 @@ def _where(kind: LessonKind, wanted: Wanted) -> tuple[str, list[object]]:
 
 
 def read(conn: Connection, kind: LessonKind, item: int) -> Listed | None:
-    """Read a lesson; None if there is none. A failure without a fix is not a lesson yet."""
+    """Read a lesson; None if it does not exist. A failure without a fix does not count as a lesson."""
     row = conn.execute(_WHOLE[kind], (item,)).fetchone()
     return _list(conn, kind, row) if row else None
 
 
 def read_all(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
-    """Read these lessons, in this order; missing ones are left out."""
+    """Read these lessons in the given order. Missing ones are left out."""
     lessons = (read(conn, kind, item) for kind, item in keys)
     return [lesson for lesson in lessons if lesson is not None]
 
@@ -228,7 +234,7 @@ def states(conn: Connection) -> dict[tuple[LessonKind, State], int]:
 
 
 def places(conn: Connection) -> tuple[list[str], list[str]]:
-    """List the languages and the repositories of lessons, most frequent first; 50 at most of each."""
+    """List the languages and the repositories of lessons, at most 50 of each, the most frequent first."""
     return _distinct(conn, "language"), _distinct(conn, "repo")
 
 
@@ -241,7 +247,7 @@ def _distinct(conn: Connection, column: str) -> list[str]:
 
 
 def count_learned_by_day(conn: Connection, now: datetime, days: int) -> list[tuple[str, int]]:
-    """Count the lessons learned on each of the last days (`2026-11-22`, UTC), oldest first."""
+    """Count the lessons that were learned on each of the last days, oldest first. Days are UTC, as in `2026-11-22`."""
     names = [f"{now - timedelta(days=back):%Y-%m-%d}" for back in reversed(range(days))]
     select = (
         "SELECT substr(at, 1, 10), count(*) FROM (SELECT fixed_at AS at FROM failures WHERE solved = 1 UNION ALL "

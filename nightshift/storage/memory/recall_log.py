@@ -1,6 +1,7 @@
 """The log of recalls: which lessons matched an attempt, which of them it was assigned to see, and how it ended.
 
-Assignments are those of an A/B test: an attempt, or a lesson within it, is drawn into a group once and stays in it.
+The assignments form an A/B test. Each attempt is drawn into a group once and stays in it, and so is each suspect lesson
+within an attempt.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from nightshift.storage.memory.vector_index import LessonKind
 
 
 class Assignment(StrEnum):
-    """Decision whether an attempt sees a lesson that matches it.
+    """Decides whether an attempt sees a lesson that matches it.
 
-    SHOWN: it sees the lesson. CONTROL: it sees no lesson at all. PROBATION: it sees the others but not this one.
+    SHOWN: the attempt sees the lesson. CONTROL: the attempt sees no lessons at all. PROBATION: the attempt sees other
+    lessons, but not this one.
     """
 
     SHOWN = "shown"
@@ -42,10 +44,11 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUplift:
-    """Value of memory as a whole: attempts assigned to see lessons, compared with those assigned to see none.
+    """The benefit of memory as a whole: attempts assigned to see lessons compared with those assigned to see none.
 
-    The shares count solved attempts. The intervals are differences, with lessons minus without; the intervals of means
-    are None if too few attempts have ended.
+    `shown` and `control` count solved attempts. Each interval estimates a difference: with lessons minus without.
+        The
+    intervals of iterations and tokens are None while too few attempts have ended.
     """
 
     shown: Share
@@ -56,13 +59,13 @@ class MemoryUplift:
 
 
 def draw(*parts: object) -> float:
-    """Return a pseudo-random number in [0, 1) for an assignment; the same parts always give the same number."""
+    """Return a pseudo-random number in [0, 1) for an assignment. The same parts always give the same number."""
     text = ":".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
 
 
 def add(conn: Connection, task_id: int, attempt: int, recalls: Sequence[Recalled], at: datetime) -> None:
-    """Record the lessons that matched an attempt; existing entries are left unchanged."""
+    """Record the lessons that matched an attempt. Existing entries are not changed."""
     conn.executemany(
         "INSERT INTO recalls (task_id, attempt, kind, item, arm, score, at) VALUES (?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
@@ -93,10 +96,10 @@ def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
 
 
 def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = "") -> tuple[Share, Share]:
-    """Return the attempts since `judged_from` that saw a lesson, and that would have, with the numbers solved.
+    """Count the attempts that saw a lesson, and those from which it was withheld, with how many were solved.
 
-    Attempts of other nodes are included (`storage.memory.elsewhere`), unless they are counted from another time; in
-    that case the other nodes send new counts.
+    Only attempts since `judged_from` count. The counts of other nodes (`storage.memory.elsewhere`) are included if they
+    are counted since the same time; otherwise the other nodes will send new counts.
     """
     select = (
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
@@ -111,7 +114,7 @@ def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = ""
 
 
 def withheld(conn: Connection) -> Share:
-    """Return the attempts on all nodes from which any lesson was withheld, with the number solved."""
+    """Count the attempts on all nodes from which any lesson was withheld, and how many of them were solved."""
     return add_shares(_withheld_here(conn), elsewhere.withheld(conn))
 
 
@@ -124,12 +127,12 @@ def _withheld_here(conn: Connection) -> Share:
 
 
 def mark(conn: Connection) -> int:
-    """Return a value that changes whenever an attempt is counted."""
+    """Return a value that changes whenever the result of an attempt is counted."""
     return int(conn.execute("SELECT count(*) FROM concluded").fetchone()[0])
 
 
 def own_tallies(conn: Connection) -> dict[str, Tally]:
-    """Sum the counts of this node alone, by lesson key; lessons without counts are left out."""
+    """Sum the counts of this node alone, by lesson key. Lessons without counts are left out."""
     by_lesson = {EVERYONE: Tally(withheld=_withheld_here(conn))}
     for kind, table in TABLES.items():
         uses = conn.execute(
@@ -154,13 +157,13 @@ def own_tallies(conn: Connection) -> dict[str, Tally]:
 
 
 def uplift(conn: Connection) -> MemoryUplift:
-    """Compare the attempts that lessons matched, with and without memory.
+    """Compare attempts with and without memory, among the attempts that lessons matched.
 
-    An attempt counts in the group that it was assigned to, whatever was drawn for single lessons. An attempt of the
-    group with lessons counts there even if it saw none because the only match was on probation. So the two groups
-    differ by nothing but the random assignment.
+    An attempt counts in the group that it was assigned to, whatever was drawn for single lessons. So an attempt counts
+    as one with memory even if it saw no lesson because the only match was on probation. That way the two groups differ
+    only by the random assignment.
     """
-    # All rows of an attempt have the same end, and all or none are in the control group.
+    # All rows of an attempt have the same result, and either all or none of them are in the control group.
     select = (
         "SELECT arm = 'control', solved, iterations, tokens FROM recalls "
         "WHERE solved IS NOT NULL GROUP BY task_id, attempt"
@@ -179,7 +182,7 @@ def uplift(conn: Connection) -> MemoryUplift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearLesson:
-    """A lesson that matched an attempt, its text, and how the attempt ended (None: not yet)."""
+    """A lesson that matched an attempt, with its text. `solved` is the attempt's result; None until it has ended."""
 
     attempt: int
     kind: LessonKind
@@ -191,7 +194,7 @@ class NearLesson:
 
 
 def of_task(conn: Connection, task_id: int) -> list[NearLesson]:
-    """List the lessons that matched a task's attempts, by attempt and nearest first; 200 at most."""
+    """List the lessons that matched the attempts of a task, by attempt and nearest first; at most 200."""
     about = (
         "CASE kind WHEN 'failure' THEN (SELECT coalesce(nullif(lesson, ''), error) FROM failures WHERE id = item) "
         "ELSE (SELECT coalesce(nullif(lesson, ''), problem) FROM patterns WHERE id = item) END"

@@ -1,4 +1,4 @@
-"""SQL of long-term memory: failures, the patterns learned from them, and how often they helped."""
+"""SQL of long-term memory: failures, patterns (lessons from solved tasks), and how often each of them helped."""
 
 from __future__ import annotations
 
@@ -32,9 +32,13 @@ KINDS: tuple[LessonKind, ...] = tuple(TABLES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A memory as stored, with the similarity by which it was found; uses are those of all nodes.
+    """A stored memory, with the similarity by which a search found it.
 
-    `language` and `repo` are those of its task; empty if they are not known, and for the daemon's own workspace.
+    Attributes:
+        times_used: number of uses on all nodes.
+        helped: number of uses on all nodes in attempts that were solved.
+        language: the language of its task; empty if it is not known.
+        repo: the repository of its task; empty if it is not known, and for the daemon's own workspace.
     """
 
     kind: LessonKind
@@ -56,7 +60,7 @@ def add_failures(
 ) -> None:
     """Store failures (signature to error), or update failures that this attempt has met before.
 
-    They get the language and the repository of their task, like the rows of `add_pattern`.
+    The rows get the language and the repository of the task, like those of `add_pattern`.
     """
     language, repo = read_language_and_repo(conn, task_id)
     for signature, error in errors.items():
@@ -85,13 +89,16 @@ def read_language_and_repo(conn: Connection, task_id: int) -> tuple[str, str]:
 
 
 def read_identity(conn: Connection, task_id: int) -> str:
-    """Return a task's id, or a hub task's common id, so that each node draws the same group for an attempt."""
+    """Return a task's id, or the common id of a task that nodes share.
+
+    With the common id, all nodes draw the same group for an attempt.
+    """
     row = conn.execute("SELECT hub_id FROM tasks WHERE id = ?", (task_id,)).fetchone()
     return f"hub-{row[0]}" if row and row[0] is not None else str(task_id)
 
 
 def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str, str]]:
-    """List id, failed code and error of the task's failures without a fix, oldest first."""
+    """List the task's failures without a fix as id, failed code and error, oldest first."""
     select = "SELECT id, code, error FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"
     return [(int(row[0]), str(row[1]), str(row[2])) for row in conn.execute(select, (task_id,))]
 
@@ -103,7 +110,7 @@ def description(conn: Connection, task_id: int) -> str:
 
 
 def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -> None:
-    """Complete a failure with its fix."""
+    """Add the fix and the lesson to a failure."""
     conn.execute(
         "UPDATE failures SET solved = 1, fix = ?, lesson = ?, fixed_at = ? WHERE id = ?",
         (storable(fix), storable(lesson), to_text(at), failure),
@@ -111,7 +118,7 @@ def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -
 
 
 def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]]:
-    """Delete the patterns of a task, here and on other nodes; return the deleted lessons."""
+    """Delete the patterns of a task, on this node and on all others; return the deleted patterns."""
     rows = conn.execute("DELETE FROM patterns WHERE task_id = ? RETURNING id", (task_id,)).fetchall()
     gone: list[tuple[LessonKind, int]] = [("pattern", int(row[0])) for row in rows]
     elsewhere.forget_items(conn, gone)
@@ -119,9 +126,10 @@ def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]
 
 
 def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
-    """Delete some memories unused since a time, and the least used ones beyond `most` of a kind; return how many.
+    """Delete some memories that are unused since a time, or exceed `most` of a kind; return how many were deleted.
 
-    They are recorded as forgotten, so that they do not come back from other nodes.
+    If there are more than `most`, the least used ones are deleted. Deleted memories are recorded, so that they do not
+    come back from other nodes.
     """
     gone = list[tuple[LessonKind, int]]()
     for kind, table in TABLES.items():
@@ -139,7 +147,7 @@ def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
 
 
 def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, lesson: str, at: datetime) -> None:
-    """Store the solution of a task."""
+    """Store the solution of a task as a pattern."""
     conn.execute(
         "INSERT INTO patterns (task_id, problem, solution, lesson, created_at, language, repo) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -148,7 +156,7 @@ def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, les
 
 
 def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
-    """Record that an attempt was concluded; return False if it was before."""
+    """Record that an attempt was concluded; return False if it had been concluded before."""
     query = "INSERT INTO concluded (task_id, attempt) SELECT id, ? FROM tasks WHERE id = ? ON CONFLICT DO NOTHING"
     return bool(conn.execute(query, (attempt, task_id)).rowcount)
 
@@ -156,10 +164,10 @@ def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
 def count_uses(
     conn: Connection, lessons: Sequence[Lesson], task_id: int, attempt: int, *, helped: bool, at: datetime
 ) -> None:
-    """Count a use of each lesson, and whether its task was solved.
+    """Count a use of each lesson by an attempt, and whether the task was solved.
 
-    Only lessons that matched the attempt on this node count: an attempt that another node began names lessons by that
-    node's ids.
+    Only lessons that matched the attempt on this node count, because an attempt that began on another node names
+    lessons by that node's ids.
     """
     for kind, table in TABLES.items():
         update = (
@@ -171,7 +179,7 @@ def count_uses(
 
 
 def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: datetime) -> bool:
-    """Stop recalling a lesson; return False if it was retired before or does not exist."""
+    """Stop recalling a lesson. Return False if it was retired before, or does not exist."""
     update = (
         f"UPDATE {TABLES[kind]} SET retired = 1, retired_by = ?, retired_at = ? "  # noqa: S608  our own name
         "WHERE id = ? AND retired = 0"
@@ -180,7 +188,7 @@ def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: dat
 
 
 def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool:
-    """Recall a lesson again and ignore earlier attempts in its judgement; return False if it was not retired."""
+    """Recall a retired lesson again, and ignore earlier attempts when judging it; False if it was not retired."""
     update = (
         f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL, "  # noqa: S608  our own name
         "standing = 'trusted', judged_from = ? WHERE id = ? AND retired = 1"
@@ -189,7 +197,7 @@ def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool
 
 
 def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
-    """Recall a lesson again that was retired because it seemed not to help; return False for any other."""
+    """Recall a lesson again that was retired because it seemed not to help; return False for any other lesson."""
     update = (
         f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL "  # noqa: S608  our own name
         "WHERE id = ? AND retired = 1 AND retired_by = 'measured'"
@@ -198,7 +206,7 @@ def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
 
 
 def judge_from(conn: Connection, kind: LessonKind, item: int, since: str) -> None:
-    """Ignore attempts before a time in a lesson's judgement, unless a later time is set already."""
+    """Ignore attempts before a time when a lesson is judged, unless a later time is already set."""
     update = f"UPDATE {TABLES[kind]} SET judged_from = ?, standing = 'trusted' WHERE id = ? AND judged_from < ?"  # noqa: S608
     conn.execute(update, (since, item, since))
 
@@ -211,7 +219,7 @@ def standing(conn: Connection, kind: LessonKind, item: int) -> Standing:
 
 
 def read_judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
-    """Return the time since when attempts count in a lesson's judgement; empty for all attempts."""
+    """Return the time since which attempts count when a lesson is judged; empty for all attempts."""
     row = conn.execute(f"SELECT judged_from FROM {TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
     return str(row[0]) if row else ""
 
@@ -227,7 +235,7 @@ def any_lesson(conn: Connection) -> bool:
 
 
 def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int) -> list[tuple[int, str]]:
-    """List id and text of memories without a vector of this embedder, newest first."""
+    """List the id and text of memories that have no vector of this embedder, newest first."""
     select = (
         f"{_TEXT[kind]} AND NOT EXISTS (SELECT 1 FROM memory_vectors AS v "  # noqa: S608  our own names
         f"WHERE v.embedder = ? AND v.kind = ? AND v.item = {TABLES[kind]}.id) ORDER BY id DESC LIMIT ?"
@@ -236,7 +244,7 @@ def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int
 
 
 def read_stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
-    """Read the memories that an index found, if they still exist and are not retired."""
+    """Read the memories that a vector search found, without those that were deleted or retired in the meantime."""
     memories = []
     for match in near:
         select = f"{_LESSON[match.kind]} WHERE id = ? AND retired = 0"

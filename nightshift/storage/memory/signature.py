@@ -1,13 +1,14 @@
 """The signature of an error: the parts that stay the same when the same mistake is made elsewhere.
 
-The signature keeps the exception's type, the words of its message and the names of functions in own code. Paths, line
-numbers, addresses, quoted values, ids, numbers and times become placeholders, so that two runs, two machines and two
-values give one signature. Information in a value about the mistake is kept if it is recognised: the name of an
-operating system's error, an error within quotes, that a bracket is meant, and how the two sides of a comparison differ.
+The signature keeps the exception's type, the words of its message and the names of the repository's own functions.
+Paths, line numbers, addresses, quoted values, ids, numbers and times become placeholders, so that the same mistake has
+the same signature in another run, on another machine, and with other values. If a value reveals something about the
+mistake, this is kept: the name of an operating system's error, an error within quotes, the fact that a bracket is
+meant, and how the two sides of a comparison differ.
 
-`assert [1, 2] == [1, 2, 3]` and `assert ['a'] == ['a', 'b']` are the same mistake, `assert 'Ann' == 'ann'` is another,
-but with placeholders alone all three look alike. So the sides are read as literals (never evaluated), and the signature
-says that the last items are missing, or that only the letter case differs.
+For example, `assert [1, 2] == [1, 2, 3]` and `assert ['a'] == ['a', 'b']` are the same mistake, while `assert 'Ann' ==
+'ann'` is another. With placeholders alone, all three look alike. Therefore the two sides are read as literals (never
+evaluated), and the signature says that the last items are missing, or that only the letter case differs.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from collections.abc import Callable, Sequence
 from nightshift.core.code.known_modules import is_known_module
 
 PLACEHOLDER = re.compile(r"<(?:value|values|name|n|path|url|addr|id|time)>")
-"""Placeholder for a part of an error that is irrelevant to the mistake."""
+"""A placeholder for a part of an error that does not matter for the mistake."""
 
-# A quoted text that is itself an error, or the message of an error that is quoted with its arguments.
+# Matches a quoted text that is itself an error, or the message of an error that is quoted with its arguments.
 _NESTED = re.compile(
     r"""(?<=Error\()(?P<one>["'])(?P<told>[^\n]*?)(?P=one)(?=[,)])"""
     r"""|(?P<two>["'])(?P<said>[^"'\n]*\[Errno -?\d+\][^"'\n]*)(?P=two)"""
@@ -34,7 +35,10 @@ _NESTED = re.compile(
 
 
 def _os_error(match: re.Match[str]) -> str:
-    """Return the name of an error as Node writes it: `ENOENT` on every machine, while numbers differ."""
+    """Return the name of an operating system's error from its number, as Node writes it.
+
+    The name, such as `ENOENT`, is the same on every machine, while the numbers differ.
+    """
     return errno.errorcode.get(int(match[1]), "Errno")
 
 
@@ -59,7 +63,7 @@ _PLACEHOLDERS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
     (re.compile(r"\bline \d+\b|(?<=<path>):\d+(?::\d+)?"), ""),
     (re.compile(r"(?<![\w<])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\b"), "<n>"),
     (re.compile(r"(?<=[A-Za-z_])\d+\b"), "<n>"),
-    # Names that an interpreter does not quote: the subject of the message, and the text after a second colon.
+    # Names that JavaScript does not quote: the subject of the message, and the text after a second colon.
     (re.compile(r"\b((?:Type|Reference)Error: )[\w$.<>]+(?=\(\) | is (?:not|undefined|null)\b)"), r"\1<name>"),
     (re.compile(r"( [a-z]+: )[A-Za-z_][\w.]*$"), r"\1<name>"),
     (re.compile(r"[\[({]\s*(?:<(?:n|value)>(?:\s*[,:]\s*)?){2,}\s*[\])}]"), "<values>"),
@@ -85,14 +89,17 @@ _NAMES = {"null": "None", "undefined": "None", "true": "True", "false": "False"}
 
 
 def relation(line: str) -> str:
-    """Describe how the two sides of a line's comparison differ, beginning with “differs:”; empty if not known."""
-    # Single spaces only: in a run of spaces, the pattern would try each one as the end of a side.
+    """Describe how the two sides of a comparison in a line differ, as “differs: …”; empty if that is not known."""
+    # Runs of spaces are collapsed. Otherwise the pattern would try each space of a run as the end of a side.
     match = _SAYS.search(" ".join(line.split())) if len(line) <= MAX_LINE else None
     return difference(*(side for side in match.groups() if side is not None)) if match else ""
 
 
 def difference(got: str, wanted: str) -> str:
-    """Return the same description for two sides written in Python or JavaScript."""
+    """Describe how two values differ, written as literals of Python or JavaScript; empty if that is not known.
+
+    Equal differences have equal descriptions in both languages.
+    """
     if "nan" in (got.lower(), wanted.lower()):
         return f"{DIFFERS}not a number"
     try:
@@ -127,7 +134,7 @@ def _types(got: object, wanted: object) -> str:
 
 def _numbers(got: float, wanted: float) -> str:
     if math.isclose(got, wanted, rel_tol=1e-9):
-        # Floats written with more digits than they have become equal again when they are read.
+        # Floats that were written with too many digits for a float are equal after they were read.
         return "almost equal floats, inexact"
     if got == -wanted:
         return "opposite sign"
@@ -155,7 +162,7 @@ def _sequences(got: Sequence[object], wanted: Sequence[object]) -> str:
         return "empty instead of items"
     if got == wanted[::-1]:
         return "reversed order of items"
-    # Items may be neither hashable nor comparable.
+    # Items are compared by `repr`, because they may be neither hashable nor comparable.
     mine, theirs = Counter(map(repr, got)), Counter(map(repr, wanted))
     if mine == theirs:
         return "other order of items"
@@ -185,7 +192,9 @@ ERROR_NAME = re.compile(
     r"|(?:(?<=\.)|^)(?!Assertion)[A-Z][a-z]+(?:[A-Z][a-z]+)+(?=: )",
     re.MULTILINE,
 )
-"""An error's type, as Python and JavaScript name it. Assertions are excluded: their type says nothing specific."""
+"""Matches the name of an error's type in Python or JavaScript. Assertions are excluded, because their type says nothing
+specific.
+"""
 ASSERTION = re.compile(r"\b[Aa]ssert")
 
 _FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line \d+, in (?P<name>\S+)[^\n]*(?:\n {4,}[^\n]*)*', re.MULTILINE)
@@ -198,12 +207,12 @@ _PYTEST_FRAME = re.compile(r"^\S+\.py:\d+: in (?P<name>\S+)$")
 _RECEIVED = re.compile(
     r"^[ \t]*Expected: (?P<wanted>[^\n]{1,500})\n[ \t]*Received: (?P<got>[^\n]{1,500})$", re.MULTILINE
 )
-# The type of an object is more relevant to a mistake than its value.
+# Matches the representation of an object's type. The type matters more for a mistake than the value.
 _TYPE = re.compile(
     r"""['"](NoneType|bool|int|float|complex|str|bytes|bytearray|list|tuple|dict|set|frozenset|range|generator|coroutine"""
     r"""|function|method|module|type|undefined|null)['"]"""
 )
-# pytest's margin, rulers, and the marks below a source line.
+# Matches what pytest adds to lines: its margin, rulers, and the marks below a source line.
 _DECORATION = re.compile(r"^(?:[E>](?=\s{2,})|[\s^~=*#|-]|_{3,}|_ )+|(?:[\s^~=*#|-]|_{3,}| _)+$")
 # Text that a test runner adds to every failure.
 _BOILERPLATE = re.compile(
@@ -230,12 +239,12 @@ def is_error(text: str) -> bool:
 
 
 def is_frame(line: str) -> bool:
-    """Check whether a line of a signature only names a function."""
+    """Check whether a line of a signature contains only the name of a function."""
     return line.startswith("in ") and line.count(" ") == 1
 
 
 def _own_frames(text: str) -> list[str]:
-    """Return the names of functions in the order of the calls, without those of libraries."""
+    """Return the names of the functions in a traceback, in the order of the calls and without those of libraries."""
     python = [m["name"] for m in _FRAME.finditer(text) if not _FOREIGN.search(m["path"])]
     script = [m["name"] or "<module>" for m in _JS_FRAME.finditer(text) if not _FOREIGN.search(m["path"])]
     return python + script[::-1]
@@ -246,7 +255,7 @@ def _pytest_frame(match: re.Match[str]) -> str:
 
 
 def _normalise(line: str) -> tuple[str, str]:
-    """Return a line without variable parts, and a description of how the sides that it compares differ."""
+    """Return a line without its variable parts, and a description of how the sides of a comparison in it differ."""
     line = _BOILERPLATE.sub("", _PYTEST_FRAME.sub(_pytest_frame, _DECORATION.sub("", line)))
     return " ".join(without_values(_TYPE.sub(r"\1", line)).split()), relation(line)
 
@@ -260,8 +269,8 @@ _RAISED = re.compile(r"^(?:[A-Za-z]+Error: )?(?P<path>(?:[A-Za-z_]\w*\.)*)(?P<na
 def is_general(error: str) -> bool:
     """Check whether an error is about the language or a library, by the type that its first line names.
 
-    An assertion is about what one test expects. A type that belongs neither to the language nor to a known library's
-    module is one of the repository's own.
+    An assertion is not general, because it is about what one test expects. A type that belongs neither to the language
+    nor to the module of a known library is one of the repository's own.
     """
     match = _RAISED.match(error.split("\n", 1)[0].removeprefix("CollectionError: "))
     if match is None:

@@ -1,11 +1,11 @@
-"""Long-term memory as the agent uses it (core.ports.Memory).
+"""Long-term memory, as the agent uses it (`core.ports.Memory`).
 
-A failure is stored when it happens and completed when the task is solved: with the diff between the failing change and
-the passing one, and the last reflection's advice in one line. A pattern states what solved the whole task. The end of
-an attempt is logged for each lesson that matched it, whether the attempt saw the lesson or not; a lesson that does not
-help retires (`storage.memory.lesson_standing`).
+A failure is stored when it happens. When the task is solved, the failure gets its fix (the diff from the failing change
+to the passing one), and the advice of the last reflection in one line. A pattern describes how the whole task was
+solved. When an attempt ends, its result is logged for each lesson that matched it, whether the attempt saw the lesson
+or not. A lesson that does not help retires (`storage.memory.lesson_standing`).
 
-`storage.memory.embedding_space` decides which embedder finds the lessons.
+`storage.memory.embedding_space` decides which embedder searches for lessons.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from nightshift.storage.memory.vector_index import LessonKind, Near, forget_vect
 
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
-"""Share of cases in which a suspect lesson is withheld."""
+"""Share of cases in which a suspect lesson (one that seems not to help) is withheld."""
 HALF_LIFE_S = 365 * 86_400.0
-"""Age in seconds at which a lesson counts half as much as an equally similar new one."""
+"""Age of a lesson in seconds after which its similarity counts half as much as that of a new lesson."""
 
 
 class LongTermMemory:
-    """Recalls, remembers and concludes; thread-safe, and quick if nothing was learned yet.
+    """The long-term memory. Thread-safe, and quick if nothing was learned yet.
 
     Args:
         db: the database.
         embedder: the result of `storage.memory.embedders.choose`.
-        clock: dates the stored memories.
+        clock: returns the time of stored memories.
         emit: receives the events, such as that the better embedder is ready or missing.
         masker: removes secrets from stored texts.
         control_share: share of the attempts that see no lessons, so that the value of lessons can be measured.
@@ -83,7 +83,7 @@ class LongTermMemory:
         return self._spaces.better
 
     def search_beside(self, find: Beside) -> None:
-        """Also search the vectors that `find` returns, while the better embedder is still embedding memories."""
+        """Also search the vectors that `find` returns, as long as the better embedder has not embedded all memories."""
         self._spaces.beside = find
 
     def close(self) -> None:
@@ -91,10 +91,10 @@ class LongTermMemory:
         self._spaces.close()
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
-        """Return the nearest lessons, best first, at most one from each task; for a task, only relevant ones.
+        """Return the nearest lessons, best first, at most one from each task. For a task, return only relevant lessons.
 
-        If a task is given, its attempt may be in the control group, which sees nothing; the lessons it would have seen
-        are logged.
+        If a task is given, its attempt may be in the control group, which sees no lessons. The lessons that the attempt
+        would have seen are logged.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -109,10 +109,10 @@ class LongTermMemory:
     async def find_failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
     ) -> Mapping[str, Lesson]:
-        """Return functions (`core.code.function_shapes`) that failed in earlier tasks, with the lesson from each.
+        """Return those functions that failed in earlier tasks (`core.code.function_shapes`), with the lesson from each.
 
-        If a task is given and its attempt is in the control group, the result is empty; the lessons it would have seen
-        are logged.
+        If a task is given and its attempt is in the control group, the result is empty. The lessons that the attempt
+        would have seen are logged.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -124,7 +124,7 @@ class LongTermMemory:
         return recall_log.uplift(self._db.reader())
 
     def search(self, query: str, limit: int) -> list[Near]:
-        """Return the lessons nearest to a text, as a recall finds them, best first; nothing is logged. Blocks.
+        """Return the lessons nearest to a text, best first, as a recall would find them. Logs nothing. Blocks.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -134,7 +134,7 @@ class LongTermMemory:
         return self._near(self._masker(query), limit)[:limit]
 
     def retire(self, kind: LessonKind, item: int) -> Future[bool]:
-        """Stop recalling a lesson because the owner asked for it; False if it was retired before or does not exist."""
+        """Stop recalling a lesson for the owner. The result is False if it was retired before or does not exist."""
         at = self._clock()
 
         def job(conn: Connection) -> bool:
@@ -147,7 +147,7 @@ class LongTermMemory:
         return self._db.write(job)
 
     def restore(self, kind: LessonKind, item: int) -> Future[bool]:
-        """Recall a retired lesson again, without its earlier record; False if it was not retired."""
+        """Recall a retired lesson again, without its earlier results. The result is False if it was not retired."""
         at = self._clock()
 
         def job(conn: Connection) -> bool:
@@ -159,7 +159,7 @@ class LongTermMemory:
         return self._db.write(job)
 
     def hear(self, news: News) -> Future[None]:
-        """Store what other nodes found out about lessons, and judge those lessons again by the counts of all nodes."""
+        """Store what other nodes found out about lessons, and judge these lessons again by the counts of all nodes."""
         at = self._clock()
 
         def job(conn: Connection) -> None:
@@ -175,7 +175,7 @@ class LongTermMemory:
         return self._db.write_retrying(job)
 
     async def remember(self, work: AttemptState, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
-        """Store the failures of the last verdict of `work`; failures that this attempt has met before are updated.
+        """Store the failures of the last verdict of `work`. Failures that the attempt met before are updated.
 
         Raises:
             StoreError: the database cannot be written.
@@ -189,9 +189,9 @@ class LongTermMemory:
         await asyncio.wrap_future(write)
 
     async def conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
-        """Complete the task's failures with the fix, if there is one, and score the recalled lessons.
+        """Add the fix to the task's failures, if there is one, and count the result for the recalled lessons.
 
-        This is done once for each attempt: if the daemon dies before the task is finished, the attempt ends again, but
+        This is done once for each attempt. If the daemon dies before the task is finished, the attempt ends again, but
         no lesson is counted twice.
 
         Raises:
@@ -216,7 +216,8 @@ class LongTermMemory:
         return tuple(stored for _, stored in ranked[:limit])
 
     def _near(self, query: str, limit: int) -> list[Near]:
-        # If no error is named, use one text for both: embedding another one takes longer than the rest of a recall.
+        # If the query names no error, one text is used for both kinds, since embedding a second text takes longer than
+        # the rest of a recall.
         failure = (is_error(query) and signature(query)) or query
         return self._spaces.nearest({"failure": failure, "pattern": query}, limit)
 
@@ -238,7 +239,7 @@ class LongTermMemory:
         return {digest: lessons[item] for digest, item in failures.items() if item in lessons}
 
     def _assign(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
-        """Return the lessons that the attempt is assigned to see; all matches are logged before any is shown."""
+        """Return the lessons that the attempt is assigned to see. All matches are logged before any lesson is shown."""
         conn, at = self._db.reader(), self._clock()
         assigned = {stored: self._assignment(conn, stored, task_id, attempt) for stored in near}
         log = [
@@ -256,7 +257,10 @@ class LongTermMemory:
         return Assignment.PROBATION if left_out else Assignment.SHOWN
 
     def _worth(self, stored: Stored) -> float:
-        """Return the similarity, reduced by age and by a low rate of help (with one success and one failure added)."""
+        """Return the similarity of a lesson, reduced by its age and by a low rate of help.
+
+        The rate is smoothed with one additional success and one additional failure.
+        """
         age_s = max(0.0, (self._clock() - stored.at).total_seconds())
         rate = (stored.helped + 1) / (stored.times_used + 2)
         return stored.similarity * math.exp2(-age_s / HALF_LIFE_S) * (0.75 + 0.5 * rate)
@@ -274,7 +278,7 @@ class LongTermMemory:
         if not (failures or work.lessons or cleared or recall_log.any_of(conn, task_id, work.attempt)):
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker, error)) for id_, code, error in failures]
-        fixes = [(id_, fix) for id_, fix in fixes if fix]  # a failure without a fix was not caused by the change
+        fixes = [(id_, fix) for id_, fix in fixes if fix]  # without a fix, the change was not the cause
         shapes = {id_: list_changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
 
@@ -296,14 +300,14 @@ class LongTermMemory:
         self._spaces.catch_up()
 
     def _retire(self, conn: Connection, work: AttemptState, task_id: int, solved: bool) -> list[Item]:
-        """Record how the attempt ended, judge the lessons that matched it, and return the newly retired ones."""
+        """Record how the attempt ended, and judge the lessons that matched it; return the newly retired lessons."""
         at = self._clock()
         near = recall_log.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
         everyone = recall_log.withheld(conn) if near else Share()
         return [lesson for lesson in near if self._judge(conn, lesson, everyone, at) is Standing.RETIRED]
 
     def _judge(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """Judge a lesson now, store its standing and act on it."""
+        """Judge a lesson by the current counts, store its standing, and retire it if necessary."""
         kind, item = lesson
         shown, without = recall_log.tallies(conn, kind, item, rows.read_judged_from(conn, kind, item))
         new_standing = standing(shown, without, everyone)
@@ -330,8 +334,8 @@ def _concerns(stored: Stored, language: str, repo: str) -> bool:
     """Check whether a lesson may help a task of this language and repository.
 
     A lesson from another repository may help if its error is about the language or a library. An imported lesson has no
-    task, and was imported to be used; but if its repository is on this machine, which happens with lessons from a hub,
-    it applies to that repository only.
+    task, and was imported to be used, so it may help any task. But if the repository that it names is on this machine,
+    as happens with lessons from a hub, it may help only tasks of that repository.
     """
     if stored.repo == repo or (stored.task_id is None and not (stored.repo and Path(stored.repo).is_dir())):
         return True

@@ -1,7 +1,7 @@
-"""Finds the nearest vectors of memories: sqlite-vec compares all of them, in some ten milliseconds for 10,000.
+"""Finds the nearest vectors of memories. sqlite-vec compares all vectors, which takes some ten milliseconds for 10,000.
 
 The table `memory_vectors` stores each vector under the name of its embedder, so vectors of different embedders are
-never compared. It is an ordinary table: there is no index that could become inconsistent with it.
+never compared. It is an ordinary table, so there is no index that could become inconsistent with it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from nightshift.storage.memory.embedders.base import Vectors
 
 LessonKind = Literal["failure", "pattern"]
-# Maximum number of results of a kind.
+# Maximum number of results for each kind.
 MAX_NEAREST = 1000
-# Engines that compute a cosine in 32 bits order near ones differently, so this many times as many are sorted in 64
-# bits.
+# Engines compute cosines in 32 bits, which may order near vectors differently. So this many times as many results are
+# requested and then sorted in 64 bits.
 SPARE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A memory by its kind and id, with the cosine similarity of its vector to the query's."""
+    """A memory that a search found: its kind, its id, and the cosine similarity of its vector to the query's vector."""
 
     kind: LessonKind
     item: int
@@ -35,14 +35,14 @@ class Near:
 
 
 class VectorStore(Protocol):
-    """The vectors of one embedder, on this node or in a hub. Blocks; may be used from any thread."""
+    """The vectors of one embedder, on this node or at a hub. Blocks; may be used from any thread."""
 
     def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-        """Store a vector of length 1 for each item."""
+        """Store one vector per item, in the same order; each vector must be normalised to unit length."""
         ...
 
     def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        """Return the items of a kind nearest to a vector of length 1, best first; equal ones by id."""
+        """Return the items of a kind that are nearest to a unit vector, best first; equally near ones by id."""
         ...
 
 
@@ -51,21 +51,21 @@ class VectorIndex:
 
     Args:
         db: the database.
-        embedder: the name of the vector space.
+        embedder: the name of the embedder's vector space.
     """
 
     def __init__(self, db: Database, embedder: str) -> None:
         self._db, self.embedder = db, embedder
 
     def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-        """Store a vector of length 1 for each item, replacing an earlier one."""
+        """Store a unit vector for each item, replacing an earlier vector."""
         self._db.write(lambda conn: add_vectors(conn, self.embedder, kind, items, vectors)).result()
 
     def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        """Return the items of a kind nearest to a vector of length 1, best first; equal ones by id."""
+        """Return the items of a kind that are nearest to a unit vector, best first; equally near ones by id."""
         conn = self._db.reader()
         provide_distance(conn)
-        # The distance to a vector of zeros is NULL.
+        # The distance to a zero vector is NULL.
         select = (
             "SELECT item FROM memory_vectors WHERE embedder = ? AND kind = ? "
             "ORDER BY coalesce(vec_distance_cosine(vector, ?), 1.0), item LIMIT ?"
@@ -77,26 +77,27 @@ class VectorIndex:
 
 
 def add_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-    """Store a vector of length 1 for each item, replacing an earlier one, within a job of the writer."""
+    """Store a unit vector for each item inside a write job, replacing an earlier vector."""
     insert = "INSERT OR REPLACE INTO memory_vectors (embedder, kind, item, vector) VALUES (?, ?, ?, ?)"
     conn.executemany(insert, [(embedder, kind, item, _bytes(row)) for item, row in zip(items, vectors, strict=True)])
 
 
 def forget_vectors(conn: Connection, items: Iterable[tuple[LessonKind, int]]) -> None:
-    """Delete the vectors of these items, of every embedder, within a job of the writer."""
-    # By embedder, because the index begins with it: a search for an item of any embedder would read the whole index.
+    """Delete the vectors of these items for all embedders, inside a write job."""
+    # One statement for each embedder, because the index begins with the embedder. Without it, the whole index would be
+    # read.
     names = [row[0] for row in conn.execute("SELECT DISTINCT embedder FROM memory_vectors")]
     delete = "DELETE FROM memory_vectors WHERE embedder = ? AND kind = ? AND item = ?"
     conn.executemany(delete, [(name, *item) for item in items for name in names])
 
 
 def keep_only(conn: Connection, embedder: str) -> None:
-    """Delete the vectors of all other embedders, so that a memory has only one, within a job of the writer."""
+    """Delete the vectors of all other embedders inside a write job, so that each memory has only one vector."""
     conn.execute("DELETE FROM memory_vectors WHERE embedder <> ?", (embedder,))
 
 
 def nearest_of(kind: LessonKind, items: Sequence[int], matrix: Vectors, vector: Vectors, limit: int) -> list[Near]:
-    """Return the nearest of these vectors, one row for each item; equal vectors give equal results on every machine."""
+    """Return the items whose vectors (the rows of `matrix`) are nearest; the result is the same on every machine."""
     import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
     if not items:
@@ -109,13 +110,13 @@ def nearest_of(kind: LessonKind, items: Sequence[int], matrix: Vectors, vector: 
 
 
 def newest_vector(conn: Connection, embedder: str) -> int:
-    """Return the highest id of a stored vector, 0 for none; ids are never reused."""
+    """Return the highest id of a stored vector; 0 if there is none. Ids are never used twice."""
     select = "SELECT coalesce(max(id), 0) FROM memory_vectors WHERE embedder = ?"
     return int(conn.execute(select, (embedder,)).fetchone()[0])
 
 
 def read_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int]) -> tuple[list[int], Vectors]:
-    """Return the items that have a vector here, and their vectors, one row for each."""
+    """Return those items that have a vector of the embedder, and their vectors as the rows of a matrix."""
     import numpy as np  # noqa: PLC0415  as above
 
     select = (
@@ -128,7 +129,10 @@ def read_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Seque
 
 
 def provide_distance(conn: Connection) -> None:
-    """Give a connection `vec_distance_cosine`: from sqlite-vec, or from numpy if SQLite cannot load extensions."""
+    """Add the SQL function `vec_distance_cosine` to a connection.
+
+    It comes from sqlite-vec, or from numpy if SQLite cannot load extensions.
+    """
     try:
         conn.execute("SELECT vec_distance_cosine(zeroblob(4), zeroblob(4))")
     except Error:
@@ -151,7 +155,7 @@ def _load_extension(conn: Connection) -> bool:
 
 
 def _distance(first: bytes, second: bytes) -> float:
-    """Return 1 minus the dot product of two vectors of length 1."""
+    """Return the cosine distance of two unit vectors: 1 minus their dot product."""
     import numpy as np  # noqa: PLC0415  as above
 
     return 1.0 - float(np.frombuffer(first, dtype="<f4") @ np.frombuffer(second, dtype="<f4"))

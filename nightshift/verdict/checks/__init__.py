@@ -1,6 +1,7 @@
-"""The static checker: reads a change's additions before anything runs, and reports code that should not simply run.
+"""The static checker: reads the code that a change adds, before it runs, and reports suspicious code.
 
-It is advice and evidence, not the boundary; the sandbox is the boundary. It blocks code that is easy to fix, and the
-message names the fix. It asks if a real need cannot be distinguished from a wrong one, and notes the rest. So a false
-alarm costs one try at most, and seldom a task.
+The checker only advises and records evidence; the sandbox is the security boundary. Suspicious code that is easy to
+replace is blocked, with a message that names the replacement. If the checker cannot distinguish a legitimate use from a
+wrong one, it asks the owner. All other suspicious code becomes a note. A false alarm therefore costs at most one try,
+and seldom a whole task.
 """

@@ -1,9 +1,9 @@
-"""Bandit as a second reader of Python.
+"""Runs Bandit on Python text, in addition to our own rules.
 
-Its visitor is called directly on text: without files, without the tree's own configuration, and without `# nosec`,
-because the author of the code is the suspect. Bandit tests that our own rules do better are excluded. Importing Bandit
-takes 0.1 to 0.2 s, so the first file that needs it imports it. Reading costs about 0.1 ms a line, so results are
-cached.
+Bandit's visitor is called directly on the text, without files. The repository's Bandit configuration and `# nosec`
+comments are ignored, because the author of the code could hide findings with them. Bandit tests are excluded if our own
+rules do better. Importing Bandit takes 0.1 to 0.2 s, so the first file that needs it imports it. Scanning takes about
+0.1 ms a line, so results are cached.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 
 REMEMBERED = 256
 _PLACE = "/module.py"
-# Covered by rules of our own, or useless here: asserts, dice, the import of subprocess.
+# Bandit tests that our own rules cover, or that are useless here, such as those for asserts, pseudo-random numbers and
+# the import of subprocess.
 LEFT_OUT = frozenset({"B101", "B102", "B301", "B302", "B307", "B311", "B403", "B404", "B603", "B604", "B606", "B607"})
-# Findings of high severity and high confidence ask the owner. These are easy to fix, so they block instead.
+# Findings of high severity and high confidence ask the owner. The findings of these tests block instead, because they
+# are easy to fix.
 BLOCKING = frozenset({"B201", "B202", "B501", "B502", "B503", "B505", "B507", "B602", "B605", "B613", "B701"})
-# MD5 is usually a checksum; Bandit cannot tell a checksum from a signature.
+# Only noted, because MD5 is usually a checksum, and Bandit cannot tell a checksum from a signature.
 NOTED = frozenset({"B303", "B324"})
 
 
 class BanditReader:
-    """Reads any number of files; thread-safe."""
+    """Scans any number of files with Bandit; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,7 +88,7 @@ def _load() -> Callable[[ast.Module, str], list[Any]]:
 
     # stevedore would cache its scan of entry points in the owner's home, and has no public switch for it.
     _cache._c._disable_caching = True  # noqa: SLF001
-    for name in ("bandit", "stevedore"):  # They only miss report formats that are unused here.
+    for name in ("bandit", "stevedore"):  # Their warnings are only about report formats that are unused here.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # raised between Bandit and its own plug-in loader
@@ -109,7 +111,11 @@ def _load() -> Callable[[ast.Module, str], list[Any]]:
 
 
 def _visitor_type(kinds: frozenset[str]) -> Any:
-    """Return a visitor that takes half the time of Bandit's; `kinds` are the nodes that some test inspects."""
+    """Return a visitor class that takes half the time of Bandit's own visitor.
+
+    Args:
+        kinds: the names of the node types that some test inspects.
+    """
     from bandit.core import node_visitor  # noqa: PLC0415 (see `_load`)
 
     class Visitor(node_visitor.BanditNodeVisitor):  # type: ignore[misc]  # the package has no types

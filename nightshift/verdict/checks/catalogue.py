@@ -1,9 +1,9 @@
 """The checker's rules (name, default severity, reason, alternative, exceptions), and the class of a finding.
 
-The defaults follow one principle. BLOCK if the fix is easy, so that a false alarm costs one try. ASK if the need may be
-real, and the text does not show what happens once the code leaves the sandbox. NOTE for the rest: it is logged and
-delays nothing. A rule is eased to a note if the task's kind or the owner's own words show that the owner wants exactly
-this.
+The default severities follow one principle. BLOCK is for code that is easy to replace, so that a false alarm costs only
+one try. ASK is for code that the task may really need, and whose effect outside of the sandbox the source text does not
+show. NOTE is for the rest; a note is logged and delays nothing. A rule's severity is reduced to NOTE if the task's kind
+or description shows that the owner wants what the rule warns of.
 """
 
 from __future__ import annotations
@@ -29,8 +29,14 @@ _FRAMES = r"stack|frames?\b|trac(?:e|er|ing)|profil|debug|logg(?:er|ing)|caller|
 class Rule:
     """A rule of the checker.
 
-    `kinds` of tasks and `words` of a description (a regular expression) ease it to a note. `tests` is its severity in
-    test code, None if it does not apply there.
+    Attributes:
+        name: the name that settings and tasks use for the rule.
+        severity: the default severity outside of tests.
+        why: what the code does wrong, which completes a sentence about the code.
+        instead: the alternative that the message proposes.
+        kinds: the kinds of tasks for which the severity is reduced to NOTE.
+        words: a regular expression; a match in the task's description reduces the severity to NOTE.
+        tests: the severity in test code; None if the rule does not apply there.
     """
 
     name: str
@@ -42,7 +48,7 @@ class Rule:
     tests: Severity | None = None
 
     def is_eased_for(self, spec: TaskSpec) -> bool:
-        """Check whether a task is about the very thing that the rule warns of."""
+        """Check whether a task's kind or description shows that the owner wants what the rule warns of."""
         named = bool(self.words) and re.search(rf"\b(?:{self.words})", spec.description[:20_000], re.IGNORECASE)
         return spec.kind in self.kinds or bool(named)
 
@@ -175,8 +181,13 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in (*PYTHON, *JAVASCRIPT)}
 class Finding:
     """A match of a rule at a line.
 
-    `what` is shown in the message. `why` and `severity` are set if the rule is not in the catalogue. `argv` is the
-    command that the finding is about, if there is one.
+    Attributes:
+        rule: the name of the rule.
+        line: the line, counted from 1.
+        what: the matching code, as the message shows it.
+        why: the reason; set only if the rule is not in the catalogue.
+        argv: the command that the finding is about; empty if there is none.
+        severity: the severity; set only if the rule is not in the catalogue.
     """
 
     rule: str

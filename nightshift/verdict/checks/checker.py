@@ -1,7 +1,8 @@
-"""The static checker: reads the additions of a change, and blocks, asks about or notes each finding.
+"""The static checker: reads the code that a change adds, and blocks, asks about or notes each finding.
 
-Existing code is not the change's doing: a finding is not reported again if its rule and line already existed in any of
-the files that the change touches. Files that the owner gave with the task, and the owner's tests, are not checked.
+A finding is not reported if a file that the change touches already had the same finding in a line with the same text,
+because then the change did not introduce it. Files that the owner gave with the task, and the owner's tests, are not
+checked.
 """
 
 from __future__ import annotations
@@ -32,9 +33,14 @@ _GRAVITY = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A finding with its location. `text` is its line, which identifies the finding in other files.
+    """A finding with its location.
 
-    `started` says where, how and which program a call starts; it is empty for any other finding.
+    Attributes:
+        path: the file.
+        text: the text of the line. Together with the rule, it identifies the same finding in other files and versions.
+        finding: the finding.
+        started: for a call that starts a program, the enclosing function, the called function, and the program. Empty
+            for any other finding.
     """
 
     path: str
@@ -54,12 +60,12 @@ class _Seen:
 
 
 class StaticChecker:
-    """Checks changes; any number at the same time, each in a thread.
+    """Checks any number of changes concurrently, each in a thread.
 
     Args:
         policy: the owner's settings.
-        hooks: the commands that never run.
-        bandit: a second reader of Python; None to do without.
+        hooks: finds commands that must not run.
+        bandit: runs Bandit on Python files; None to leave Bandit out.
     """
 
     def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader | None = None) -> None:
@@ -67,7 +73,7 @@ class StaticChecker:
         self._rules = (*RULES, *hooks.rules)
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """List the additions of the change that should not simply run."""
+        """List the additions of a change that are blocked, need the owner's approval, or are worth a note."""
         return await asyncio.to_thread(self._examine, job)
 
     def _examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
@@ -80,14 +86,17 @@ class StaticChecker:
             severity = self._policy.severity(sighting.finding, job.spec, is_test=is_test(sighting.path))
             if severity is not None:
                 findings += self._report_decision(sighting, severity, job, asks)
-        # The gravest first, so that a hundred trivial findings cannot displace a serious one.
+        # The most severe first, so that a hundred trivial findings cannot displace a serious one.
         findings.sort(key=lambda finding: _GRAVITY[finding.severity])
         return ChangeCheckReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
 
     def _report_decision(
         self, sighting: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]
     ) -> Iterator[Reported]:
-        """Report a finding, and add a question unless the owner has already answered it."""
+        """Yield a finding with its severity, and add a question to `asks` if the owner has to decide.
+
+        If the owner already granted the finding, nothing is yielded; if the owner denied it, it blocks.
+        """
         message = " ".join(printable(_message(sighting.finding)).split())
         subject = f"{AskKind.FINDING}:{sighting.finding.rule}:{sighting.path}"
         if severity is Severity.ASK:
@@ -114,7 +123,7 @@ class StaticChecker:
             if fault := unknown(name, self._rules):
                 yield Reported(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
 
-    # --- reading
+    # --- methods that scan files for findings
 
     def _scan(self, path: str, text: str) -> list[_Seen]:
         lines = text.splitlines()
@@ -160,7 +169,7 @@ class StaticChecker:
             yield _line_of(blocked.argv, text), blocked
 
     def _before(self, job: ChangeCheckJob) -> list[_Seen]:
-        """List the findings that the touched files already had."""
+        """List the findings that the touched files had before the change."""
         entries = job.tree.entries()
         sightings = list[_Seen]()
         for path in job.change:
@@ -177,10 +186,11 @@ def is_test(path: str) -> bool:
 
 
 def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
-    """Remove the findings that existed as often before.
+    """Return the findings that are new: their rule and line occur more often than before the change.
 
-    A module that a file already imported may be imported there again. A call that started a program may start the same
-    program in the same function with other arguments: commands that never run are checked separately.
+    There are two exceptions. A file may repeat the import of a module that it already imported. A call that started a
+    program may start the same program in the same function with other arguments, because forbidden commands are checked
+    separately.
     """
     left, new = Counter[tuple[str, ...]](sighting.key for sighting in before), list[_Seen]()
     imported = {sighting.imported for sighting in before}
@@ -217,7 +227,7 @@ def _message(finding: Finding) -> str:
 
 
 def _line_of(argv: Sequence[str], text: str) -> int:
-    """Return the first line that contains most of a command's arguments."""
+    """Return the number of the first line that contains the largest number of a command's arguments."""
     lines = text.split("\n")
     scores = [sum(word in line for word in argv) for line in lines]
     return scores.index(max(scores)) + 1

@@ -1,7 +1,7 @@
-"""Finds suspicious code in JavaScript and TypeScript by the syntax tree; strings and comments are not code.
+"""Finds suspicious code in the syntax trees of JavaScript and TypeScript; strings and comments do not count as code.
 
-It also finds code that reaches out of its module: into the internals of Node.js, to descriptors and processes, to the
-tests beside it.
+Some findings are about code that reaches out of its module: into the internals of Node.js, to file descriptors and
+processes, or to the tests of the repository.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ MEMBERS = {
     "module.parent": "js.call-site",
     **dict.fromkeys(("assert.AssertionError", "assert/strict.AssertionError"), "js.odd-throw"),
 }  # fmt: skip
-"""Parts of Node.js that match a rule however they are used."""
+"""Members of Node.js that match a rule wherever they are used, dotted name to rule."""
 _MODULES = {
     **dict.fromkeys(("diagnostics_channel", "trace_events"), "js.hooks"),
     **dict.fromkeys(("repl", "wasi"), "js.native"),
@@ -120,8 +120,8 @@ def scan(path: str, text: str, hooks: Hooks, *, is_test: bool = False) -> list[F
     Args:
         path: the module's path; its extension selects the language.
         text: the module's text.
-        hooks: the commands that never run.
-        is_test: true for a test, which may detect that it is one.
+        hooks: returns the findings for commands that must not run.
+        is_test: true for a test; only other code is not allowed to detect that it is being tested.
     """
     if len(text) > MAX_CHARS:
         return []
@@ -231,7 +231,7 @@ class _Reader:
 
 
 def _makes_function(target: str, function: Node | None, arguments: list[Node]) -> bool:
-    """Check for `(() => {}).constructor("…")`: the constructor of every function is `Function`."""
+    """Check for a call like `(() => {}).constructor("…")`, which makes a function from text like `Function`."""
     named = target.endswith(".constructor") or (not target and _is_constructor(function))
     return named and bool(arguments) and arguments[-1].type in {*javascript.STRINGS, "binary_expression", "identifier"}
 
@@ -243,14 +243,14 @@ def _is_constructor(function: Node | None) -> bool:
 
 
 def _at(node: Node, rule: str, what: str) -> Finding:
-    # Long nodes are cut: nested calls would be repeated at each level.
+    # Long nodes are cut, because each nested call would repeat the text of its inner calls.
     source = " ".join(javascript.node_text(node).split()) if node.end_byte - node.start_byte < 400 else "…" * 61
     shown = source if len(source) <= 60 else (f"{what}(…)" if what else source[:59] + "…")
     return Finding(rule, node.start_point.row + 1, f"`{shown}`")
 
 
 def reaching(nodes: list[Node], names: Names, *, is_test: bool) -> Iterator[Finding]:
-    """List the nodes by which a module reaches out of itself."""
+    """List the findings for code that reaches out of its module, such as into the internals of Node.js."""
     own = {node_text(node.child_by_field_name("name")) for node in nodes
            if node.type in {"class_declaration", "function_declaration", "generator_function_declaration"}}  # fmt: skip
     for node in nodes:
@@ -321,7 +321,7 @@ def _check_computed(node: Node, names: Names) -> Iterator[Finding]:
 
 
 def _identifier(node: Node, names: Names) -> Iterator[Finding]:
-    """Report uses of a part of Node.js that was imported by name. The binding itself is not a use."""
+    """Report uses of a Node.js member that the module imported by name; the import itself does not count."""
     around = node.parent.type if node.parent else ""
     if around in {"import_specifier", "import_clause", "variable_declarator", "pair_pattern", "member_expression"}:
         return
@@ -387,7 +387,7 @@ def _of_files(node: Node, name: str, arguments: list[Node], names: Names, *, is_
 
 
 def _number(node: Node, names: Names) -> bool:
-    """Check whether a file descriptor is a number above 2, or is counted up."""
+    """Check whether a file descriptor is a number above 2, a variable set to a number, or a computed value."""
     value = names.value_of(node)
     counted = (value is not None and value.type == "number") or node.type == "binary_expression"
     counted = counted and UNKNOWN in (names.text(node) or UNKNOWN)
@@ -417,7 +417,7 @@ def _assignment(node: Node, names: Names, own: set[str]) -> Iterator[Finding]:
 
 
 def _find_replaced(left: Node, names: Names, own: set[str]) -> str | None:
-    """Return the rule for replacing shared objects: globals, parts of Node.js modules, members of prototypes."""
+    """Return the rule for assigning to a global, a member of a Node.js module or a prototype; otherwise None."""
     text, target = node_text(left), names.resolve(left) or ""
     if not target and left.type == "subscript_expression":
         target = f"{names.resolve(left.child_by_field_name('object')) or ''}.*"

@@ -20,13 +20,17 @@ _JOINING = frozenset({"path.join", "path.resolve", "path.posix.join", "path.norm
 
 
 class Names:
-    """The names of one module; its nodes are in text order."""
+    """Names that a JavaScript module binds, and the values of its expressions.
+
+    Args:
+        nodes: all syntax nodes of the module, in text order.
+    """
 
     def __init__(self, nodes: list[Node]) -> None:
         self._aliases: dict[str, str] = {}
         self._values: dict[str, Node] = {}
         self._bound: Counter[str] = Counter()
-        # Cached, as in `verdict.checks.names`: nested expressions would take exponential time.
+        # Cached, because resolving nested expressions would otherwise take exponential time.
         self._resolved: dict[tuple[int, int], str | None] = {}
         self._texts: dict[tuple[int, int], str] = {}
         for node in nodes:
@@ -37,17 +41,20 @@ class Names:
 
     @property
     def declared(self) -> set[str]:
-        """The variables of the module."""
+        """The names of the variables that the module declares."""
         return set(self._bound)
 
     def is_imported(self, name: str) -> bool:
-        """Check whether a name refers to a module or to a part of one."""
+        """Check whether a name refers to an imported module or to a member of one."""
         value = self._values.get(name)
         return name in self._aliases or (value is not None and value.type in {"call_expression", "await_expression"}
                                          and self.resolve(value) is not None)  # fmt: skip
 
     def value_of(self, node: Node | None) -> Node | None:
-        """Return the expression that a variable is declared with; None for other nodes and for several declarations."""
+        """Return the expression that a variable is initialised with.
+
+        Return None if the node is not an identifier, or if its variable is not declared exactly once.
+        """
         if node is None or node.type != "identifier" or self._bound[node_text(node)] != 1:
             return None
         return self._values.get(node_text(node))
@@ -134,7 +141,10 @@ class Names:
         return f"{base}.{name}"
 
     def _name_loaded(self, node: Node, depth: int) -> str | None:
-        """Name the result of `require("fs")`, `import("fs")` and `Reflect.get(…)`."""
+        """Return the dotted name that `require("fs")`, `import("fs")` or `Reflect.get(…)` results in.
+
+        Otherwise None.
+        """
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if function is None or arguments is None:

@@ -20,7 +20,7 @@ _DEPTH = 12
 _MOST_CHARS = 20_000
 _PATHS = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
 _JOINING = frozenset({"os.path.join", "posixpath.join"})
-# Functions that return their first argument as far as the named path is concerned.
+# Functions whose result names the same path as their first argument.
 _SAME_PLACE = frozenset({
     "os.path.expanduser", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expandvars", "os.fspath",
     "builtins.str", "os.fsencode", "os.fsdecode", "shlex.quote",
@@ -32,13 +32,13 @@ _CALLS = {"pathlib.Path.home": "~", "pathlib.Path.cwd": ".", "os.getcwd": ".", "
 
 
 class Names:
-    """The names of one module.
+    """Names that a Python module binds, and the values of its expressions.
 
     Attributes:
-        nodes: every node of the module, outer before inner.
+        nodes: all syntax nodes of the module, outer before inner.
         aliases: names that imports bind, each with the dotted name that it refers to.
         parameters: the names of all parameters.
-        bindings: the expressions that names are bound to, in arbitrary order.
+        bindings: pairs of a name and an expression that is assigned to the name, in arbitrary order.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -68,7 +68,8 @@ class Names:
         """Return the dotted name of an expression, like `os.system` or `builtins.eval`; None if it is unknown."""
         if depth > _DEPTH:
             return None
-        # Cached: each enclosing level asks again, so nested expressions would take exponential time.
+        # Cached, because each enclosing expression resolves its parts again: nested expressions would take exponential
+        # time.
         key = id(node), depth
         if key not in self._resolved:
             self._resolved[key] = None
@@ -91,7 +92,7 @@ class Names:
         return None
 
     def text(self, node: ast.AST | None, depth: int = 0) -> str:
-        """Return the text or path of an expression, with `UNKNOWN` for each part that is not constant."""
+        """Return the text or path that an expression evaluates to, with `UNKNOWN` in place of parts that vary."""
         if node is None or depth > _DEPTH:
             return UNKNOWN
         key = id(node), depth
@@ -108,7 +109,7 @@ class Names:
         return text[:_MOST_CHARS]
 
     def argv(self, node: ast.AST | None, depth: int = 0) -> tuple[str, ...] | None:
-        """Return the texts of a list or tuple, None for any other expression."""
+        """Return the text of each item of a list, a tuple or a split text; None for any other expression."""
         match node:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return tuple(self.text(item) for item in items)
@@ -125,10 +126,10 @@ class Names:
         return None
 
     def value_of(self, name: str) -> ast.expr | None:
-        """Return the one expression that a name is bound to; None if there is none or several."""
+        """Return the only expression that a name is bound to; None if there is no expression or more than one."""
         return self._values.get(name) if self._bound[name] == 1 else None
 
-    # --- reading the module
+    # --- methods that collect the names that the module binds
 
     def _collect(self) -> None:
         assigned = list[tuple[str, ast.expr]]()
@@ -158,7 +159,7 @@ class Names:
             else:
                 self.aliases[alias.asname or alias.name] = _join_dotted(module, alias.name)
 
-    # --- single expressions
+    # --- methods that resolve or evaluate a single expression
 
     def _name(self, name: str, depth: int) -> str | None:
         if name in self.aliases:
@@ -172,7 +173,7 @@ class Names:
         return f"{self._stars[0]}.{name}" if self._stars else None
 
     def _name_called(self, node: ast.Call, depth: int) -> str | None:
-        """Return the name of a call's result if it is a module or a part of one; otherwise None."""
+        """Return the dotted name of a call's result if the result is a module or a member of one; otherwise None."""
         func = self.resolve(node.func, depth + 1)
         if func == "builtins.getattr" and len(node.args) >= 2:
             base, attr = self.resolve(node.args[0], depth + 1), self.text(node.args[1], depth + 1)
@@ -186,7 +187,7 @@ class Names:
         return None
 
     def _item(self, value: ast.AST, key: ast.AST, depth: int) -> str | None:
-        """Resolve `__builtins__["eval"]`, `os.__dict__["system"]` and `sys.modules["os"]`."""
+        """Resolve a lookup such as `__builtins__["eval"]`, `os.__dict__["system"]` or `sys.modules["os"]`."""
         base, name = self.resolve(value, depth + 1), self.text(key, depth + 1)
         if base is None or UNKNOWN in name:
             return None
@@ -218,7 +219,7 @@ class Names:
         return UNKNOWN
 
     def _part(self, node: ast.Subscript, depth: int) -> str:
-        """Fold a text that `[::-1]` reverses, and the environment's HOME."""
+        """Return a text that `[::-1]` reverses, or `~` for the environment variable HOME; otherwise `UNKNOWN`."""
         if self.resolve(node.value, depth) == "os.environ":
             return "~" if self.text(node.slice, depth) == "HOME" else UNKNOWN
         match node.slice:

@@ -1,8 +1,8 @@
-"""A change check that warns of code that failed before. It compares syntax trees before anything runs.
+"""Warns of functions that are written like functions that failed in earlier tasks.
 
-A warning delays nothing. It is a note for the owner and a lesson for the following phases, if the attempt may see
-lessons at all (a share of attempts sees none, to measure what lessons are worth, and gets no warning). Only functions
-that the change wrote or altered are checked, and no tests.
+The check compares syntax trees before anything runs. A warning delays nothing: the owner gets a note, and the following
+phases get a lesson. A share of attempts sees no lessons, to measure what lessons are worth; these attempts get no
+warnings either. Only functions that the change wrote or altered are checked, and no tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST = 5
 
 
 class PatternCheck:
-    """Looks up each new or changed function in memory (`core.ports.ChangeCheck`)."""
+    """A change check (`core.ports.ChangeCheck`) that looks up each new or changed function in long-term memory."""
 
     def __init__(self, memory: LongTermMemory) -> None:
         self._memory = memory
@@ -50,7 +50,7 @@ class PatternCheck:
 
 
 def _list_written(job: ChangeCheckJob) -> Mapping[str, list[Shape]]:
-    """Return the functions of each changed file that are not in its base."""
+    """Return the new or changed functions of each changed Python file, by path; tests are left out."""
     shapes_by_path = {}
     for path, text in job.change.items():
         if text is None or not path.endswith(".py") or is_test_path(path):

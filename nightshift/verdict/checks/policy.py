@@ -1,4 +1,4 @@
-"""The severity of a finding: the rule's default, eased by the task, overruled by the owner's settings."""
+"""Decides the severity of a finding: the owner's setting or else the rule's default, which some tasks reduce."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Policy:
     """The owner's settings for the checker. A rule is named in full, or by a dotted prefix.
 
     Attributes:
-        rules: rule to severity, None for off. The longest matching name decides, and nothing eases it.
+        rules: rule to severity; None switches the rule off. The longest matching name decides, and the task's kind and
+            description do not reduce its severity.
         repos: the rules that are switched off for all tasks of a repository.
     """
 
@@ -73,7 +74,7 @@ class Policy:
         return [name for name in self.rules if covers((name,), rule)]
 
     def widened(self, spec: TaskSpec) -> TaskSpec:
-        """Return the task with the rules that its repository allows added to its own."""
+        """Return the task with the rules that the owner allows for its repository added to the task's own `allow`."""
         more = self.repos.get(Path(spec.repo).expanduser().resolve(), ()) if spec.repo and self.repos else ()
         return replace(spec, allow=tuple(dict.fromkeys((*spec.allow, *more)))) if more else spec
 

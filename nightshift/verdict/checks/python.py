@@ -29,7 +29,7 @@ from nightshift.verdict.checks.python_calls import (
 MAX_CHARS = 400_000
 MAX_DEPTH = 3
 _TEST_LIBRARIES = frozenset({"pytest", "_pytest", "unittest", "nose", "hypothesis", "doctest"})
-# As in PEP 263.
+# Matches an encoding declaration, as in PEP 263.
 _ENCODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _USUAL_ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "iso-8859-1", "cp1252"})
 _CLIENTS = frozenset({
@@ -51,7 +51,7 @@ _NATIVE = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
 
 
 Hooks = Callable[[Sequence[Command]], Iterable[Finding]]
-"""Returns findings for the commands that never run; their line numbers are set by the caller."""
+"""Returns a finding for each command that must not run; the caller sets the line numbers."""
 
 
 def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> list[Finding]:
@@ -59,8 +59,8 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
 
     Args:
         text: the module's text.
-        hooks: the commands that never run.
-        is_test: true for a test, which may detect that it is one.
+        hooks: returns the findings for commands that must not run.
+        is_test: true for a test; only other code is not allowed to detect that it is being tested.
         depth: the number of enclosing texts that are run as code.
     """
     tree = read_tree(text)
@@ -75,7 +75,7 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
 
 
 def _odd_encoding(text: str) -> Iterator[Finding]:
-    """Report an unusual declared encoding, which may give the file another meaning than the text read here."""
+    """Report an unusual encoding declaration, because Python may then read other code than this checker does."""
     for number, line in enumerate(text.split("\n", 2)[:2], 1):
         if (match := _ENCODING.match(line[:400])) and match[1].lower().replace("_", "-") not in _USUAL_ENCODINGS:
             yield Finding("python.encoding", number, f"`{match[0].strip()[:60]}`")
@@ -171,7 +171,11 @@ class _Reader:
         yield from check_call(node, target, names)
 
     def _code(self, node: ast.Call, target: str) -> Iterator[Finding]:
-        """Check text that is run as code: scan constant text like the module, report other text by its origin."""
+        """Check text that is run as code.
+
+        Constant text is scanned like a module. Any other text is reported; `eval` of a text that the module itself
+        assembles has a rule of its own.
+        """
         rule = f"python.{target.removeprefix('builtins.')}"
         text = self._names.text(node.args[0]) if node.args else UNKNOWN
         if UNKNOWN in text:
@@ -183,7 +187,7 @@ class _Reader:
                 yield replace(inner, line=node.lineno)
 
     def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Finding]:
-        """Report functions that are named without being called."""
+        """Report functions that match a rule and are mentioned without a call, and uses of `os.environ` as a whole."""
         if isinstance(node.ctx, ast.Store):
             return
         if id(node) in self._types:

@@ -1,8 +1,9 @@
-"""Sorts calls and mentions of known functions by rule, and finds the commands that a call runs.
+"""Finds the rules that calls and mentions of known functions match, and the commands that a call runs.
 
-Commands are the arguments of `subprocess`, the texts of `os.system`, and deletions, which count as `rm`. Text that is
-run as code is treated differently if the function assembles it: `eval(text)` of an argument runs whatever a caller
-sends; `eval(str(a) + op + str(b))` is a clumsy way to compute. Both can go wrong, but only the first lets outsiders in.
+A command comes from the arguments of a `subprocess` function, from the text of `os.system`, or from a deletion, which
+counts as `rm`. Two rules exist for `eval`: `eval(text)` of a parameter runs whatever a caller passes, while
+`eval(str(a) + op + str(b))` is only a clumsy way to compute. Both can go wrong, but only the first lets outsiders run
+code.
 """
 
 from __future__ import annotations
@@ -70,15 +71,15 @@ _WRITERS = frozenset({"write_text", "write_bytes", "touch", "mkdir"})
 
 
 def find_rule(target: str) -> str | None:
-    """Return the rule that a function belongs to, however it is used; None if there is none."""
+    """Return the rule that every use of a function matches; None if there is no such rule."""
     if target.startswith(_EXECS):
         return "python.os-exec"
-    # For some objects, any member counts like the object: `gc.callbacks.append`.
+    # A member of a listed function counts like the function itself.
     return _BY_NAME.get(target) or odd_code.BY_NAME.get(target.rpartition(".")[0])
 
 
 def check_call(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:
-    """List the findings of a call. Text that is run as code is checked elsewhere."""
+    """List the findings of a call, except those for text that `eval` or `exec` runs."""
     for rule in _rules(node, target, names):
         yield Finding(rule, node.lineno, f"`{_short(node, target)}`")
 
@@ -113,7 +114,7 @@ def _of_system(node: ast.Call, target: str, args: list[str]) -> Iterator[str]:
 
 
 def _dynamic(node: ast.Call, target: str, args: list[str], names: Names) -> Iterator[str]:
-    """List the rules for names that are only known at run time."""
+    """List the rules for dynamic imports, and for `getattr` and `setattr` on modules."""
     if target == "builtins.__import__" and UNKNOWN in (args or [UNKNOWN])[0]:
         yield "python.import-builtin"
     elif target in {"importlib.import_module", "importlib.__import__"} and args and UNKNOWN in args[0]:
@@ -148,7 +149,7 @@ def _writes(node: ast.Call, args: list[str]) -> bool:
 
 
 def _open_to_all(mode: str) -> bool:
-    """Check whether a mode lets everybody write, or runs a file with its owner's or group's rights."""
+    """Check whether a file mode lets everybody write, or makes the file set-uid or set-gid."""
     return mode.isdigit() and bool(int(mode) & 0o6002)
 
 
@@ -166,7 +167,7 @@ def show(node: ast.AST) -> str:
 
 
 def list_started(text: str) -> dict[int, tuple[str, ...]]:
-    """Return function, callee and program of each call that starts a program, by the line where the call begins."""
+    """Return the calls that start a program: first line to enclosing function, called function, and program."""
     tree = parse_quietly(text)
     waiting: list[tuple[ast.AST, str]] = [(tree, "")] if tree else []
     started = dict[int, tuple[str, ...]]()
@@ -181,7 +182,7 @@ def list_started(text: str) -> dict[int, tuple[str, ...]]:
 
 
 def _program(words: ast.expr) -> str:
-    """Return the first argument of a command."""
+    """Return the source of the expression that names a command's program."""
     while isinstance(words, ast.BinOp):
         words = words.left
     return show(words.elts[0] if isinstance(words, ast.List | ast.Tuple) and words.elts else words)
@@ -255,7 +256,7 @@ def list_built_names(names: Names) -> set[str]:
 
 
 def is_assembled(node: ast.expr, names: Names) -> bool:
-    """Check whether an expression assembles a text from parts; a text of a single value does not count."""
+    """Check whether an expression is a constant, a conversion to text, or a text assembled from several parts."""
     match node:
         case ast.Constant():
             return True
@@ -271,7 +272,7 @@ def is_assembled(node: ast.expr, names: Names) -> bool:
 
 
 def _further(names: Names) -> Iterator[tuple[str, ast.expr]]:
-    """List the names that `+=` and loops bind."""
+    """List the names that `+=` and `for` loops bind, each with its expression."""
     for node in names.nodes:
         match node:
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):

@@ -18,7 +18,10 @@ _RUN = re.compile(r"^\s*RUN\s+(.*)$", re.IGNORECASE)
 
 
 def interpreter(path: str, text: str) -> str | None:
-    """Return the language of a file: `python`, `shell`, `javascript` or None. The extension takes precedence."""
+    """Return the language of a file: `python`, `shell`, `javascript` or None.
+
+    The extension takes precedence over the shebang line.
+    """
     ending = PurePosixPath(path).suffix.lower()
     if ending in {".py", ".pyw", ".pyi"}:
         return "python"
@@ -33,7 +36,7 @@ def interpreter(path: str, text: str) -> str | None:
 
 
 def shells(path: str, text: str) -> Iterator[tuple[int, str]]:
-    """List the shell texts in a file, each with its first line."""
+    """List the shell texts in a file, each with the number of its first line."""
     name = PurePosixPath(path).name
     if interpreter(path, text) == "shell":
         yield 1, text
@@ -46,7 +49,10 @@ def shells(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _recipes(text: str) -> Iterator[tuple[int, str]]:
-    """List the recipe lines of a Makefile with its plain variables filled in; each line is a shell of its own."""
+    """List the recipe lines of a Makefile with their numbers; a shell of its own runs each line.
+
+    References to Make variables with a plain value are replaced by the value.
+    """
     values = dict[str, str]()
     for number, line in _join_lines(text):
         if line.startswith("\t"):
@@ -75,7 +81,7 @@ def _image_steps(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _join_lines(text: str) -> Iterator[tuple[int, str]]:
-    """List the lines, with those that end in a backslash joined to the next."""
+    """List the lines with their numbers; a line that ends in a backslash is joined to the next line."""
     start, held = 0, ""
     for number, line in enumerate(text.split("\n"), 1):
         start = start or number

@@ -1,1 +1,1 @@
-"""The packages that a task's code runs with: distributions, wheels and layers, and the code that requests them."""
+"""Finds, installs and mounts the packages that a task's code runs with, and asks the owner about new packages."""

@@ -1,7 +1,8 @@
 """The files in which a repository declares its dependencies, as a run sees them: the base with a change on top.
 
-A task of a project sees its folder as the root. Files above it count as well, because a lock may be at the root of the
-repository. So paths here are relative to the whole repository.
+A task of a project, which is a folder of a larger repository, sees this folder as the root. Dependency files above the
+folder count as well, because a lock may be at the root of the repository. So paths in this module are relative to the
+whole repository.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode
 
 MOST_BYTES = 32 << 20
-"""Larger files are ignored."""
+"""Maximum size of a file in bytes; larger files are ignored."""
 _DEPTH = 2
 
 
@@ -25,8 +26,8 @@ class DeclaredFiles:
     """Reads files that may declare dependencies.
 
     Args:
-        tree: the base, or a part of it.
-        change: the change on top, with paths relative to that part.
+        tree: the base, or the part of it that belongs to a project.
+        change: the change on top, with paths relative to `tree`.
     """
 
     def __init__(self, tree: Tree, change: Change | None = None) -> None:
@@ -40,7 +41,7 @@ class DeclaredFiles:
 
     @cached_property
     def paths(self) -> Listing[str]:
-        """All paths of the repository."""
+        """All paths of the repository with the change on top."""
         return over(self._tree, self._over)
 
     @property
@@ -58,10 +59,11 @@ class DeclaredFiles:
         return decode(content) if len(content) <= MOST_BYTES else None
 
     def nearest(self, names: Collection[str]) -> str | None:
-        """Return the folder that has a file of one of these names, with a trailing slash; empty for the root.
+        """Return the nearest folder with a file of one of these names, with a trailing slash; empty for the root.
 
-        The part's own folder comes first, then the root. If neither has such a file, a folder near the root of the part
-        counts if it is the only one; otherwise None.
+        The project's own folder is checked first, then the root of the repository. If neither contains such a file, the
+        folders up to two levels below the project's folder are searched. A folder found there is returned if it is the
+        only one; otherwise the result is None.
         """
         for folder in dict.fromkeys((self.folder, "")):
             if any(f"{folder}{name}" in self.paths for name in names):

@@ -1,7 +1,7 @@
-"""Adds the packages that a change was allowed to the dependency file, so that a fresh clone installs them.
+"""Adds packages that the owner allowed for a change to the dependency file, so that a fresh clone installs them.
 
-A line is pinned to the version that the change was judged with. A package that a file already names is not added again.
-If it is unclear which file counts, or if the file cannot be changed safely, nothing is written.
+Each added line pins the version that the change was judged with. A package that a file already names is not added
+again. If it is unclear which file declares packages, or if that file cannot be changed safely, nothing is written.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def _line(name: str, version: str) -> str:
 
 
 def _target(files: Mapping[str, str], *, create: bool) -> str | None:
-    """Return the one file that counts; None if there is none or more than one."""
+    """Return the path of the only file that can declare packages; None if there are several.
+
+    If there is no such file, return requirements.txt if it may be created, and None otherwise.
+    """
     candidates = [path for path in (REQUIREMENTS, PYPROJECT) if path in files]
     if PYPROJECT in candidates and _read_list(files[PYPROJECT]) is None:
         candidates.remove(PYPROJECT)
@@ -82,7 +85,7 @@ def _append(text: str, lines: list[str]) -> str:
 
 
 def _in_pyproject(text: str, lines: list[str]) -> str | None:
-    """Return the text with entries added to `project.dependencies`; None if that is not certain to be right."""
+    """Return the text with entries added to `project.dependencies`; None if the new text fails a check."""
     before = _read_list(text) or []
     for start in _LIST.finditer(text):
         end = _end_of_list(text, start.end())

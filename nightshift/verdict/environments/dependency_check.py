@@ -1,9 +1,10 @@
-"""The check of packages: installs packages that the sandbox lacks if the owner allows it, asks the owner, or refuses.
+"""Installs the packages that a change needs and the owner allows, asks the owner about others, or refuses them.
 
-Packages that the owner named in the settings or with the task, or granted, are installed from wheels into a layer that
-runs see read-only. Any other package becomes a question, with the file that imports it and the index's description. A
-name that the index does not have is the model's mistake and goes back to it. Files that the owner wrote are trusted: if
-they import a module that no table knows, nothing is asked, because the task is probably to write it.
+The owner allows a package by naming it in the settings or with the task, or by granting a question. Allowed packages
+are installed from wheels into a folder that runs see read-only. Any other package becomes a question to the owner, with
+the file that imports it and its description in the package index. A name that the index does not have is the model's
+mistake and is reported to the model. Files that the owner wrote are trusted: if such a file imports a module that is in
+no table of known packages, nothing is asked, because the task is probably to write that module.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ _STDLIB = "import json, sys; print(json.dumps(sorted(sys.stdlib_module_names)))"
 
 
 class DependencyCheck:
-    """Handles the packages of changes; any number at the same time.
+    """Checks the packages of any number of changes concurrently.
 
     Args:
-        layers: makes and caches the installed packages.
-        runtime: the packages that every run has.
+        layers: makes and caches the folders of installed packages.
+        runtime: contains the packages that every run has.
         allowed: distributions that any task may use, as `name` or `name==version`.
         emit: receives an event when something was installed.
         clock: the time, to decide when an index that did not answer is asked again.
-        environments: the dependencies that repositories declare and their runs have.
+        environments: makes the environments that repositories declare; with None, these are ignored.
     """
 
     def __init__(
@@ -123,9 +124,11 @@ class DependencyCheck:
     async def _install(
         self, job: ChangeCheckJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
     ) -> Layer | Finding | None:
-        """Make the layer of all wanted and allowed packages, and of those that the owner named or approved.
+        """Install the packages that the change needs and the owner allows, and the packages that the owner named.
 
-        Packages that the base declares are left out: they are in its environment.
+        Named packages that the base declares are left out if the base has an environment, which then contains them.
+        Return None if there is nothing to install, and a finding if packages that the change imports cannot be
+        installed.
         """
         named = {normalise(name) for name in job.spec.packages}
         named -= survey.declared.keys() if job.environment else set()
@@ -154,7 +157,7 @@ class DependencyCheck:
         return bool(key) and subject not in job.denied and (named or subject in job.granted)
 
     async def _judge(self, job: ChangeCheckJob, package: WantedPackage) -> Ask | Finding | None:
-        """Decide on a module that neither the run nor the layer has."""
+        """Return a question to the owner or a finding about a module that is not installed; None to accept it."""
         need, wanted = package.need, package.requirement
         if wanted is None:
             text = f"it is not known which package brings {need.module}; name the package in requirements.txt"
@@ -165,7 +168,7 @@ class DependencyCheck:
         if self._may_use(job, package) or not (package.written or package.is_known):
             return None
         if job.environment and not package.written:
-            return None  # Declared packages are there; other imports of the owner's files were missing before too.
+            return None  # Declared packages are installed; the owner's file lacked others before the change too.
         index_answer = await self._look_up(wanted)
         if isinstance(index_answer, str):
             text = f"the module {need.module} is no file of the tree, and {index_answer}"
@@ -174,7 +177,10 @@ class DependencyCheck:
         return Ask(kind=AskKind.PACKAGE, subject=_subject(wanted), question=question)
 
     async def _look_up(self, wanted: Requirement) -> Wheel | str | None:
-        """Return a name's package in the index, or why there is none; None if the index does not answer."""
+        """Return the index's wheel for a package, or the reason why there is none.
+
+        Return None if the index does not answer.
+        """
         if wanted.key not in self._looked_up:
             try:
                 self._looked_up[wanted.key] = await self._layers.wheels.look_up(str(wanted))
@@ -194,7 +200,7 @@ class DependencyCheck:
 
 
 def list_provided(runtime: Runtime) -> frozenset[str]:
-    """Return the top-level modules that every run has: those of the interpreter inside and of the mounted libraries."""
+    """Return the top-level modules that every run has: those of its interpreter and of the mounted libraries."""
     argv = [*launcher.drop_root(), *runtime.python, "-I", "-S", "-B", "-c", _STDLIB]
     try:
         done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, timeout=30, check=True)

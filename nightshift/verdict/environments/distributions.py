@@ -1,7 +1,7 @@
-"""Finds the distribution that contains a module, by a table of differing names and the owner's own files.
+"""Finds the distribution that contains a module, with tables of known names and the owner's dependency files.
 
-A name that is in neither is used as it is, because most packages are named after their module. Such a guess is marked:
-it may become a question to the owner, but never an installation.
+If neither covers a module, its distribution is assumed to have the module's name, because that is usually true. Such a
+guess is marked: it may lead to a question to the owner, but never to an installation by itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Requirement:
 
     @property
     def key(self) -> str:
-        """The name in normal form."""
+        """The name in the normal form of PEP 503."""
         return normalise(self.name)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ def requirement(text: str) -> Requirement | None:
 
 
 def is_known(wanted: Requirement) -> bool:
-    """Check whether a distribution is in the tables."""
+    """Check whether a distribution is in the tables of known names."""
     return wanted.key in _KNOWN
 
 
@@ -73,12 +73,12 @@ def is_declaration(path: str) -> bool:
 
 
 def declarations(paths: Listing[str]) -> list[str]:
-    """Return the paths that are declarations. The extension excludes most paths quickly."""
+    """Return the paths of files that may declare distributions. The extension excludes most paths quickly."""
     return [path for path in paths.having(ending_of, ".txt", ".in", ".toml") if is_declaration(path)]
 
 
 def list_declared(files: Mapping[str, str]) -> dict[str, Requirement]:
-    """List the distributions that requirements files and pyproject.toml name, by normal form."""
+    """Return the distributions that requirements files and pyproject.toml name, by name in normal form."""
     requirements = (requirement(line) for path, text in files.items() for line in _lines(path, text))
     return {each.key: each for each in requirements if each}
 
@@ -144,5 +144,5 @@ def _list_sharers(dotted: str) -> tuple[str, ...]:
 
 
 def _variants(top: str) -> tuple[str, ...]:
-    """Return usual names for a distribution of this module; they only count if the owner's files name them."""
+    """Return common spellings of a distribution's name; a spelling counts only if the owner named that distribution."""
     return (f"python-{top}", f"py-{top}", f"py{top}", f"{top}-python", f"django-{top}", f"flask-{top}")

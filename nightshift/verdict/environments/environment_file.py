@@ -28,7 +28,7 @@ MOST_CHARS, MOST_SERVICES, MOST_PACKAGES = 64 << 10, 8, 200
 RESERVED = re.compile(
     r"(?i:PATH|HOME|TMPDIR|LANG|ENV|IFS|SHELL|VIRTUAL_ENV|CGO_.*|GO[A-Z]+|(?:LD|DYLD|PYTEST|NODE|BASH|NIGHTSHIFT)_.*|PYTHON.*)"
 )
-"""Variables that control interpreters, test runners or Nightshift itself."""
+"""Variables that control interpreters, test runners or Nightshift itself. A repository cannot set them."""
 _NAME = r"^[a-z][a-z0-9-]{0,30}$"
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 _Command = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
@@ -55,7 +55,13 @@ def _refuse_steering(names: dict[str, str]) -> dict[str, str]:
 
 
 class ReadyIn(_Strict):
-    """The sign that a service is ready: exactly one of the three."""
+    """The sign that a service is ready; exactly one of the three fields must be set.
+
+    Attributes:
+        port: the service is ready when this port answers.
+        command: the service is ready when this shell command exits with 0.
+        output: the service is ready when it has printed this text.
+    """
 
     port: Annotated[StrictInt, Field(ge=1024, le=65_535)] | None = None
     command: _Command | None = None
@@ -69,7 +75,7 @@ class ReadyIn(_Strict):
 
 
 class ServiceIn(_Strict):
-    """A service as it is written in the file."""
+    """A service as declared in the environment file."""
 
     start: _Command
     prepare: _Command | None = None
@@ -83,7 +89,7 @@ class ServiceIn(_Strict):
     _steers_nothing = field_validator("exports")(_refuse_steering)
 
     def named(self, name: str) -> Service:
-        """Return the service under its name."""
+        """Return the declared service as a `Service` with this name."""
         return Service(
             name=name, start=self.start, prepare=self.prepare or "", port=self.ready.port or 0,
             command=self.ready.command or "", output=self.ready.output or "", environment=self.environment,
@@ -92,7 +98,7 @@ class ServiceIn(_Strict):
 
 
 class EnvironmentFile(_Strict):
-    """The content of the file."""
+    """The content of an environment file."""
 
     packages: Annotated[list[str], Field(max_length=MOST_PACKAGES)] = Field(default_factory=list)
     env: _Variables = Field(default_factory=dict)
@@ -124,19 +130,19 @@ class EnvironmentFile(_Strict):
 
     @property
     def all_services(self) -> tuple[Service, ...]:
-        """Return the services in the order in which they start, which is the order of the file."""
+        """The services in the order in which they start, which is the order of the file."""
         return tuple(service.named(name) for name, service in self.services.items())
 
 
 def find(files: DeclaredFiles) -> str | None:
-    """Return the path of the file that counts: the project's, else the whole repository's; None without any."""
+    """Return the path of the environment file: the project's or else the whole repository's; None if there is none."""
     places = dict.fromkeys((files.folder, ""))
     paths = (f"{folder}{FOLDER}/{name}" for folder in places for name in NAMES)
     return next((path for path in paths if path in files.paths), None)
 
 
 def read(text: str) -> EnvironmentFile:
-    """Parse the file.
+    """Parse the text of an environment file.
 
     Raises:
         SandboxError: names the invalid fields and their accepted values.
@@ -162,14 +168,17 @@ def _check(content: object) -> EnvironmentFile:
 
 
 def packages_of(files: DeclaredFiles) -> tuple[str, list[str]]:
-    """Return the file's path and its packages, even if its services are invalid."""
+    """Return the path of the environment file and the packages that it names, even if its services are invalid.
+
+    The path is empty if there is no file.
+    """
     path = find(files)
     text = files.text(path) if path else None
     try:
         content = _load(text or "")
         named = content.get("packages", []) if isinstance(content, dict) else []
         return path or "", _check({"packages": named}).packages
-    except SandboxError:  # Reported when the services are read.
+    except SandboxError:  # The error is reported when the services are read.
         return path or "", []
 
 

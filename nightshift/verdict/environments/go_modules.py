@@ -1,7 +1,7 @@
 """Downloads the modules that `go.mod` and `go.sum` name, with Go's own tools; nothing is built or executed.
 
-Each module must match its digest in `go.sum`. Modules come only from the owner's module proxy, never from a repository
-by git or another program.
+Each module must match its digest in `go.sum`. Modules come only from a module proxy (the owner's or else the public
+one), never directly from a repository by git or another program.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _AWAY = ("dial tcp", "i/o timeout", "connection re", "no such host", "TLS handsh
 
 
 class GoModules:
-    """Makes the module caches of repositories.
+    """Makes the Go part of environments (`verdict.environments.making.Maker`): a module cache.
 
     Args:
-        go: the toolchain; without one, environments have no Go modules.
+        go: the toolchain; with None, environments have no Go modules.
         environ: the variables with the module proxy (`GOPROXY`) and network proxies.
     """
 
@@ -49,7 +49,7 @@ class GoModules:
         self._environ = {**installers_environment(environ), **ENV, **_CLOSED, "GOPROXY": ",".join(proxies) or _PROXY}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read the declarations of a commit; None without `go.sum`, or if the modules are in `vendor/`."""
+        """Read the `go.mod` and `go.sum` of a commit; None if one is missing, or if the modules are in `vendor/`."""
         folder = files.nearest((_MOD,))
         if self._go is None or folder is None or f"{folder}vendor/modules.txt" in files.paths:
             return None

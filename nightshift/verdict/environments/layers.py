@@ -1,8 +1,8 @@
-"""Packages for runs, as read-only folders that are mounted in the sandbox: made once, cached, and swept when unused.
+"""Installs packages into layers: read-only folders that are mounted in the sandbox, made once and cached.
 
-A folder contains exactly the wheels that its name is derived from (`verdict.environments.store` stores it). Nothing in
-it runs automatically or hides the standard library: `.pth` files, `sitecustomize` and modules with names of the
-standard library are removed, and the folder comes last on the import path.
+A layer contains exactly the wheels that its name is derived from. `verdict.environments.store` stores it, and removes
+it when it has been unused for long. Nothing in a layer runs automatically or hides the standard library: `.pth` files,
+`sitecustomize` and modules with names of the standard library are removed, and the layer comes last on the import path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightshift.verdict.environments.wheels import Wheel, Wheels, call
 
 INSIDE = "/opt/packages"
 KEEP_MB = 2048
-"""Megabytes that all layers together may use; the least recently used go first."""
+"""Megabytes that all layers together may use; the least recently used layers are removed first."""
 COMPILE_S = 300.0
 _FORMAT = "2"
 _PROGRAM = b"\x7fELF"
@@ -34,7 +34,13 @@ _RUNS_BY_ITSELF = ("sitecustomize", "usercustomize")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A folder of packages; `new` is true if it was just made."""
+    """A read-only folder of packages.
+
+    Attributes:
+        folder: the folder on this machine.
+        wheels: the wheels that the folder contains.
+        new: true if the folder was just made.
+    """
 
     folder: Path
     wheels: tuple[Wheel, ...]
@@ -47,7 +53,7 @@ class Layer:
 
     @property
     def packages(self) -> dict[str, str]:
-        """Package name to version."""
+        """The packages in the folder, name to version."""
         return {wheel.name: wheel.version for wheel in self.wheels}
 
 
@@ -71,8 +77,8 @@ class LayerStore:
     async def satisfy(self, requirements: Sequence[str]) -> Layer:
         """Return the layer of these packages and all their dependencies.
 
-        The same requirements resolve to the same versions as long as the result is in use. So a task is judged by the
-        versions that it was written with, and continues while the index is away.
+        The versions that the requirements resolve to are stored until they have been unused for long. So a task's code
+        is judged with the versions that it was written with, and the task can continue while the index does not answer.
 
         Raises:
             Unobtainable: a package has no fitting wheel.
@@ -88,7 +94,7 @@ class LayerStore:
         return await self._layer({wheel.name: wheel.version for wheel in wheels}, wheels)
 
     async def exactly(self, packages: Mapping[str, str]) -> Layer:
-        """Return the layer of exactly these packages, name to version; raises as `satisfy`."""
+        """Return the layer of exactly these packages, name to version; raises the errors of `satisfy`."""
         return await self._layer(packages, None)
 
     async def _layer(self, packages: Mapping[str, str], wheels: tuple[Wheel, ...] | None) -> Layer:
@@ -109,7 +115,7 @@ class LayerStore:
         await compile_all(self._runtime, folder)
 
     def sweep(self, keep_mb: float = KEEP_MB) -> None:
-        """Remove layers that have not been used for long, and those above the size limit."""
+        """Remove layers unused for long, and the least recently used layers above the size limit."""
         self._store.sweep(keep_mb)
 
     def _read(self, name: str) -> tuple[Wheel, ...] | None:
@@ -123,7 +129,7 @@ class LayerStore:
 
 
 async def compile_all(runtime: Runtime, folder: Path) -> None:
-    """Compile all modules with the interpreter inside; files that do not compile are ignored."""
+    """Compile all modules with the sandbox's interpreter; files that do not compile are ignored."""
     # Unchecked: the folder never changes, so imports need not compare each file with its source.
     words = ["-I", "-S", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", "."]
     with contextlib.suppress(TimeoutError):
@@ -131,7 +137,10 @@ async def compile_all(runtime: Runtime, folder: Path) -> None:
 
 
 def tame(folder: Path) -> None:
-    """Remove files that would run automatically or hide the standard library, in a run or a process of it."""
+    """Remove files that would run automatically in a run or in its processes, or that would hide the standard library.
+
+    In `bin`, only binaries stay.
+    """
     for path in folder.iterdir():
         name = path.name.partition(".")[0]
         if path.suffix == ".pth" or not name or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names:
@@ -141,7 +150,10 @@ def tame(folder: Path) -> None:
 
 
 def _keep_programs(folder: Path) -> None:
-    """Remove scripts, because their first lines name an interpreter of the host. Binaries stay: a linter may be one."""
+    """Remove everything but binaries from a `bin` folder.
+
+    The first line of a script names an interpreter of the host. Binaries stay, because a linter may be a binary.
+    """
     for path in folder.iterdir():
         if path.is_symlink() or not path.is_file() or not _is_program(path):
             remove(path)
@@ -168,7 +180,10 @@ async def with_packages(runtime: Runtime, layers: LayerStore | None, packages: M
 
 
 def pins(runtime: Runtime) -> list[str]:
-    """Return the test libraries' versions; packages must be compatible with them, as they are imported first."""
+    """Return the test libraries as `name==version`.
+
+    Other packages must be compatible with these versions, because the test libraries come first on the import path.
+    """
     lines = []
     for mount in runtime.mounts:
         if mount.inside in runtime.libraries:

@@ -1,7 +1,8 @@
 """Reads a repository's Python dependencies: exact packages of a lock, or requirements that are still to be resolved.
 
-Only packages of the index count, by name and version. Folders, addresses and repositories are left out with a remark.
-The location of an index is ignored too: a lock may name the packages, but not where the machine gets them.
+Only packages of the package index are accepted, by name and version. Packages from folders, addresses and repositories
+are left out with a remark. The address of an index in a lock is ignored too: a lock may name the packages, but it may
+not decide where this machine gets them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _FALSE_FRIENDS = re.compile(r"docs?|lint|typing|mypy|release|publish|bench")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
-    """An exact package; without hashes, any file of the version is accepted."""
+    """A package with an exact version. Without hashes, any file of this version is accepted."""
 
     name: str
     version: str
@@ -51,19 +52,20 @@ class Pinned:
 
     @property
     def line(self) -> str:
-        """The package in an installer's syntax."""
+        """The package and its hashes as a line of a requirements file."""
         return " ".join((f"{self.name}=={self.version}", *(f"--hash={digest}" for digest in self.hashes)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """A list of packages to install.
+    """The packages to install for a repository.
 
     Attributes:
-        pinned: exact packages; the only content if there is a lock.
-        groups: lists of requirements by priority; the first is the package's own requirements.
-        constraints: requirements that apply to whatever is installed.
-        hashes: the accepted files of a package, by its name in normal form.
+        pinned: the exact packages of a lock.
+        groups: lists of requirements that are still to be resolved, in order of priority. The requirements of the
+            repository's own package come first.
+        constraints: requirements that limit the versions of whatever is installed.
+        hashes: the hashes of a package's accepted files, by its name in normal form.
         remarks: the entries that were left out, with the reason.
     """
 
@@ -76,7 +78,15 @@ class Declaration:
 
 @dataclass(slots=True)
 class _Said:
-    """Requirement files read so far: lines by group, constraints, hashes by name, and extras of the package."""
+    """The content of the requirement files read so far.
+
+    Attributes:
+        lines: the requirements by group; a group is a file with the files that it includes.
+        constraints: requirements that limit the versions of whatever is installed.
+        hashes: the hashes of a package's accepted files, by its name in normal form.
+        extras: the extras of the repository's own package that the files request.
+        seen: the files read, each with whether its lines are constraints.
+    """
 
     lines: dict[str, list[str]] = field(default_factory=dict)
     constraints: list[str] = field(default_factory=list)
@@ -86,13 +96,16 @@ class _Said:
 
 
 def is_for_tests(group: str) -> bool:
-    """Check by its name whether tests may need a group of requirements."""
+    """Check by the name of a group of requirements whether tests may need the group."""
     name = group.lower()
     return bool(_FOR_TESTS.search(name)) and not _FALSE_FRIENDS.search(name)
 
 
 def requirement_files(paths: Listing[str], folder: str) -> list[str]:
-    """Return the requirement files of a folder that tests may need; a compiled file replaces its source."""
+    """Return the requirement files of a folder that tests may need.
+
+    A `.txt` file replaces the `.in` file of the same name, from which it was compiled.
+    """
     alike = paths.having(ending_of, ".txt", ".in")
     own = {path: path.removeprefix(folder) for path in alike if path.startswith(folder)}
     files = sorted(path for path, name in own.items() if _REQUIREMENTS.fullmatch(name))
@@ -111,8 +124,9 @@ class Reader:
     """Reads declarations for one interpreter.
 
     Args:
-        version: the interpreter's, as in `3.11.2`.
-        ours: packages that runs always have, by normal form; they come first, so no others are installed.
+        version: the interpreter's version, as in `3.11.2`.
+        ours: the test libraries of every run, name in normal form to version. They come first on the import path, so no
+            other versions of them are installed.
     """
 
     def __init__(self, version: str, ours: Mapping[str, str]) -> None:
@@ -156,12 +170,12 @@ class Reader:
         return Declaration(pinned=tuple(chosen.values()), remarks=self._describe())
 
     def of_requirements(self, texts: Mapping[str, str], paths: Sequence[str], own: OwnPackage) -> Declaration:
-        """Read the packages that a package and its requirement files name.
+        """Read the requirements of the repository's own package and of its requirement files.
 
         Args:
             texts: the requirement files and the files that they include, path to text.
             paths: the files to begin with.
-            own: the package.
+            own: the repository's own package.
 
         Raises:
             SandboxError: they name too many packages.
@@ -189,7 +203,7 @@ class Reader:
         )
 
     def with_lines(self, declaration: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
-        """Return a declaration with further requirements; its pins constrain them."""
+        """Return a declaration with further requirements, which the exact packages of the declaration constrain."""
         self._remarks.clear()
         group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
         if not group:
@@ -202,7 +216,7 @@ class Reader:
             remarks=(*declaration.remarks, *self._describe()),
         )
 
-    # --- requirements
+    # --- methods that read requirements
 
     def _take(
         self, content: _Said, path: str, group: str, texts: Mapping[str, str], own: OwnPackage, *, constraining: bool
@@ -231,7 +245,10 @@ class Reader:
                     content.hashes[normalise(Requirement(requirement).name)] = allowed
 
     def _all_plain(self, lines: Sequence[str], where: str, own: OwnPackage, depth: int = 0) -> list[str]:
-        """Return requirements in plain form; the package's own name with extras is replaced by these extras."""
+        """Return requirements in the form that our installers accept.
+
+        A requirement of the repository's own package with extras is replaced by the requirements of these extras.
+        """
         requirements = []
         for line in (line.partition(" #")[0].strip() for line in lines):
             if not line or line.startswith("#"):
@@ -286,7 +303,7 @@ class Reader:
     def _describe(self) -> tuple[str, ...]:
         return tuple(self._remarks)
 
-    # --- locks
+    # --- methods that read locks, one for each format
 
     def _uv(self, table: Mapping[str, Any], own: OwnPackage) -> Iterator[Pinned]:
         packages = [each for each in table.get("package", []) if isinstance(each, dict)]
@@ -406,7 +423,7 @@ class Reader:
 
 
 def without(declaration: Declaration, names: Collection[str], remarks: Sequence[str]) -> Declaration:
-    """Return a declaration without some packages, given by normal form."""
+    """Return a declaration with further remarks, and without exact packages of these names in normal form."""
     remaining = tuple(package for package in declaration.pinned if package.key not in names)
     return replace(declaration, pinned=remaining, remarks=(*declaration.remarks, *remarks))
 
@@ -417,7 +434,11 @@ def _check_count(where: str, packages: Collection[object]) -> None:
 
 
 def _markers_of(markers: object, groups: Sequence[str]) -> list[str]:
-    """Return a package's markers in poetry.lock: one for all groups, or one each; a missing one always holds."""
+    """Return the markers of a package in poetry.lock.
+
+    The lock has one marker for all groups, or a marker for each group. A missing marker is replaced by one that always
+    holds.
+    """
     always = "python_version >= '0'"
     if isinstance(markers, dict):
         return [str(markers.get(group, always)) for group in groups]

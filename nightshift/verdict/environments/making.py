@@ -1,7 +1,8 @@
-"""The environments of repositories: found in what a commit declares, made once, and mounted in runs.
+"""Finds the environments that commits declare, makes them once, and mounts them in runs.
 
-An environment has one part per kind of declaration. Each part has a maker, and a folder named by the digest of its
-inputs. So a new lock of one kind rebuilds nothing else, and repositories with the same declarations share a folder.
+An environment has one part for each kind of declaration, such as Python packages or services. A part is made by the
+maker of its kind, in a folder whose name contains the digest of the part's inputs. So a change of one declaration
+rebuilds no other part, and repositories with the same declarations share a folder.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Recipe:
     """A part of an environment before it is made.
 
     Attributes:
-        kind: the kind of its maker.
-        texts: the files that declare it, by path in the repository.
+        kind: the kind of the part, which selects the maker.
+        texts: the texts that declare the part, by path in the repository.
         parts: further inputs, such as the interpreter's version and the maker's format.
         script: the setup script, which runs only with the owner's consent.
         tree: the files that the script works on.
@@ -50,7 +51,7 @@ class Recipe:
 
     @cached_property
     def name(self) -> str:
-        """The name of its folder: the kind, and the digest of all inputs that determine the content."""
+        """The name of the part's folder: the kind, and the digest of all inputs that determine the content."""
         words = [f"{path}\0{text}" for path, text in sorted(self.texts.items())]
         digest = hashlib.sha256("\0\0".join((self.kind, *self.parts, *words)).encode("utf-8", "surrogatepass"))
         return f"{self.kind}-{digest.hexdigest()[:24]}"
@@ -58,11 +59,11 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A maker's note on a folder that it filled; stored in the folder.
+    """A maker's note on a folder that it filled; stored beside the folder.
 
     Attributes:
-        packages: name to exact version.
-        remarks: what was left out, and why, in lines for the owner.
+        packages: the installed packages, name to exact version.
+        remarks: lines for the owner on what was left out, and why.
         more: further data that the maker needs to mount the folder, as JSON.
     """
 
@@ -72,30 +73,37 @@ class Made:
 
 
 class Maker(Protocol):
-    """Makes the parts of one kind."""
+    """Builds the folders of one kind of environment, such as Python packages, from the declarations in a commit."""
 
     @property
     def kind(self) -> str:
-        """The prefix of the names of folders."""
+        """The kind of the parts, which is the prefix of the names of their folders."""
         ...
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read the declarations of this kind in a commit's files; None if there are none."""
+        """Describe the part that the files of a commit declare; None if they declare nothing of this kind."""
         ...
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
-        """Fill a folder, which is read-only afterwards.
+        """Make a part by filling its folder, which is read-only afterwards.
 
         Raises:
-            SandboxError: it cannot be made.
+            SandboxError: the part cannot be made.
         """
         ...
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
-        """Return the runtime with the folder mounted; `files` are the run's, with its change.
+        """Return the runtime with the part mounted.
+
+        Args:
+            recipe: the description of the part.
+            note: the maker's note on the part's folder.
+            folder: the part's folder.
+            files: the files of the run, with its change.
+            runtime: the runtime to extend.
 
         Raises:
-            SandboxError: it cannot be mounted.
+            SandboxError: the part cannot be mounted.
         """
         ...
 
@@ -104,7 +112,7 @@ class Environments:
     """Finds, makes and mounts environments.
 
     Args:
-        store: stores the parts.
+        store: stores the folders of the parts.
         makers: one per kind. The first may replace the interpreter; the others extend the runtime that they receive.
         agreed: checks whether the owner agreed to a setup script, by its digest.
     """
@@ -116,9 +124,9 @@ class Environments:
         self._recipes_by_commit: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
 
     async def of(self, tree: Tree) -> Environment:
-        """Read the declarations of a commit's tree.
+        """Return the environment that the tree of a commit declares.
 
-        Nothing is made, and scripts without the owner's consent are left out.
+        Nothing is made. A setup script without the owner's consent is left out, and returned as `unasked`.
         """
         recipes = await self._recipes(tree)
         unasked = [recipe for recipe in recipes if not self._may_run(recipe)]
@@ -129,11 +137,11 @@ class Environments:
         return recipe.script is None or self._agreed(recipe.script.digest)
 
     async def declares(self, tree: Tree, digest: str) -> bool:
-        """Check whether a digest is that of the tree's declarations, or of some of their parts."""
+        """Check whether a digest identifies all parts that the tree declares, or some of these parts."""
         return any(_of(some).digest == digest for some in _choices(await self._recipes(tree)))
 
     async def make(self, tree: Tree, environment: Environment) -> Making:
-        """Make the missing parts. A part that fails does not stop the others.
+        """Make the missing parts of an environment. A part that fails does not stop the others.
 
         Raises:
             SandboxError: no part can be made, or the tree declares another environment.
@@ -161,13 +169,13 @@ class Environments:
         """Return a runtime with an environment, which is made if it is missing.
 
         Args:
-            runtime: the usual runtime.
+            runtime: the runtime to extend.
             tree: the base of the run.
             digest: the digest of the environment; empty for none.
             change: the change on top of the base.
 
         Raises:
-            SandboxError: it cannot be made, or the tree declares another environment.
+            SandboxError: the environment cannot be made, or the tree declares another environment.
         """
         if not digest:
             return runtime
@@ -199,7 +207,10 @@ class Environments:
         return next(maker for maker in self._makers if maker.kind == recipe.kind)
 
     async def _make_or_read(self, recipe: Recipe) -> tuple[Made, bool]:
-        """Return the note of a folder, and whether the folder was made now. Concurrent callers make it once."""
+        """Return the note of a part, and whether this call made the part.
+
+        Concurrent callers make a part only once.
+        """
         if (content := self._read_note(recipe)) is not None:
             return content, False
         async with self._store.lock(recipe.name):
@@ -213,7 +224,7 @@ class Environments:
             async def fill(folder: Path) -> None:
                 contents.append(await self._maker(recipe).fill(recipe, folder))
 
-            # The content of a folder without its note is unknown.
+            # A folder without a note is removed, because its content is unknown.
             await asyncio.to_thread(remove, self._store.path(recipe.name))
             await self._store.build(recipe.name, fill)
             note = {"kind": recipe.kind, "sources": sorted(recipe.texts), **asdict(contents[0])}
@@ -229,12 +240,12 @@ class Environments:
             return None
 
     async def modules(self, tree: Tree, digest: str, of: str = "modules") -> frozenset[str]:
-        """Return the top-level modules of an environment; raises as `make`.
+        """Return the top-level modules of an environment; raises the errors of `make`.
 
         Args:
             tree: the base.
-            digest: the digest of the environment.
-            of: `modules` for Python, or `node_modules`.
+            digest: the digest of the environment; empty for none.
+            of: `modules` for Python modules, or `node_modules` for JavaScript packages.
         """
         contents = (
             [await self._make_or_read(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
@@ -242,16 +253,16 @@ class Environments:
         return frozenset(name for content, _ in contents for name in content.more.get(of, ()))
 
     def list_parts(self) -> list[MadeEnvironment]:
-        """List the folders on disk, most recently used first."""
+        """List the parts on disk, most recently used first."""
         return list_made(self._store.path(""))
 
     def sweep(self, keep_mb: float | None = None) -> None:
-        """Remove parts that have not been used for long, and those above the size limit."""
+        """Remove parts unused for long, and the least recently used parts above the size limit."""
         self._store.sweep(keep_mb)
 
 
 def _of(recipes: Sequence[Recipe]) -> Environment:
-    """Return the environment of some parts."""
+    """Return the environment that consists of these parts."""
     if not recipes:
         return NO_ENVIRONMENT
     digest = hashlib.sha256("\0".join(recipe.name for recipe in recipes).encode()).hexdigest()[:24]
@@ -260,7 +271,7 @@ def _of(recipes: Sequence[Recipe]) -> Environment:
 
 
 def _choices(recipes: tuple[Recipe, ...]) -> Iterator[tuple[Recipe, ...]]:
-    """List all subsets of the parts, the largest first; the empty one is left out."""
+    """List all subsets of the parts except the empty one, the largest first."""
     for count in range(len(recipes), 0, -1):
         yield from combinations(recipes, count)
 
@@ -285,7 +296,10 @@ def list_made(folder: Path) -> list[MadeEnvironment]:
 
 
 class RunsOn(Protocol):
-    """The part of a job that decides what its run sees: `core.tasks.verdicts.SuiteJob` and `core.shell.ShellJob`."""
+    """The attributes of a job that decide what its run sees.
+
+    `core.tasks.verdicts.SuiteJob` and `core.shell.ShellJob` have these attributes.
+    """
 
     @property
     def base(self) -> Tree: ...  # noqa: D102
@@ -300,10 +314,10 @@ class RunsOn(Protocol):
 async def runtime_of(
     runtime: Runtime, job: RunsOn, *, layers: LayerStore | None, environments: Environments | None
 ) -> Runtime:
-    """Return a runtime with a job's environment and variables, and with the packages that its change was allowed.
+    """Return a runtime with the environment, the variables and the allowed packages of a job.
 
     Raises:
-        SandboxError: there is no store for them, or they cannot be made.
+        SandboxError: there is no store for the environment or the packages, or they cannot be made.
     """
     from nightshift.verdict.environments.variables import read_variables  # noqa: PLC0415 - brings pydantic
 

@@ -1,8 +1,9 @@
 """Finds modules that a run needs and lacks by following imports, without executing anything.
 
-The search begins at the files that were written or given, and follows each import that leads to a file of the tree. Any
-other import that is neither in the standard library nor in the runtime's libraries is missing. Optional imports do not
-count: in a `try` that catches ImportError, for type checkers, or for other versions only.
+The search begins at the files that the change or the owner wrote, and follows each import that leads to a file of the
+tree. Any other import that is neither in the standard library nor in the runtime's libraries is missing. Optional
+imports are not reported. An import is optional if it is in a `try` that catches ImportError, or if it is only for type
+checkers, certain versions or certain platforms.
 """
 
 from __future__ import annotations
@@ -26,7 +27,14 @@ _TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingModule:
-    """A missing module, and the first import of it; `names` are the names imported from it."""
+    """A module that a run lacks, with the first import of it.
+
+    Attributes:
+        module: the dotted name.
+        names: the names that are imported from the module.
+        path: the file with the import.
+        line: the line of the import.
+    """
 
     module: str
     names: tuple[str, ...]
@@ -36,10 +44,15 @@ class MissingModule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """The module of one import statement.
+    """A module that an import statement names.
 
-    `level` is the number of leading dots. `optional` is true if the file works without the module. `deferred` is true
-    if the statement is within a function, so that importing the file does not need the module.
+    Attributes:
+        module: the dotted name, without leading dots.
+        names: the names that are imported from the module.
+        level: the number of leading dots.
+        line: the line of the statement.
+        optional: true if the file works without the module.
+        deferred: true if the statement is within a function, so that importing the file does not need the module.
     """
 
     module: str
@@ -58,7 +71,12 @@ class ImportMemory:
         self._max_files, self._lock = max_files, threading.Lock()
 
     def imports(self, blob: str, read: Callable[[], str]) -> list[Imported]:
-        """Return the imports of a file with this content."""
+        """Return the imports of a file, which is read only if its content is not cached.
+
+        Args:
+            blob: identifies the content.
+            read: returns the text of the file.
+        """
         if (imported := self._imports.get(blob)) is None:
             imported = imports(read())
             with self._lock:
@@ -90,7 +108,7 @@ class MissingModuleFinder:
         self._roots, self._available = tuple(roots), available
 
     def missing(self, starts: Iterable[str]) -> list[MissingModule]:
-        """List the modules that these files and all their imports lack, each once, in the order of discovery."""
+        """List the modules that these files and their imports need and lack, each once, in order of discovery."""
         waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
         seen, needs = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
         while waiting:

@@ -1,8 +1,8 @@
 """Makes the npm part of environments: a `node_modules` with the packages that the base's lock pins, installed with npm.
 
-npm receives a lock that we generate, with the name, version and hash of each package: no address from the repository is
-followed, no setting of its `.npmrc` applies, and no package script runs. We link the programs ourselves, and only to
-files of their own package. Node.js finds the folder from everywhere, because it is at the root of the sandbox.
+npm receives a lock that we generate from the name, version and hash of each package. So npm follows no address from the
+repository and applies no setting of its `.npmrc`. Package scripts do not run. We link the programs ourselves, each to a
+file of its own package. Node.js finds `node_modules` from everywhere, because it is mounted at the root of the sandbox.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ NOT_THEIRS = re.compile(r"(node(js)?|npm|npx|python[\d.]*|pip[\d.]*|pytest|uv|gi
 
 
 class NpmMaker:
-    """Makes the npm parts (`verdict.environments.making.Maker`).
+    """Makes the npm part of environments (`verdict.environments.making.Maker`).
 
     Args:
         environ: the variables with the registry; all others are ignored.
@@ -119,7 +119,10 @@ class NpmMaker:
         return runtime.with_modules(folder / FOLDER) if note.more else runtime
 
     async def _install(self, layout: Layout, target: Path) -> Layout:
-        """Install the packages, except those that the registry lacks or has with other bytes; remark on these."""
+        """Install the packages of a layout, and return the layout with the packages that were installed.
+
+        Packages that the registry lacks, or has with other bytes than the lock says, are left out with a remark.
+        """
         npm, left = shutil.which("npm", path=self._environ.get("PATH")), MOST_LEFT_OUT
         if npm is None:
             raise SandboxError("npm, which installs packages of JavaScript, is not here")
@@ -151,13 +154,14 @@ class NpmMaker:
 
 
 class _Impossible(Exception):
-    """A lock that cannot be installed."""
+    """Raised if the packages of a lock cannot be installed."""
 
 
 def write_manifest(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the `package.json` and the lock for npm. Each package is required only by the package that contains it.
+    """Return the `package.json` and the lock for npm.
 
-    So npm finds nothing to add, change or leave out, whatever the packages declare about one another.
+    In this lock, a package is required only by the package whose folder contains it. So npm finds nothing to add,
+    change or leave out, whatever the packages declare about one another.
     """
     own: dict[str, Any] = {"name": "environment", "version": "0.0.0", "private": True}
     entries: dict[str, Any] = {"": own}
@@ -201,7 +205,7 @@ def _choose_wanted(manifest: str | None) -> str:
 
 
 def _find_blamed(output: str, layout: Layout) -> tuple[str, str] | None:
-    """Return the location of the package that npm could not install, and the reason."""
+    """Return the location of the package that npm could not install, and the reason; None if it is not clear."""
     if match := _WANTED.search(output):
         return _first(layout, lambda package: match[1] in package.integrity, "has other bytes than its lock says")
     if match := _NOT_FOUND.search(output):
@@ -224,7 +228,7 @@ def _write(folder: Path, files: Mapping[str, Any]) -> None:
 
 
 def _keep(source: Path, target: Path) -> None:
-    """Move npm's result to its target, without links and anything else that is neither a file nor a folder.
+    """Move npm's `node_modules` to its target, without links and anything else that is neither a file nor a folder.
 
     Raises:
         OSError: it cannot be moved.

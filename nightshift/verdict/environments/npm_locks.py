@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 LOCKS = ("npm-shrinkwrap.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock")
-"""In order of precedence, if a folder has more than one."""
+"""Names of lock files. If a folder has several of them, the first in this order is used."""
 MOST_PACKAGES = 6000
 FOLDER = "node_modules"
 _NAME = r"(?!node_modules(?:/|$))(?:@[a-z0-9~][a-z0-9~._-]*/)?[A-Za-z0-9~][A-Za-z0-9~._-]*"
@@ -31,7 +31,16 @@ GROUPS = ("dependencies", "devDependencies", "optionalDependencies")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
-    """A package of a lock. `limits` are the systems that it is for, in npm's form: `os`, `cpu`, `libc`."""
+    """A package of a lock.
+
+    Attributes:
+        name: the name in the registry.
+        version: the exact version.
+        integrity: the hash of the archive, in npm's form.
+        resolved: the address in the lock, which is only checked and never used; empty if there is none.
+        optional: true if npm may go without the package.
+        limits: the systems that the package is for, in npm's form: `os`, `cpu` and `libc`.
+    """
 
     name: str
     version: str
@@ -61,7 +70,7 @@ class Locked:
 
     @property
     def archive(self) -> str:
-        """The path of the archive in any registry."""
+        """The path of the package's archive, which is the same in every registry."""
         return f"{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
     @property
@@ -72,7 +81,13 @@ class Locked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Locations of packages: `node_modules/…` to package. `links` are the repository's own packages, name to folder."""
+    """The packages of a lock, and their locations in `node_modules`.
+
+    Attributes:
+        packages: location, such as `node_modules/a/node_modules/b`, to package.
+        links: the repository's own packages, name to folder.
+        remarks: what was left out, and why.
+    """
 
     packages: Mapping[str, Locked] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
@@ -169,7 +184,7 @@ def _lock(name: str, entry: Mapping[str, Any]) -> Locked:
 
 
 def is_below(path: str) -> bool:
-    """Check whether a relative path stays below its start."""
+    """Check whether a relative path stays below the folder that it is relative to."""
     return bool(path) and not path.startswith("/") and ".." not in path.split("/") and path.isprintable()
 
 
@@ -218,11 +233,11 @@ def _of_pnpm(text: str) -> Layout:
 
 
 def workspaces(manifest: str | None, pnpm: str | None) -> tuple[str, ...]:
-    """Return the folder patterns of a workspace's packages.
+    """Return the glob patterns for the folders of a workspace's packages.
 
     Args:
         manifest: the text of the `package.json` at the workspace's root.
-        pnpm: the text of its `pnpm-workspace.yaml`.
+        pnpm: the text of the `pnpm-workspace.yaml` beside it.
     """
     import yaml  # noqa: PLC0415 (slow to import; few repositories have such a file)
 
@@ -255,7 +270,10 @@ def _strip_key(key: str) -> str:
 
 
 def _pnpm_key(alias: str, target: str) -> str:
-    """Return the key of a dependency's target: a version, or another package with its version."""
+    """Return the lock's key for a dependency.
+
+    The target of a dependency is a version, or another package with its version.
+    """
     target = target.lstrip("/")
     return target if "@" in _strip_key(target)[1:] else f"{alias}@{target}"
 
@@ -290,7 +308,16 @@ def _of_yarn(text: str, manifest: Any) -> Layout:
 def _lay_out(
     roots: Mapping[str, str], packages: Mapping[str, Locked], needs: Mapping[str, Mapping[str, str]]
 ) -> tuple[dict[str, Locked], tuple[str, ...]]:
-    """Place packages so that each finds its dependencies: at the top, or below one that needs another version."""
+    """Choose locations so that each package finds its dependencies; return the packages by location, and remarks.
+
+    A dependency is placed at the top. If another version of it can already be found under the same name, the dependency
+    is placed below the package that needs it.
+
+    Args:
+        roots: the dependencies of the repository, name to key.
+        packages: the packages of the lock by key.
+        needs: the dependencies of each package by key, name to key.
+    """
     keys, missing = dict[str, str](), dict[str, None]()
     waiting = deque([("", roots)])
     while waiting:
@@ -313,7 +340,12 @@ def _lay_out(
 
 
 def _list_visible(above: str, alias: str) -> Iterator[str]:
-    """List where a package looks for another, nearest first; `above` is its location with a trailing slash."""
+    """List the locations where a package looks for a dependency, the nearest first.
+
+    Args:
+        above: the location of the package with a trailing slash; empty for the repository itself.
+        alias: the name of the dependency.
+    """
     while above:
         yield f"{above}{FOLDER}/{alias}"
         above = above[: above.rindex(f"{FOLDER}/")]

@@ -1,8 +1,9 @@
 """Runs a job with network access through a proxy of the daemon, and with writable folders on disk.
 
-It uses the strong sandbox with two differences: the folders are on disk, where their size is watched, and the job hands
-a socket from its otherwise empty network out to the daemon, which answers it. So the job has neither a route nor a name
-service, and cannot reach this machine's own services, which trust any client on the loopback.
+The job runs in the strong sandbox with two differences. Its folders are on disk, where the daemon watches their size.
+And the job passes a listening socket from its otherwise empty network to the daemon, whose proxy answers there. So the
+job has neither a route nor a name service, and cannot reach this machine's own services, which trust any client on the
+loopback.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 
 log = logging.getLogger(__name__)
 START = "setup_start.py"
-"""The program inside that hands out the socket and then becomes the job's program."""
+"""The program that starts first in the sandbox. It passes the socket to the daemon, and then becomes the job's program.
+"""
 LOOK_S = 0.5
 LEAST_FREE_MB = 1024
 """Megabytes that must stay free on the disk."""
@@ -60,7 +62,13 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """The proxy that this machine itself must use; `except_for` is the text of its NO_PROXY."""
+    """The proxy that this machine itself must use.
+
+    Attributes:
+        endpoint: the proxy's host and port.
+        authorization: the value of the header `Proxy-Authorization`; empty if there is no login.
+        except_for: the value of NO_PROXY, which lists the hosts that are reached directly.
+    """
 
     endpoint: Endpoint
     authorization: str = field(default="", repr=False)
@@ -86,7 +94,13 @@ def read_upstream(environ: Mapping[str, str]) -> Upstream | None:
 
 
 class Refused(Exception):
-    """A request that is not carried out; `status` is the response's status, `subject` is recorded."""
+    """A request that is not carried out.
+
+    Args:
+        status: the status of the response, such as `403 Forbidden`.
+        why: the reason, which the response contains.
+        subject: the text that the proxy records; `why` if it is empty.
+    """
 
     def __init__(self, status: str, why: str, subject: str = "") -> None:
         super().__init__(why)
@@ -95,14 +109,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
-    """A client's request; `head` is forwarded, and empty for a tunnel."""
+    """A client's request.
+
+    Attributes:
+        endpoint: the host and port that the client wants to reach.
+        head: the head of the request as it is forwarded; empty for a tunnel.
+    """
 
     endpoint: Endpoint
     head: bytes = b""
 
 
 class OutboundProxy:
-    """Answers the requests of one sandbox.
+    """The proxy that forwards or refuses the requests of one sandbox.
 
     Args:
         named: the hosts that may always be reached, even on this machine.
@@ -116,7 +135,7 @@ class OutboundProxy:
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """The subjects that were refused so far."""
+        """The subjects of the requests that were refused so far, usually `host:port`."""
         return tuple(self._refused)
 
     @contextlib.asynccontextmanager
@@ -147,7 +166,7 @@ class OutboundProxy:
             with contextlib.suppress(OSError):
                 writer.write(head.encode() + body)
                 await asyncio.wait_for(writer.drain(), CONNECT_S)
-        except (OSError, EOFError) as error:  # timeouts too
+        except (OSError, EOFError) as error:  # OSError includes timeouts
             log.debug("a connection out of a sandbox ended: %s", error)
         finally:
             writer.close()
@@ -195,7 +214,13 @@ class OutboundProxy:
             raise Refused("502 Bad Gateway", f"{endpoint} cannot be reached: {error}", str(endpoint)) from None
 
     async def _look_up(self, endpoint: Endpoint) -> list[str]:
-        """Resolve a host to the addresses that are then used; empty if only the upstream proxy may know the name."""
+        """Resolve a host to its addresses; empty if only the upstream proxy may know the name.
+
+        A direct connection uses exactly these addresses.
+
+        Raises:
+            Refused: an address belongs to this machine, and the host is not one of the named hosts.
+        """
         loop = asyncio.get_running_loop()
         try:
             infos = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
@@ -210,7 +235,11 @@ class OutboundProxy:
 
 
 def _read_request(head: bytes) -> _Request:
-    """Parse the head of a request. A request without a tunnel is rewritten for a connection of its own."""
+    """Parse the head of a request.
+
+    A request that asks for no tunnel is rewritten: it loses the headers for proxies, and its connection closes after
+    the response.
+    """
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     if tunnel := _CONNECT.fullmatch(first):
         return _Request(endpoint=_endpoint(tunnel[1], tunnel[2]))
@@ -228,7 +257,7 @@ def _endpoint(host: str, port: str) -> Endpoint:
 
 
 def is_of_this_machine(address: str) -> bool:
-    """Check whether an address leads back to this machine or its link, such as the loopback."""
+    """Check whether an address leads back to this machine or only to its local link, such as a loopback address."""
     given = ipaddress.ip_address(address.partition("%")[0])
     meant = (given.ipv4_mapped or given) if isinstance(given, ipaddress.IPv6Address) else given
     return meant.is_loopback or meant.is_link_local or meant.is_unspecified or meant.is_multicast
@@ -271,13 +300,14 @@ async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 class OutboundRun:
-    """One run of one job.
+    """A single run of a job in the sandbox with network access.
 
     Args:
         sandbox: runs the job.
         proxy: answers the job's requests.
-        writable: the folders that it may write to. They belong to the jobs' user meanwhile, then to the daemon again.
-        most_mb: megabytes that it may use there.
+        writable: the folders that the job may write to. During the run they belong to the jobs' user, afterwards to the
+            daemon's user.
+        most_mb: megabytes that the job may use in these folders.
         who: the job's name in errors.
     """
 
@@ -293,12 +323,13 @@ class OutboundRun:
         """Run the job until it ends, reaches a limit or is cancelled. Afterwards none of its processes is left.
 
         Args:
-            job: makes the job, given the number of the descriptor on which it hands out its socket.
-            order: the input for `START`.
-            passed: further sockets that it receives under the same numbers; closed here once it has them.
+            job: makes the job, given the number of the descriptor through which the job passes its socket.
+            order: the instructions for the program `START`.
+            passed: further sockets that the job receives under the same numbers. They are closed here once the job has
+                them.
 
         Raises:
-            SandboxError: it exceeded a limit, or could not be set up.
+            SandboxError: the job exceeded a limit, or could not be set up.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -320,7 +351,7 @@ class OutboundRun:
     async def _see_to_end(self, running: asyncio.Task[SandboxResult], channel: socket.socket) -> SandboxResult:
         """Answer the job's requests until it ends, and enforce its disk limit."""
         listening = await _receive_socket(channel)
-        if listening is None:  # It did not start; its result says why.
+        if listening is None:  # The job did not start; its result contains the reason.
             return await running
         async with self._proxy.serving(listening):
             while not running.done():

@@ -1,9 +1,9 @@
-"""The repository's own package as if it were installed in editable mode: metadata, entry points, programs, a Python.
+"""Writes a folder in which the repository's own package looks as if it were installed in editable mode.
 
-We write everything here from what was read in the repository; nothing of it is executed. The folder holds
+Everything in the folder is derived from files of the repository, and none of them is executed. The folder contains
 
 - `NAME-VERSION.dist-info`, so that `importlib.metadata` finds the version and the entry points,
-- `bin` with a program for each console script, of the repository and of its environment, and
+- `bin` with a program for each console script of the repository and of its environment, and
 - a virtual environment around both. Its Python finds what tests import, even if they start it without variables.
 """
 
@@ -20,9 +20,9 @@ from nightshift.verdict.languages.python.package_layout import OwnPackage
 INSIDE = "/opt/environments/own"
 PYTHON = f"{INSIDE}/bin/python"
 SETUP = "/env"
-"""The path inside the sandbox of a setup script's result."""
+"""Path of a setup script's result inside the sandbox."""
 SHOWN = "shown.pth"
-"""The file that adds folders to a Python's import path."""
+"""Name of the `.pth` file that adds folders to the import path of the folder's Python."""
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?:\s*\[.*\])?")
 _PROGRAM = """#!{python}
 import sys
@@ -33,7 +33,7 @@ sys.exit({target}())
 
 
 def site(series: str) -> str:
-    """Return the path of the metadata below the folder."""
+    """Return the path of `site-packages` within a virtual environment, for a Python series such as `3.11`."""
     return f"lib/python{series}/site-packages"
 
 
@@ -100,14 +100,14 @@ def programs(entry_points: Iterable[tuple[str, str]], python: str = PYTHON) -> I
 def write(
     folder: Path, files: Mapping[str, str], scripts: Mapping[str, str], shown: Iterable[str], python: str
 ) -> None:
-    """Write the folder.
+    """Write the folder of the repository's own package, which is also a virtual environment.
 
     Args:
         folder: an empty folder.
         files: path to text.
         scripts: name to text of each program.
-        shown: the lines of its `.pth` file, mainly import paths inside.
-        python: the interpreter inside.
+        shown: the lines of the `.pth` file, mainly import paths inside the sandbox.
+        python: the path of the interpreter inside the sandbox.
     """
     series = next(iter(re.findall(r"python(\d+\.\d+)$", python)), "")
     site_folder = folder / site(series)
@@ -135,7 +135,7 @@ def begin(folder: Path, python: str) -> None:
 
 
 def digest(*parts: object) -> str:
-    """Return a name for a folder, derived from its inputs."""
+    """Return a name for a folder: a digest of the inputs that decide its content."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[
         :24
     ]

@@ -1,8 +1,8 @@
 """Makes the Python part of environments: wheels of the base's dependencies, and the repository's own package.
 
-uv installs the wheels and checks their hashes. Files that would run automatically are removed from them, and programs
-are rewritten from their entry points. The own package follows the change of a run, because it is read from the run's
-files.
+uv installs the wheels and checks their hashes. Files that would run automatically are removed, and command-line
+programs are generated from the entry points of the wheels. The own package is read from the files of each run, so that
+it includes the run's change.
 """
 
 from __future__ import annotations
@@ -53,23 +53,32 @@ NO_PLUGINS = frozenset({
     "rerunfailures", "flakefinder", "testmon", "hypothesispytest", "pytest_forked", "metadata", "codspeed",
     "json_report", "jsonreport", "reportlog", "clarity", "progress", "beartype", "memray", "pytest-pretty",
 })  # fmt: skip
-"""Plugins that measure, report, repeat or reorder tests. A verdict needs none of them, and has no terminal."""
+"""Pytest plugins that are not loaded. They measure, report, repeat or reorder tests, which a verdict does not need."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """The available Pythons. `others` are all but the usual one, newest first."""
+    """The available Pythons.
+
+    Attributes:
+        usual: the runtime with the default Python.
+        others: the series of all other Pythons, such as `3.12`, newest first.
+        open: prepares and returns the runtime of another series.
+    """
 
     usual: Runtime
     others: Sequence[str] = ()
     open: Callable[[str], Runtime] = lambda _series: (_ for _ in ()).throw(SandboxError("there is no other Python"))
 
     def chosen(self, asked: str, pinned: str) -> str:
-        """Return the series that a repository asks for; the usual one if it fits, or if no other one does.
+        """Return the Python series for a repository.
+
+        A pinned series is used if it is available. Otherwise the usual series is used if it fits or if no other series
+        does, and else the newest series that fits.
 
         Args:
-            asked: its `requires-python`.
-            pinned: its `.python-version`.
+            asked: the repository's `requires-python`.
+            pinned: the text of its `.python-version`.
         """
         usual = self.usual.series
         if (match := re.match(r"(?:cpython-|python-)?(\d+\.\d+)", pinned.strip())) and match[1] in (
@@ -95,10 +104,10 @@ class Series:
 
 
 class PythonMaker:
-    """Makes the Python parts (`verdict.environments.making.Maker`).
+    """Makes the Python part of environments (`verdict.environments.making.Maker`).
 
     Args:
-        store: stores the folders of own packages.
+        store: stores the folders of repositories' own packages.
         uv: resolves and installs.
         series: the interpreters.
     """
@@ -109,7 +118,7 @@ class PythonMaker:
         self._store, self._uv, self._series = store, uv, series
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read the declarations in a commit's files; None if there are none."""
+        """Describe the Python part that the files of a commit declare; None if they declare nothing for Python."""
         named, more = environment_file.packages_of(files)
         folder = files.nearest((*LOCKS, *CONFIG_FILES, "requirements.txt"))
         requirements = [] if folder is None else requirement_files(files.paths, folder)
@@ -147,11 +156,11 @@ class PythonMaker:
         return Recipe(kind=self.kind, texts=texts, parts=parts)
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
-        """Install the wheels.
+        """Install the wheels of the declared packages.
 
         Raises:
             Unreachable: the index does not answer.
-            SandboxError: they cannot be installed.
+            SandboxError: the wheels cannot be installed.
         """
         _, series, stated, _, lock, requirements, _, *named = recipe.parts
         name, requires, extras, groups, asked = json.loads(stated)
@@ -192,7 +201,7 @@ class PythonMaker:
         )
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
-        """Return the runtime with the wheels, the own package, and another Python if the repository asks for it.
+        """Return the runtime with the wheels, the repository's own package, and another Python if it is needed.
 
         Raises:
             SandboxError: the Python or the own package cannot be prepared.
@@ -244,7 +253,7 @@ class PythonMaker:
 
 
 def _together(pinned: tuple[Pinned, ...], more: tuple[Pinned, ...]) -> tuple[Pinned, ...]:
-    """Return exact packages together with further ones that are not among them."""
+    """Return exact packages, extended by those packages of `more` whose names are not among them."""
     keys = {package.key for package in pinned}
     return (*pinned, *(package for package in more if package.key not in keys))
 
@@ -257,7 +266,10 @@ def _own(files: DeclaredFiles, folder: str) -> OwnPackage:
 
 
 def _find_own_package(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], list[str]]:
-    """Return the own package, the folders of a run that its modules are imported from, and these modules."""
+    """Return the repository's own package, the folders that its modules are imported from, and its top modules.
+
+    Folders are relative to the root that a run sees.
+    """
     own = _own(files, folder)
     if own.name and own.version == UNKNOWN_VERSION:
         own = replace(own, version=package_layout.tag_version(files.describe))

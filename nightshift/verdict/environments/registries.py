@@ -1,7 +1,7 @@
-"""The package registries of this machine's installers, and the settings that a sandbox with a network gets.
+"""Finds the package registries of this machine's installers, and the settings for a sandbox with a network.
 
-pip and npm report their own settings; those of uv and Go are in the environment. Inside, the installers get the same
-addresses without passwords, and the certificates that this machine trusts.
+pip and npm report their own settings; the settings of uv and Go are environment variables. The installers in the
+sandbox get the same addresses without passwords, and the certificates that this machine trusts.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _WITHOUT_PASSWORDS = "passwords of package registries are not shown to setup scr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registries:
-    """The addresses of this machine's registries.
+    """The addresses of this machine's registries, and the settings of the installers inside the sandbox.
 
     Attributes:
-        endpoints: their hosts, which may be on this machine.
-        variables: the environment variables inside.
-        npmrc: the text of npm's settings inside.
+        endpoints: the hosts and ports of the registries, which may be on this machine.
+        variables: the environment variables inside the sandbox.
+        npmrc: the text of npm's settings inside the sandbox.
         certificates: the certificates that this machine trusts, in PEM; empty if none were found.
         upstream: the proxy that this machine itself must use.
-        remarks: settings that do not apply inside, in lines for the owner.
+        remarks: lines for the owner about settings that do not apply inside the sandbox.
     """
 
     endpoints: tuple[Endpoint, ...] = ()
@@ -56,7 +56,11 @@ class Registries:
 
 
 def find(environ: Mapping[str, str]) -> Registries:
-    """Ask this machine's installers. Of the daemon's environment, only the variables that they need are used."""
+    """Ask this machine's installers for their registries.
+
+    Args:
+        environ: the daemon's environment, of which only the variables for installers and proxies are used.
+    """
     ours = installers_environment(environ)
     pip, npm = _ask_pip(ours), _ask_npm(ours)
     variables = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_ROOT_USER_ACTION": "ignore"}
@@ -96,7 +100,7 @@ def _endpoints(texts: Iterable[str]) -> Iterable[Endpoint]:
 
 
 def _ask_pip(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return pip's configured options. Options from the environment come last and win."""
+    """Return pip's configured options. Options from environment variables come last and take precedence."""
     options = dict[str, str]()
     for line in _run([sys.executable, "-I", "-m", "pip", "config", "list"], environ).splitlines():
         name, _, value = line.partition("=")

@@ -1,4 +1,4 @@
-"""Finds the packages that a change needs: the imports of its files and tests, as names in the package index."""
+"""Finds the packages that a change needs, by the imports and the dependency files that it contains."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from nightshift.verdict.environments.missing_modules import (
 )
 from nightshift.verdict.languages.python import package_layout, pytest_settings
 
-# Packages that test runs always have, and a clone does not.
+# Packages that every test run has, but that a fresh clone of the repository lacks.
 _TEST_LIBRARIES = frozenset({"hypothesis", "pytest"})
 # Packages that build or check a project; no test run needs them.
 _TOOLS = frozenset({
     "black", "build", "flake8", "isort", "mypy", "pip", "pre-commit", "pylint", "ruff", "setuptools", "tox", "twine",
     "wheel",
 })  # fmt: skip
-# Modules of Node.js that can be imported without `node:` too.
+# Modules of Node.js that can also be imported without the prefix `node:`.
 _NODE = frozenset({
     "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram",
     "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module", "net",
@@ -42,10 +42,13 @@ _NODE = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedPackage:
-    """A missing module, and the distribution that contains it; None if the distribution is unknown.
+    """A missing module, and the distribution that contains it.
 
-    `is_known` is false if the distribution is a guess by the module's name; `written` is true if the agent wrote the
-    file.
+    Attributes:
+        need: the module and its first import.
+        requirement: the distribution; None if it is unknown.
+        is_known: false if the distribution is a guess by the module's name.
+        written: true if the agent wrote the file that needs the package.
     """
 
     need: MissingModule
@@ -55,12 +58,12 @@ class WantedPackage:
 
 
 class PackageSurvey:
-    """Examines one change.
+    """Finds the packages that one change needs.
 
     Args:
         job: the change.
         available: top-level modules that every run has.
-        allowed: distributions that the owner named in the settings, by normal form.
+        allowed: distributions that the owner named in the settings, by name in normal form.
         memory: caches the imports of files.
     """
 
@@ -81,7 +84,11 @@ class PackageSurvey:
         self.allowed = self._list_allowed(allowed)
 
     def wanted(self) -> list[WantedPackage]:
-        """List the modules, each once, that the change, its tests and their imports need from the package index."""
+        """List the packages that the change and its tests need, each once.
+
+        A package is needed if a file of the change imports it, if a file imported there does, or if a dependency file
+        of the change names it.
+        """
         job = self._job
         starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
         settings = pytest_settings.read(self._text)
@@ -120,14 +127,17 @@ class PackageSurvey:
             yield self._read_named(Requirement(name=name), "", 0)
 
     def _read_named(self, named: Requirement, path: str, line: int) -> WantedPackage:
-        """Return a package that is wanted by name; its version counts only if the owner wrote it."""
+        """Return a package that is wanted by its name, without an import.
+
+        Its version counts only if the owner wrote it.
+        """
         wanted = self.allowed.get(named.key) or Requirement(name=named.name)
         is_known = named.key in self.allowed or distributions.is_known(named)
         need = MissingModule(module=named.key, names=(), path=path, line=line)
         return WantedPackage(need=need, requirement=wanted, is_known=is_known, written=True)
 
     def planned(self) -> list[WantedPackage]:
-        """List the distributions that a plan names and that runs do not have anyway."""
+        """List the distributions that a plan names, except those that every run has."""
         asked = (distributions.requirement(name) for name in self._job.wanted)
         new = (each for each in asked if each and each.key.replace("-", "_") not in self._available)
         return [self._read_named(each, "", 0) for each in new]
@@ -152,12 +162,12 @@ class PackageSurvey:
     def declaring(self, wanted: Iterable[WantedPackage], packages: Mapping[str, str]) -> dict[str, str]:
         """Return the dependency files of the tree, changed so that they declare the packages that the change needs.
 
-        In the owner's repository, only the imports of the agent's own files are added, and no file is created. In the
-        workspace, requirements.txt also names the libraries that run the agent's tests, and the packages that the owner
-        approved by name.
+        In the owner's repository, only packages that the agent's own files import are added, and no file is created. In
+        the workspace, requirements.txt also names the libraries that run the agent's tests, and the packages that the
+        owner approved by name.
 
         Args:
-            wanted: the modules that are missing without packages.
+            wanted: the modules that a run without packages lacks, with their distributions.
             packages: the packages of the run, name to exact version.
         """
         versions, is_own = (

@@ -1,7 +1,7 @@
-"""The services that a repository's tests need, as a part of its environment: parsed, and added to each run.
+"""Makes the part of an environment that describes the services that tests need, such as a database.
 
-Only the way to start a service is stored: each run starts its own (`sandbox/inside/services.py`). Programs come from
-packages of the environment, or from the system.
+The part only describes how a service is started: each run starts its own services (`sandbox/inside/services.py`). Their
+programs come from packages of the environment, or from the system.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class ServicesMaker:
     kind = "services"
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read the services in a commit's environment file. An invalid file gives a part that cannot be made."""
+        """Read the services in a commit's environment file; None if it has none.
+
+        An invalid file still gives a recipe, because `fill` then reports the error.
+        """
         path = environment_file.find(files)
         text = files.text(path) if path else None
         if path is None or text is None:
@@ -35,11 +38,11 @@ class ServicesMaker:
             if not environment_file.read(text).services:
                 return None
         except SandboxError:
-            pass  # `fill` reports it
+            pass  # `fill` reports the error
         return Recipe(kind=self.kind, texts={path: text}, parts=(_FORMAT,))
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:  # noqa: ARG002 (nothing is laid down)
-        """Parse the file.
+        """Check the environment file, and note the names of its services.
 
         Raises:
             SandboxError: names the invalid fields.

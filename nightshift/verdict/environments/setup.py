@@ -1,10 +1,10 @@
 """Makes the setup part of environments: the result of the repository's setup script, after its owner has agreed to it.
 
-The script runs once for its content, the files that list packages, and the interpreter. It runs in the strong sandbox
-with a network, as an unprivileged user, on a copy of the commit's files. `/env` is a virtual environment that it may
-fill. Later runs, which have no network, see `/env` read-only; a `node_modules` that the script made replaces the one
-that was made from a lock. As with wheels, files are removed that would run automatically in a run, hide other modules,
-lead out of the folder, or replace a program of the system.
+The script runs again only if its text, the files that it names, the files that list packages or the interpreter change.
+It runs in the strong sandbox with a network, as an unprivileged user, on a copy of the commit's files. It may fill
+`/env`, which is a virtual environment. Later runs, which have no network, see `/env` read-only. A `node_modules` that
+the script made replaces the one that was made from a lock. As with wheels, some files are removed from the result:
+those that would run automatically, hide other modules, lead out of the folder, or replace a program of the system.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LIMITS = SandboxLimits(
 )
 """Limits of one script; `work_mb` limits the size of a single file."""
 MOST_MB = 6144
-"""Megabytes of disk that a script may use while it runs, and may leave."""
+"""Megabytes of disk that a script may use, both while it runs and for its result."""
 MOST_LISTED = 500
 _FORMAT = "1"
 _ASK_AGAIN_S = 300.0
@@ -60,7 +60,7 @@ _NEEDS_ROOT = re.compile(r"\b(apt(-get)?|dpkg|sudo|yum|dnf|apk|pacman)\b")
 
 
 class SetupMaker:
-    """Makes the setup parts (`verdict.environments.making.Maker`).
+    """Makes the setup part of environments (`verdict.environments.making.Maker`).
 
     Args:
         sandbox: runs the scripts; None if the daemon has no suitable sandbox.
@@ -134,7 +134,10 @@ class SetupMaker:
         return replace(content, remarks=(*self._registries().remarks, *content.remarks, *refusals))
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
-        """Return the runtime with the script's result; it gets the script's interpreter only if it has none yet."""
+        """Return the runtime with the script's result mounted.
+
+        The result's Python becomes the interpreter that tests see, unless another part already provides one.
+        """
         mounts = [*runtime.mounts, Mount(host=folder / "env", inside=ENV)]
         path = [*runtime.path, f"{ENV}/bin"]
         if note.more["node_modules"]:
@@ -163,7 +166,10 @@ class SetupMaker:
     async def _run(
         self, sandbox: BubblewrapSandbox, script: FoundScript, tree: Tree, runtime: Runtime, root: Path
     ) -> tuple[str, ...]:
-        """Run a script to its end, and return the requests that it was refused; none of its processes is left."""
+        """Run a script to its end, and return the subjects of the network requests that it was refused.
+
+        Afterwards none of the script's processes is left.
+        """
         reach = await asyncio.to_thread(self._registries)
         writable = [Mount(host=root / name, inside=inside) for name, inside in _FOLDERS.items()]
         await asyncio.to_thread(self._lay_out, root, tree, runtime, reach)
@@ -186,7 +192,10 @@ class SetupMaker:
         return proxy.refused
 
     def _lay_out(self, root: Path, tree: Tree, runtime: Runtime, reach: Registries) -> None:
-        """Write the commit's files and an empty environment for the jobs' user, and the read-only files beside them."""
+        """Write the folders of a run: the commit's files, an empty environment, and files to mount read-only.
+
+        The jobs' user owns the folders that the script may write to.
+        """
         for folder in ("work", "tmp/home", "env"):
             (root / folder).mkdir(parents=True)
         lay_out(tree, root / "work")
@@ -201,16 +210,19 @@ class SetupMaker:
 
 
 _FOLDERS = {"work": WORK, "tmp": TMP, "env": ENV}
-"""The folders that a run may write to, each with its path inside."""
+"""The folders that a run may write to, each with its path inside the sandbox."""
 
 
 def _words(runtime: Runtime) -> dict[str, str]:
-    """Return the variables that precede the interpreter in its command line."""
+    """Return the `NAME=value` words of the command that starts the interpreter, as variables."""
     return dict(word.split("=", 1) for word in runtime.python if "=" in word)
 
 
 def _order(script: FoundScript, runtime: Runtime, reach: Registries) -> bytes:
-    """Return the instructions for `START`; a command from a JSON file runs in bash."""
+    """Return the instructions for the program `START`, as JSON: the command, its environment and its folder.
+
+    A command from Cursor's JSON file runs in bash, and so does a script without a shebang line.
+    """
     environ = {
         **dict(runtime.variables),
         **_words(runtime),
@@ -243,7 +255,7 @@ def _order(script: FoundScript, runtime: Runtime, reach: Registries) -> bytes:
 
 
 def _begin_environment(folder: Path, runtime: Runtime) -> None:
-    """Write an empty virtual environment for the interpreter inside, with the daemon's version of pip."""
+    """Write an empty virtual environment for the sandbox's interpreter, with the daemon's version of pip."""
     site = folder / own_metadata.site(runtime.series)
     site.mkdir(parents=True)
     (folder / "bin").mkdir()
@@ -260,7 +272,7 @@ def _begin_environment(folder: Path, runtime: Runtime) -> None:
 
 
 def _check(script: FoundScript, result: SandboxResult, refused: Collection[str], limits: SandboxLimits) -> None:
-    """Raise `SandboxError` if a script did not end well, with the end of its output and a hint."""
+    """Raise `SandboxError` if a script failed, with the end of its output and a hint."""
     if result.ended is Ended.EXITED and result.exit_code == 0:
         return
     why = {
@@ -279,13 +291,15 @@ def _check(script: FoundScript, result: SandboxResult, refused: Collection[str],
 
 
 def _keep(root: Path, location: str, folder: Path, runtime: Runtime, own: Collection[str]) -> Made:
-    """Clean a script's result, move it to its folder with an interpreter that finds it, and describe it.
+    """Clean a script's result, move it to the folder of the part, and describe it.
+
+    The moved environment gets a Python that also finds the libraries of the runtime.
 
     Args:
         root: the folder of the run.
         location: the folder in the commit where the script ran.
         folder: the folder of the part.
-        runtime: the runtime whose interpreter it is for.
+        runtime: the runtime whose interpreter the result is for.
         own: the repository's own top-level modules.
     """
     env, node, site = root / "env", root / "work" / location / FOLDER, own_metadata.site(runtime.series)
@@ -323,7 +337,7 @@ def _keep(root: Path, location: str, folder: Path, runtime: Runtime, own: Collec
 
 
 def _tame(site: Path, own: Collection[str]) -> Iterator[str]:
-    """Remove files that runs may not see, and report them; our own pip is removed silently."""
+    """Remove files that runs must not see, and yield a remark that names them; our own copy of pip is not named."""
     for path in (site / "pip", *site.glob("pip-*.dist-info")):
         remove(path)
     before = {path.name for path in site.iterdir()} - {"__pycache__", "bin"}

@@ -1,8 +1,8 @@
-"""Finds a repository's setup script, in the forms that other agents use as well.
+"""Finds a repository's setup script, which may be in a file that other coding agents use as well.
 
-The script is `.nightshift/setup.sh`, `.openhands/setup.sh` or the `install` of `.cursor/environment.json`; the first
-one that a commit has runs. The steps of `.github/workflows/copilot-setup-steps.yml` never run, because they depend on
-third-party actions. Their `run:` lines are offered as a draft of a script.
+The script is `.nightshift/setup.sh`, `.openhands/setup.sh` or the `install` of `.cursor/environment.json`; if a commit
+has several, the first of them runs. The steps of `.github/workflows/copilot-setup-steps.yml` never run, because they
+depend on third-party actions. Their `run:` lines are offered as a draft of a script.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _scripts(files: DeclaredFiles, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _install(text: str) -> str:
-    """Return the command in Cursor's file; empty if there is none."""
+    """Return the `install` command in the text of Cursor's file; empty if there is none."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
-"""Read-only folders by name, made once and mounted in any number of runs: built, stored, swept.
+"""Stores read-only folders by name; a folder is made once and can be mounted in any number of runs.
 
-A folder is built beside its final path and then renamed, so an existing folder is complete. A note beside it,
-`NAME.json`, says what it was made of and how large it is; its modification time is the time of the last use. One maker
-at a time works on a name, across tasks and processes. What a killed maker left is never used, and the next maker
-removes it.
+A folder is built beside its final path and then renamed, so an existing folder is complete. A note beside the folder,
+`NAME.json`, describes its content and contains its size; the note's modification time is the time of the folder's last
+use. A lock allows only one maker at a time to work on a name, across tasks and processes. An unfinished folder of a
+killed maker is never used, and the next maker removes it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An entry of a store: the content of its note, the time of its last use, and its size on disk."""
+    """An entry of a store.
+
+    Attributes:
+        name: the name of the folder and of its note.
+        note: the content of the note.
+        used_at: the time of the last use.
+        size_bytes: the size of the folder on disk.
+    """
 
     name: str
     note: Any
@@ -45,8 +52,8 @@ class FolderStore:
     """Stores folders.
 
     Args:
-        folder: the store's folder, created if it is missing; replaced by another one if jobs cannot enter it.
-        keep_mb: megabytes that all folders together may use; the least recently used go first.
+        folder: the store's folder, created if it is missing. If jobs cannot enter it, a substitute is used.
+        keep_mb: megabytes that all folders together may use; the least recently used folders are removed first.
         clock: the time, for sweeping.
 
     Raises:
@@ -67,7 +74,7 @@ class FolderStore:
     async def lock(self, name: str) -> AsyncIterator[None]:
         """Hold the lock of a name, in this process and others.
 
-        If the cache was emptied meanwhile, the store's folder is created again, and so is a substitute for it.
+        If the store's folder or its substitute was deleted meanwhile, it is created again first.
         """
         if not (self._wanted.is_dir() and self._folder.is_dir()):
             self._folder = await asyncio.to_thread(job_folders.public, self._wanted)
@@ -115,7 +122,10 @@ class FolderStore:
         return content
 
     async def write(self, name: str, content: Any) -> None:
-        """Write a note. Its folder, if there is one, must already exist."""
+        """Write a note.
+
+        If the note describes a folder, the folder must already exist, because the note contains its size.
+        """
         note = self._folder / f"{name}.json"
         size_bytes = await asyncio.to_thread(size_of, self.path(name))
         temporary = note.with_name(f".{note.name}-{os.getpid()}")
@@ -207,7 +217,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 
 async def limit_size(work: Coroutine[Any, Any, T], folder: Path, most_mb: float) -> T:
-    """Run some work while the folder that it fills stays below a size limit.
+    """Await work that fills a folder, and cancel the work if the folder exceeds a size limit.
 
     Raises:
         SandboxError: the folder is too large.
@@ -231,7 +241,7 @@ def remove(path: Path) -> None:
         if subprocess.run(words, check=False, capture_output=True, stdin=subprocess.DEVNULL).returncode:
             subprocess.run(
                 ["chmod", "-R", "u+rwX", "--", str(path)], check=False, capture_output=True
-            )  # unreadable folders
+            )  # makes unreadable folders removable
             subprocess.run(words, check=False, capture_output=True)
     else:
         path.unlink(missing_ok=True)

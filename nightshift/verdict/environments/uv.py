@@ -1,8 +1,8 @@
 """Resolves requirements and installs wheels with uv; nothing of a package is executed, and nothing is built.
 
 uv runs as a separate process with a clean environment and without any configuration of the repository: it gets the list
-of packages from files that we write. A package without a wheel is identified by name, so that the others can be
-installed.
+of packages from files that we write. If a package has no wheel, its name is read from uv's error, so that all other
+packages can still be installed.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _HASH_FAULT = re.compile(r"Hash mismatch for `([A-Za-z0-9._-]+)==")
 
 
 class Uv:
-    """Resolves and installs for one interpreter.
+    """Resolves and installs packages for any interpreter.
 
     Args:
         program: the path of uv.
-        prepare: installs uv on first use, and returns variables with the package index; all others in it are ignored.
-            It raises `SandboxError`.
+        prepare: installs uv on first use, and returns environment variables, of which only those for installers are
+            used. Raises `SandboxError`.
     """
 
     def __init__(self, program: Path, prepare: Callable[[], Mapping[str, str]]) -> None:
@@ -64,7 +64,7 @@ class Uv:
         self._prepared: tuple[list[str], dict[str, str]] | None = None
 
     def _ready(self) -> tuple[list[str], dict[str, str]]:
-        """Return further arguments for uv, and its environment."""
+        """Return further arguments for uv, and its environment variables."""
         if self._prepared is None:
             variables = installers_environment(self._prepare())
             words = ["--no-index"] if variables.get("PIP_NO_INDEX", "0") not in {"", "0"} else []
@@ -74,7 +74,9 @@ class Uv:
     async def resolved(
         self, declaration: Declaration, runtime: Runtime, ours: Mapping[str, str], own: str = ""
     ) -> tuple[tuple[Pinned, ...], tuple[str, ...]]:
-        """Resolve requirements to exact packages, with remarks on what was left out; never the `own` package.
+        """Resolve requirements to exact packages; return these and remarks on what was left out.
+
+        The result contains neither the repository's own package, which `own` names, nor the test libraries in `ours`.
 
         Raises:
             Unreachable: the index does not answer.
@@ -94,7 +96,7 @@ class Uv:
                     excluded[name] = f"{name} has no fitting wheel for Python {runtime.series}; it is left out"
 
         every = [line for group in declaration.groups for line in group]
-        # Usually all at once; if they conflict, one after the other in order of priority.
+        # Usually, all requirements fit together. If they conflict, they are added one by one in order of priority.
         for lines in (every, *([line] for line in every[:MOST_SINGLE] if len(every) > 1)):
             try:
                 pinned = await go_together([*accepted, *lines])
@@ -128,11 +130,13 @@ class Uv:
     async def install(
         self, pinned: Sequence[Pinned], runtime: Runtime, target: Path
     ) -> tuple[tuple[Pinned, ...], tuple[str, ...]]:
-        """Unpack exact packages into a folder and check hashes; leave out packages without a wheel, with a remark.
+        """Unpack exact packages into a folder and check their hashes; return the installed packages, and remarks.
+
+        A package that has no wheel, or other bytes than its lock says, is left out with a remark.
 
         Raises:
             Unreachable: the index does not answer.
-            SandboxError: they cannot be installed, or take too much space.
+            SandboxError: the packages cannot be installed, or take too much space.
         """
         left, remarks = {package.key: package for package in pinned}, list[str]()
         while left:

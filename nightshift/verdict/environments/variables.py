@@ -1,6 +1,6 @@
 """Reads the variables that a repository sets for its tests: in its environment file, its tox.ini and its Makefile.
 
-They apply to every run, however it starts. Values that tox or make would have to expand are left out.
+The variables apply to every run, however the run starts. Values that tox or make would have to expand are left out.
 """
 
 from __future__ import annotations
@@ -49,5 +49,5 @@ def _of_file(files: DeclaredFiles) -> dict[str, str]:
     path = environment_file.find(files)
     try:
         return environment_file.read((files.text(path) if path else None) or "").env
-    except SandboxError:  # Reported when the services are read.
+    except SandboxError:  # The error is reported when the services are read.
         return {}

@@ -46,16 +46,23 @@ def installers_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class Unobtainable(SandboxError):
-    """A package has no wheel: none of that name or version, or none for this Python."""
+    """Raised if a package has no wheel: none of the wanted name or version, or none for this Python."""
 
 
 class Unreachable(SandboxError):
-    """The package index does not answer; it may later."""
+    """Raised if the package index does not answer, which may be temporary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wheel:
-    """A distribution in the index; `summary` is its own one-line description."""
+    """A wheel in the package index.
+
+    Attributes:
+        name: the distribution's name.
+        version: the exact version.
+        sha256: the hash of the file.
+        summary: the distribution's own one-line description.
+    """
 
     name: str
     version: str
@@ -75,7 +82,7 @@ class Wheels:
     Args:
         series: the Python that the wheels are for, as in `3.11`.
         environ: the variables with the index (proxies, pip's own settings); all others are ignored.
-        pins: `name==version` of packages that are already installed, of which no other version may be chosen.
+        pins: `name==version` of packages that are already installed; no other versions of them may be chosen.
     """
 
     def __init__(self, series: str, *, environ: Mapping[str, str], pins: Sequence[str] = ()) -> None:
@@ -88,7 +95,7 @@ class Wheels:
         """Return the wheel of one package, without its dependencies.
 
         Raises:
-            Unobtainable, Unreachable: as `resolve`.
+            Unobtainable, Unreachable, SandboxError: the errors of `resolve`.
         """
         (wheel,) = await self._resolve_wheels([requirement], ["--no-deps"], LOOK_UP_S)
         return wheel
@@ -104,12 +111,12 @@ class Wheels:
         return await self._resolve_wheels(requirements, [], RESOLVE_S)
 
     async def pinned(self, packages: Mapping[str, str]) -> tuple[Wheel, ...]:
-        """Return exactly these wheels, name to version; raises as `resolve`."""
+        """Return exactly these wheels, name to version; raises the errors of `resolve`."""
         exact = [f"{name}=={version}" for name, version in sorted(packages.items())]
         return await self._resolve_wheels(exact, ["--no-deps"], RESOLVE_S)
 
     async def install(self, wheels: Sequence[Wheel], target: Path) -> None:
-        """Unpack exactly these wheels into a folder; raises as `resolve`."""
+        """Unpack exactly these wheels into a folder; raises the errors of `resolve`."""
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
             lock = _list_lines(
                 scratch, [f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}" for wheel in wheels]
@@ -120,7 +127,8 @@ class Wheels:
     async def _resolve_wheels(
         self, requirements: Sequence[str], more: Sequence[str], wall_s: float
     ) -> tuple[Wheel, ...]:
-        # A git note of a third party may name them, and pip would also accept an address or a folder.
+        # Requirements may come from a git note that a third party wrote, and pip would also accept an address or a
+        # folder.
         if wrong := [text for text in requirements if str(requirement(text)) != text]:
             raise Unobtainable(f"{wrong[0]!r} is no package")
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
@@ -151,7 +159,7 @@ class Wheels:
         raise SandboxError(f"pip failed: {words}")
 
     async def _why_missing(self, name: str) -> str:
-        """Say whether a package has no wheel or does not exist; asks the index and builds nothing."""
+        """Return the reason why pip found no package: it has no wheel, or it does not exist. Asks the index again."""
         words = ["index", "versions", "-q", "--disable-pip-version-check", "--no-input", "--", name]
         try:
             await self._pip(words, LOOK_UP_S, explained=True)

@@ -1,7 +1,7 @@
-"""Test assets: the files that decide what tests check, and those of them that a change touches.
+"""Test assets: the files that decide what tests check. Lists the test assets that a change touches.
 
-They are the files that tests read and import on the base; files of usual names count even if no test was seen to use
-them. Files that only the product reads are not test assets.
+A test asset is a file that tests read or import on the base. A file with a typical name of a test file counts as well,
+even if no test was seen to use it. Files that only the product reads are not test assets.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ SUBJECT = "test"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The tests around a change.
+    """The files that tests use, and the text of the task.
 
     Attributes:
-        read: the files that tests opened, each with the test file.
+        read: the files that tests opened, each with the test file that opened it.
         modules: the modules of the tree that were imported.
-        command: the arguments of the owner's command; the files among them count.
-        asked: the task's text; a file that it names may change.
+        command: the arguments of the owner's test command; files among the arguments count as test assets.
+        asked: the task's text; a file that the text names may change without a question.
     """
 
     read: Mapping[str, str]
@@ -48,12 +48,12 @@ class Surroundings:
 
 
 def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterator[Finding]:
-    """List the test assets among the files of a change, as questions unless the task names them.
+    """List the test assets that a change edits or removes, each as a question unless the task names the file.
 
     Args:
         change: path to new text, None for a removed file.
-        texts: the text of each of these files on the base; None for a new file.
-        around: the tests around the change.
+        texts: path to text on the base; None for a new file.
+        around: the files that tests use, and the task's text.
     """
     for path, text in sorted(change.items()):
         before = texts.get(path)
@@ -68,7 +68,7 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
 
 
 def find_reason(path: str, text: str, around: Surroundings) -> str:
-    """Return why a file decides what tests check; empty for a file of the product."""
+    """Return the reason why a file is a test asset; empty if it belongs to the product."""
     if path in around.read:
         return f"is read by {around.read[path]}"
     if _STEERING.search(path) or path in around.command:
@@ -89,19 +89,22 @@ def _is_helper(path: str) -> bool:
 
 
 def subject_of(path: str, text: str | None) -> str:
-    """Return the subject of a question about a file; an approval covers only this very text."""
+    """Return the subject of a question about a file.
+
+    The subject contains a digest of the text, so the owner's approval covers only this version of the file.
+    """
     digest = hashlib.sha256(encode(text or "")).hexdigest()[:16]
     return f"{SUBJECT}:{path}:{'gone-' if text is None else ''}{digest}"
 
 
 def is_named(path: str, words: str) -> bool:
-    """Check whether a text names a file, by path or by name."""
+    """Check whether a text names a file, by its path or by its last part alone."""
     name = path.rpartition("/")[2]
     return bool(words) and any(re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", words) for each in (path, name))
 
 
 def find_denied(change: Change, denied: Collection[str]) -> dict[str, str]:
-    """Return the files of a change that the owner refused to have changed, with the reason."""
+    """Return the changed files that the owner refused to have changed, each with the reason."""
     return {
         path: "is a test asset that its owner keeps as it is"
         for path in change

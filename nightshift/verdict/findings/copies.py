@@ -1,7 +1,7 @@
-"""Must-fail copies in place: the same test files under the same names, with one expected value of each test changed.
+"""Judges must-fail copies: test files under their own names, with one expected value of each test changed.
 
-Only a copy that passes proves something: its test does not check its expected value. A copy that fails for another
-reason, does not end or cannot be collected proves nothing, because a right program may also reject the changed value.
+Only a copy that passes proves something: its test does not check its expected value. A copy that fails, hangs or cannot
+be collected proves nothing, because a right program may also reject the changed value.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from nightshift.verdict.languages.plan import Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 
 SHORTEST_S, LONGEST = 5.0, 5.0
-"""Limit of a run of copies: these seconds, plus this multiple of the tests' own time."""
+"""Timeout for a run of copies: `SHORTEST_S` seconds, plus `LONGEST` times the duration of the original tests."""
 
 
 def find_passing(copies: NativeRun, native: NativeRun, tests: Collection[str]) -> list[str]:
-    """Return the tests that passed, and whose copies all passed as well."""
+    """Return the tests that passed and whose copies all passed as well."""
     return sorted(
         test
         for test in {bare(each) for each in native.passed if bare(each) in tests}
@@ -26,12 +26,12 @@ def find_passing(copies: NativeRun, native: NativeRun, tests: Collection[str]) -
 
 
 def find_copies(passing: list[str], roles: dict[str, Role], mended: Collection[str]) -> Iterator[Finding]:
-    """Make one finding for each test file whose copies pass.
+    """Yield one finding for each test file with a test whose copies pass.
 
     Args:
-        passing: the tests.
-        roles: the role of each test file.
-        mended: the tests of the base that failed without the change.
+        passing: the tests whose copies pass.
+        roles: path of each test file to its role.
+        mended: the base tests that failed without the change and pass with it.
     """
     for path in dict.fromkeys(map(file_of, passing)):
         test = next(each for each in passing if file_of(each) == path)

@@ -1,7 +1,8 @@
-"""Compares the runs with and without the change: missing tests, checks that never run, replaced outside functions.
+"""Compares a run with the change to a run without it.
 
-Parametrized tests may have other ids in each run (a date, an address, the order of a set), so only the number of cases
-of a test counts.
+Reports tests that are missing, checks that never run, and functions outside of the tree that tests replaced. A
+parametrized test may have other ids in each run (a date, an address, the order of a set), so only its number of cases
+is compared.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ Read = Callable[[str], str | None]
 
 
 def compare(native: NativeRun, base: NativeRun, settled: Collection[str], before: Read, now: Read) -> Iterator[Finding]:
-    """Compare the tests of both runs, and report what the change took away.
+    """Report tests and checks that ran without the change and no longer run with it.
 
     Args:
         native: the run with the change.
-        base: the run without it.
+        base: the run without the change.
         settled: test files that may differ, because the task or the owner says so.
         before: reads a file without the change.
         now: reads a file with the change.
@@ -77,7 +78,7 @@ def _find_lost(
 
 
 def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
-    """Report tests that are skipped with and without the change, with the reason of the first."""
+    """Report the tests that are skipped both with and without the change, as one finding with the first reason."""
     idle = [case for case in native.tests or () if case.result is Result.SKIPPED and case.message != EXPECTED]
     same = [case for case in idle if base.ends.get(case.id) is Result.SKIPPED]
     if same:
@@ -87,7 +88,10 @@ def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
 
 
 def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]:
-    """Report functions outside of the tree that are replaced only in the run with the change."""
+    """Report tampering: replaced functions outside of the tree, and a report that other code wrote to.
+
+    A function that the base replaces as well is not reported.
+    """
     old_names = set(base.changed) if base else set()
     if new := [name for name in native.changed if name not in old_names]:
         says, control = f"{name_first(new, 3)} was replaced", Control.BASE if base else Control.NONE
@@ -100,11 +104,11 @@ def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]
 
 
 def find_unrun(native: NativeRun, given: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
-    """Report tests of the task that did not run, unless a constant mark skips them.
+    """Report tests of the task that did not run, except tests that a constant skip mark excludes.
 
     Args:
         native: the run with the change.
-        given: the files of the task, path to the tests that they must have.
+        given: the test files of the task, each with the names of the tests that it must have.
     """
     marked, ended_tests = set(map(bare, native.marked)), set(map(bare, native.ends))
     why = {
@@ -146,13 +150,13 @@ def find_idle(native: NativeRun, tests: Mapping[str, str]) -> Iterator[Finding]:
 
 @lru_cache(maxsize=32)
 def find_checks(text: str) -> frozenset[int]:
-    """Return the lines of a test file that hold a check which a passing test reaches."""
+    """Return the lines of a test file with checks that a passing test executes."""
     tree = parse_quietly(text)
     return frozenset(node.lineno for node in ast.walk(tree) if _is_check(node)) if tree else frozenset()
 
 
 def _find_tests(text: str) -> Iterator[tuple[str, frozenset[int]]]:
-    """List each test of a file by name, with the lines of its checks."""
+    """List the tests of a file: name, and line numbers of the checks."""
     tree = parse_quietly(text)
     if tree is None:
         return
@@ -168,7 +172,7 @@ def _find_tests(text: str) -> Iterator[tuple[str, frozenset[int]]]:
 
 
 def _is_check(node: ast.AST) -> TypeGuard[ast.stmt]:
-    """Check whether a statement is a check that a passing test reaches."""
+    """Check whether a statement is a check that a passing test executes; `assert` with a constant is not."""
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

@@ -1,7 +1,7 @@
-"""Finds own tests of the agent that prove nothing about the task: no value, no call, or a stub instead of the code.
+"""Finds tests written by the agent that prove nothing about the task.
 
-The tests are read, not run: a test that fails without the change and passes with it may still check only types or the
-source.
+Such tests compare no value, do not call the code, or replace the code with a stub. The tests are read, not run, because
+a test that fails without the change and passes with it may still check only types or the source text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RUNS = re.compile(
     r"|requests|http|fetch|supertest|inject|import_module|__import__|spec_from_file_location)\b",
     re.IGNORECASE,
 )
-"""Words in tests that reach the code other than by its names: as a program, or over a connection."""
+"""Words that show that a test uses the code without naming it: it starts a program or opens a connection."""
 _PARTS = re.compile(r"/|\.py$")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _IDENTIFIERS = frozenset({"identifier", "property_identifier", "shorthand_property_identifier"})
@@ -34,8 +34,8 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
     """Return why tests prove nothing about a task; empty if they may prove something.
 
     Args:
-        job: the job.
-        tests: the self-written tests, path to text.
+        job: the job with the task's text and the change.
+        tests: the tests written by the agent, path to text.
     """
     if not any(dialect_of(job.language).checks_something(text) for text in tests.values()):
         return "the self-written tests compare no value: they prove nothing"
@@ -56,7 +56,10 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
 
 
 def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
-    """Check whether a test file imports a file of the tree; true for languages with tests beside the code."""
+    """Check whether a test file imports a file of the tree.
+
+    True for every language except Python, JavaScript and TypeScript.
+    """
     if javascript.is_source(path):
         is_workspace = any(name.endswith("/package.json") for name in job.base.entries())
         return is_workspace or any(name[0] in ".#~@" for name in javascript.specifiers(path, text))
@@ -74,12 +77,12 @@ def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
 
 @lru_cache(maxsize=2)
 def _list_parts(tree: Tree) -> frozenset[str]:
-    """Return the folders, files and modules that the paths of a tree consist of."""
+    """Return the names of all folders, files and Python modules in the paths of a tree."""
     return frozenset().union(*map(_PARTS.split, tree.entries()))
 
 
 def _list_used(path: str, text: str) -> Iterator[str]:
-    """List the names that code uses, without those that it only imports."""
+    """List the names that code uses, except names that occur only in import statements."""
     if path.endswith(".py"):
         for part in ast.walk(parse_quietly(text) or ast.Module(body=[], type_ignores=[])):
             yield from (getattr(part, word) for word in ("id", "attr") if isinstance(getattr(part, word, None), str))
@@ -94,7 +97,10 @@ def _list_used(path: str, text: str) -> Iterator[str]:
 
 
 def _list_stubbed(tree: ast.Module) -> Iterator[str]:
-    """List the last part of names that `patch` of unittest.mock or `setattr` of pytest's monkeypatch replaces."""
+    """List the names that `unittest.mock.patch` or `monkeypatch.setattr` replaces.
+
+    A dotted name is shortened to its last part.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -106,7 +112,7 @@ def _list_stubbed(tree: ast.Module) -> Iterator[str]:
 
 
 def _writes_expected(tree: ast.Module) -> bool:
-    """Check whether the tests write a file beside them only if it is missing."""
+    """Check whether the tests create a missing file in their own folder, such as the expected output."""
     is_beside = any(isinstance(node, ast.Name) and node.id == "__file__" for node in ast.walk(tree))
     for node in ast.walk(tree) if is_beside else ():
         if isinstance(node, ast.If) and re.search(r"\bnot\b.*\b(?:exists|is_file|isfile)\b", ast.unparse(node.test)):

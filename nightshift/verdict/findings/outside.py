@@ -1,7 +1,7 @@
-"""Repeats the calls of JavaScript tests outside of any test, and compares the results here.
+"""Repeats the calls that JavaScript tests make, in a process without the tests, and compares the results here.
 
-A test reports results from the process in which the tested code runs. Here the code runs without its tests, and its
-answers are compared with the expected values of the tests, which nothing inside the sandbox has.
+A test reports its result from the process in which the tested code runs, so that code could forge the report. Here the
+code runs alone. The expected values of the tests never enter the sandbox.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from nightshift.verdict.suite_runs import SuiteRuns
 
 
 async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Finding]:
-    """Report test files with a call that the code answers differently outside of them.
+    """Report test files with a call that returns another value when it is made outside of the tests.
 
     Args:
         job: the job.
-        planned: the plan of its run.
-        runs: makes the runs.
+        planned: the plan of the job's test run.
+        runs: runs programs in a sandbox.
 
     Raises:
         SandboxError: nothing could be run.

@@ -1,4 +1,7 @@
-"""Looks for all evidence against a passing change; each kind runs in a sandbox of its own if it needs one."""
+"""Collects all evidence against a change whose tests pass.
+
+Each kind of evidence that executes code gets a sandbox of its own.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,14 @@ from nightshift.verdict.suite_runs import SuiteRuns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The result of a search: findings, notes, the number of copies that failed as they must, and the tried mutants."""
+    """The evidence that a search found.
+
+    Attributes:
+        findings: the findings.
+        notes: remarks for the evidence.
+        copies_failed: the number of must-fail copies that failed, as they should.
+        mutants: the mutants that were tried.
+    """
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -32,13 +42,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Examines one passing run.
+    """Searches for evidence against one passing run.
 
     Attributes:
         job: the job.
-        planned: the plan of its run, with the copies that the planner made.
+        planned: the plan of the run, including the must-fail copies.
         native: the run with the change.
-        base: the run without it; None if the base has no tests.
+        base: the run without the change; None if the base has no tests.
     """
 
     job: SuiteJob
@@ -47,7 +57,7 @@ class Search:
     base: NativeRun | None
 
     async def run(self, runs: SuiteRuns, asker: Asker) -> Found:
-        """Look for all kinds of findings.
+        """Collect all kinds of findings; stop early if tests or checks of the base no longer run.
 
         Raises:
             SandboxError: nothing could be run.
@@ -74,7 +84,7 @@ class Search:
         )  # fmt: skip
 
     def _judging_files(self) -> dict[str, str]:
-        """Return the test files that the task brought, path to text."""
+        """Return the test files that the task supplies, path to text."""
         return {file.path: file.text for file in self.planned.files if file.role is Role.GIVEN}
 
     def _compare(self) -> Iterator[Finding]:
@@ -100,7 +110,7 @@ class Search:
             yield from (self._ask(finding) for finding in taking_away.find_more(job))
 
     def _find_unmade(self) -> Iterator[Finding]:
-        """Report files of the task that should generate tests at run time, and generated none."""
+        """Report test files of the task that should generate tests at run time and generated none."""
         ran = set(self.native.ends)
         for file in self.planned.files:
             listed_tests = {f"{file.path}::{name}" for name in file.names}
@@ -114,7 +124,7 @@ class Search:
                 yield Finding(kind=FindingKind.GIVEN_IDLE, where=file.path, says=says)
 
     def _ask(self, finding: Finding) -> Finding:
-        """Return a finding, without its question if the owner has agreed."""
+        """Return a finding; without its question if the owner has already approved."""
         return replace(finding, subject="") if finding.subject in self.job.granted else finding
 
     def _before(self, path: str) -> str | None:
@@ -127,7 +137,7 @@ class Search:
         return self._before(path)
 
     async def _copies(self, runs: SuiteRuns) -> tuple[list[Finding], int]:
-        """Return the findings of copies, and the number of copies that failed as they must."""
+        """Run the must-fail copies; return the findings, and the number of copies that failed as they should."""
         mended = frozenset(map(bare, self.base.failed & self.native.passed)) if self.base else frozenset[str]()
         dialect, files = dialect_of(self.job.language), set(map(file_of, mended))
         planned = dialect.plan_copies(self.planned, self.native.passed, files, self._now)

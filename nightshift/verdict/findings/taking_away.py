@@ -1,4 +1,7 @@
-"""Checks whether a removal takes more than its task names. What the task names may go, and what only that used."""
+"""Checks whether a change removes more than its task names.
+
+The change may remove what the task names, and whatever only the named parts used.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ _CHECKS = re.compile(r"^\s*(raise|if|elif|assert|except|return (False|None)\b)")
 
 
 def find_more(job: SuiteJob) -> Iterator[Finding]:
-    """Ask one question for all removed files that the task does not name, and one for lost checks in other files.
+    """Ask about removals that the task does not name.
+
+    All removed files share one question. Each changed Python file in which a function lost a check gets another one.
 
     Args:
         job: a job whose change removes files; renaming a file does not count.
@@ -53,14 +58,14 @@ def find_more(job: SuiteJob) -> Iterator[Finding]:
 
 
 def _is_named(path: str, words: str) -> bool:
-    """Check whether a text names a file or a folder above it, by a name without its extension."""
+    """Check whether a text mentions the name of a file, or of a folder above the file, without its extension."""
     text = " ".join(_WORD.findall(words.lower()))
     names = (PurePosixPath(part).stem.lower() for part in path.split("/"))
     return any(f" {' '.join(_WORD.findall(name))} " in f" {text} " for name in names if _WORD.search(name))
 
 
 def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
-    """List the names of removed files, and the names that they define."""
+    """List the names of removed files without extensions, and the names defined at their top level."""
     for path in gone:
         yield PurePosixPath(path).stem
         tree = parse_quietly(text_of(job.base, path) or "") if path.endswith(".py") else None
@@ -68,7 +73,11 @@ def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
 
 
 def _find_lessened(before: str, after: str, names: Collection[str]) -> Iterator[str]:
-    """List functions that lose a check, unless the task or a removed file names them."""
+    """List functions that lost a check or were removed.
+
+    A function does not count if `names` contains its name. Nor does a function that still exists if one of its lost
+    lines mentions one of `names`.
+    """
     then, now = _functions(before), _functions(after)
     for name, lines in then.items():
         lost = list((Counter(lines) - Counter(now.get(name, ()))).elements())

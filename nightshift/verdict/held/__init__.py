@@ -1,1 +1,4 @@
-"""Layer 4 of a verdict: cases that no prompt shows, judged by value outside of the sandbox."""
+"""Layer 4 of a verdict: held-out cases.
+
+No prompt shows these cases to a model. Their results are compared by value outside of the sandbox.
+"""

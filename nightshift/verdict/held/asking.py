@@ -1,13 +1,14 @@
-"""Asks the tested code for the results of held-out cases, and the owner's oracle for the expected ones.
+"""Calls the tested code to get the results of held-out cases, and calls the owner's oracle to get the expected results.
 
-The two never run in one process or one sandbox, nor in that of the tests: code that has seen the whole tests could
-leave their answers there, in a file or in shared memory. Only names of functions and inputs enter either sandbox; the
-results are compared here. The calls are made in the order of the tests, including those that the model knows. The order
-does not reveal the answers, and a function with state finds the same state as in the tests.
+The tested code and the oracle never share a process or a sandbox, neither with each other nor with the tests: code that
+has seen the whole tests could leave the answers in a file or in shared memory. Only names of functions and inputs enter
+either sandbox; the results are compared here. The calls are made in the order of the tests, and they include the calls
+that the model has seen. The order does not reveal the answers, and a function with state finds the same state as in the
+tests.
 
-An oracle is asked once per tree, and for further inputs in addition to the given ones. If it rejects a further input,
-nothing is expected for it, because the task may not allow that input. Further inputs are small changes of the given
-ones, because only these show what an input may be: signs, emptiness, order and the letters of a text are kept.
+The oracle is run once for each tree. It is also called with further inputs, which are small changes of the given
+inputs. Only the given inputs show what an input may be, so the changes preserve signs, emptiness, order and the letters
+of a text. If the oracle rejects a further input, that input is dropped, because the task may not allow it.
 """
 
 from __future__ import annotations
@@ -36,19 +37,23 @@ REMEMBERED = 64
 BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
 TRUTHS = frozenset({"True", "False", "None", None})
 ENOUGH = 3
-"""Number of truth values that are unlikely to be guessed by chance."""
+"""Number of cases with truth values that are unlikely to be all guessed by chance."""
 ROUNDING = 1e-9
-"""Relative tolerance between floats, for two right ways to compute the same result."""
+"""Relative tolerance between floats, because two right ways to compute a result may round differently."""
 TRIES = 8
-"""Attempts to find a new input before a function counts as having no more."""
+"""Attempts per wanted input. A random change may repeat an input that is already there, and is then discarded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The result of a run of calls.
+    """The result of running held-out cases.
 
-    `stopped` is the reason why it did not end normally; `tree` is the digest of its files. `is_forged` is true if its
-    channel contained lines that do not answer a call.
+    Attributes:
+        findings: each case with the judgement of its result.
+        stopped: the reason why the run did not end normally; empty if it did.
+        tree: the digest of the files that ran.
+        notes: remarks for the evidence.
+        is_forged: true if the channel contained lines that do not answer a call.
     """
 
     findings: tuple[tuple[ValueCase, Finding], ...] = ()
@@ -59,15 +64,16 @@ class Asked:
 
     @property
     def judged(self) -> int:
-        """The number of cases shown in no prompt that gave the right value."""
+        """The number of cases that no prompt shows and that gave the right value."""
         return sum(finding is Finding.RIGHT and not case.shown for case, finding in self.findings)
 
     @property
     def verifies(self) -> bool:
-        """True if all cases that no prompt shows gave the right value, and these could not have been guessed.
+        """True if all cases that no prompt shows gave the right value, and a guess could not have achieved that.
 
-        A truth value is guessed right in half of the cases. So there must be another value, an owner's own case, or
-        several truth values that differ; a constant function cannot give such answers.
+        A guessed truth value is right in half of the cases. So at least one of these conditions must hold: an expected
+        value is not a truth value, the owner wrote a case, or several expected truth values differ, which rules out a
+        constant function.
         """
         unseen = [(case, finding) for case, finding in self.findings if not case.shown]
         if not unseen or any(finding is not Finding.RIGHT for _, finding in unseen):
@@ -99,7 +105,7 @@ class Asker:
 
     Args:
         runs: runs plans in a sandbox.
-        further: the number of inputs that an oracle is asked for in addition to the given ones.
+        further: the number of inputs that an oracle gets in addition to the given inputs.
     """
 
     def __init__(self, runs: SuiteRuns, further: int) -> None:
@@ -127,7 +133,7 @@ class Asker:
         )  # fmt: skip
 
     async def call(self, job: SuiteJob, cases: Sequence[ValueCase]) -> Sequence[Reply | None]:
-        """Make calls on the job's changed tree, without its tests; a result is None if the call has no reply.
+        """Make calls on the job's changed tree, without its tests; a call without a reply gives None.
 
         Raises:
             SandboxError: nothing could be run.
@@ -138,17 +144,20 @@ class Asker:
     async def select(self, job: SuiteJob, cases: Sequence[ValueCase]) -> list[ValueCase]:
         """Return the cases whose module is in the job's tree.
 
-        A test may import a module from a folder that only the test knows.
+        A module may be missing because the test imports it from a folder that only the test adds to the import path.
         """
         planned = await self._runs.planned(job)
         return [case for case in cases if _has_module(case, planned, job)]
 
     async def roots(self, job: SuiteJob) -> Sequence[str]:
-        """Return the folders of the job's tree that modules are imported from."""
+        """Return the folders of the job's tree from which modules are imported."""
         return (await self._runs.planned(job)).paths
 
     async def _list_expected(self, job: SuiteJob) -> tuple[Sequence[ValueCase], tuple[str, ...]]:
-        """Return the cases with their expected results, including the oracle's, and notes."""
+        """Return the cases with their expected results, and notes.
+
+        The oracle supplies the expected results that are not given.
+        """
         held = job.held
         open_ = [case for case in held.cases if case.expect is None and case.compare is Compare.STRICT]
         rest = [case for case in held.cases if case not in open_]
@@ -185,7 +194,7 @@ class Asker:
         for time in (
             time_limit.at_most(FIRST_S),
             time_limit,
-        ):  # a call that the first limit cuts off runs again alone
+        ):  # If the short limit is exceeded, run again alone.
             ready, result = await self._runs.executed(job, alone, time, alone=time is time_limit)
             got = answer.read_calls(result, ready.key)
             if not (result.ended is Ended.TIMEOUT or (got and got.how == "timeout")):
@@ -206,7 +215,7 @@ class Asker:
 
 
 def _write_literal(reply: Reply) -> str:
-    """Return an oracle's result as text; empty if it is not a literal."""
+    """Return the result that an oracle gave as the text of a Python literal; empty if it is not a literal."""
     try:
         return literals.write(values.unpack(reply.data))
     except ValueError:
@@ -220,7 +229,10 @@ def _pack_case(case: ValueCase) -> tuple[object, object]:
 
 
 def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
-    """Check whether the tree has the called module; a test may import one from a folder that only the test knows."""
+    """Check whether the tree has the called module.
+
+    It may be missing, because a test can add folders to the import path that only the test knows.
+    """
     stem, below = case.module.replace(".", "/"), job.base.entries()
     names = (f"{stem}.py", f"{stem}/__init__.py")
     places = (posixpath.normpath(posixpath.join(root, name)) for root in planned.paths for name in names)
@@ -228,7 +240,7 @@ def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
 
 
 def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
-    """Return up to `count` further cases without an expected result, none of them among the given ones."""
+    """Return up to `count` new cases without an expected result, with inputs that differ from all given ones."""
     inputs = {(case.call, case.args, case.kwargs) for case in cases}
     new_cases: list[ValueCase] = []
     for turn in range(count * TRIES if cases else 0):
@@ -248,7 +260,7 @@ def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> t
 
 
 def _change_value(value: Any, chance: random.Random) -> Any:
-    """Return another value of the same kind, or the same value."""
+    """Return a randomly changed value of the same type; the value itself if there is nothing to change."""
     kind = type(value)
     if kind is int and value:
         near = max(1, abs(value) + chance.randint(-max(2, abs(value) // 2), max(2, abs(value) // 2)))
@@ -267,7 +279,7 @@ def _change_value(value: Any, chance: random.Random) -> Any:
 
 
 def _letters(value: Any, chance: random.Random) -> Any:
-    """Return the letters of a text in another order, perhaps with one repeated or removed."""
+    """Return a text or bytes with two letters swapped, one repeated, or one removed."""
     if len(value) < 2:
         return value
     parts = [value[position : position + 1] for position in range(len(value))]
@@ -285,7 +297,7 @@ def _items(value: list[Any], chance: random.Random) -> list[Any]:
 
 
 def _reorder_parts(parts: list[Any], chance: random.Random) -> list[Any]:
-    """Return the parts with two of them swapped, one repeated, or one removed; never empty."""
+    """Return the parts of a value with two swapped, one repeated, or one removed; never empty."""
     parts, way = list(parts), chance.randrange(3)
     at, other = chance.randrange(len(parts)), chance.randrange(len(parts))
     if way == 0:

@@ -1,12 +1,12 @@
 """Finds the checks of a test file that can be judged by value, each with its location in the text.
 
-A right answer must never be refused. So everything that may depend on more than a call's inputs is left to the tests:
-files with any set-up, tests that use fixtures or do more than check, and functions that a test calls for their effect,
-without arguments, or twice with different results. Such tests run as always, but nothing is held out of them.
+A right answer must never be refused. So a check that may depend on more than the inputs of its call is not extracted.
+This excludes files with any set-up, tests that use fixtures or do more than check, and functions that a test calls for
+their effect, without arguments, or twice with different results. The tests themselves still run as always.
 
-A check becomes a case only if it can be read without doubt: the call goes to a function that the module imports, and
-its arguments and the expectation are literals, or names that a table of literals gives a value. A case made from `==`
-is compared by `==`.
+A check becomes a case only if its meaning is certain. The called function must be imported by the module. The arguments
+and the expected value must be literals, or names that get literals from a table of test rows. A case made from `==` is
+compared by `==`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SET_UP = re.compile(
     r"usefixtures|load_tests|teardown_\w+|tearDown\w*)\b"
 )
 _FOREIGN = sys.stdlib_module_names | LIBRARY_NAMES | {"numpy", "pandas", "requests", "mock"}
-# A module-level value made with these has no effect that a tested function could see.
+# A tested function cannot notice whether a module-level value was made with these names.
 _HARMLESS = frozenset({
     "Decimal", "Fraction", "Path", "bytes", "date", "datetime", "dict", "float", "frozenset", "int", "json", "list",
     "math", "pathlib", "range", "re", "set", "str", "textwrap", "timedelta", "tuple",
@@ -51,11 +51,16 @@ _PLACES = 7
 class Spot:
     """A check with its location.
 
-    `holder` is the function that contains the check. For a row of a table, `row` is its number in `table`, and `values`
-    maps the names in the check to the row's values. `loop` is true if the table belongs to a `for`, not to a
-    `parametrize`.
-
-    `helper` is true if tests call the function, which is no test itself: it must keep at least one check.
+    Attributes:
+        case: the call, and the result that the check expects.
+        path: the test file.
+        holder: the function that contains the check.
+        statement: the statement that makes the check.
+        table: the table of test rows that the check belongs to; None without one.
+        row: the number of the check's row in `table`.
+        values: the names in the check, each with its value in the row.
+        loop: true if the table belongs to a `for`, not to a `parametrize`.
+        helper: true if `holder` is not a test but called by tests; such a function must keep at least one check.
     """
 
     case: ValueCase
@@ -70,7 +75,7 @@ class Spot:
 
     @property
     def node(self) -> ast.expr | ast.stmt:
-        """The node of this check in the text: the table's row or the statement."""
+        """The syntax node to remove for this check: the row of the table, or the statement if there is no table."""
         return self.table.elts[self.row] if self.table is not None else self.statement
 
 
@@ -84,7 +89,7 @@ def spots(path: str, source: Source) -> tuple[Spot, ...]:
 
 
 def _is_quiet(node: ast.stmt) -> bool:
-    """Check whether a top-level statement sets nothing up."""
+    """Check whether a top-level statement has no effect that tests could depend on."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
         return all(_root(inner.func) in _HARMLESS for inner in ast.walk(node) if isinstance(inner, ast.Call))
     if isinstance(node, ast.If):
@@ -95,7 +100,10 @@ def _is_quiet(node: ast.stmt) -> bool:
 
 
 def _is_usual_path(node: ast.expr) -> bool:
-    """Check for `sys.path.insert(…)` with the root of the tree or its `src`, which are on the path anyway."""
+    """Check for a `sys.path` call whose only text arguments are the tree's root or its `src` folder.
+
+    An example is `sys.path.insert(0, "src")`. Both folders are on the import path anyway.
+    """
     texts = {
         constant.value
         for constant in ast.walk(node)
@@ -106,7 +114,7 @@ def _is_usual_path(node: ast.expr) -> bool:
 
 
 def _root(function: ast.expr) -> str:
-    """Return the first name of a dotted name or of a chain of method calls; empty for other expressions."""
+    """Return the leftmost name of a dotted name or of a chain of calls; empty for other expressions."""
     while isinstance(function, ast.Attribute | ast.Call):
         function = function.value if isinstance(function, ast.Attribute) else function.func
     return function.id if isinstance(function, ast.Name) else ""
@@ -129,7 +137,7 @@ class _Reader:
         self._targets = self._list_imported(tree.body)
         self._helpers = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         self.restless: set[str] = set()
-        """Modules with a function that is called for its effect, or without arguments."""
+        """Modules with a function that a test calls for its effect, or without arguments."""
 
     def spots(self) -> Iterator[Spot]:
         cases = outline(self._tree, PytestSettings()).cases
@@ -169,7 +177,10 @@ class _Reader:
         order: list[str],
         scope: Scope,
     ) -> Iterator[Spot]:
-        """List the rows of a table that each make one check; `order` are the names that a row gives values."""
+        """List the rows of a table that each make one check.
+
+        `order` contains the names that the values of a row are bound to, in order.
+        """
         body = [statement for statement in body if not _is_docstring(statement)]
         if len(body) != 1 or not order or set(order) & scope.targets.keys():
             return
@@ -189,7 +200,10 @@ class _Reader:
         return Scope(targets={**self._targets, **own})
 
     def _scope_of_helper(self, name: str, helper: ast.FunctionDef) -> Scope | None:
-        """Return a scope for a helper's one parameter if all calls pass the same function; otherwise None."""
+        """Return the scope of a helper whose one parameter is the same imported function in all calls.
+
+        None for others.
+        """
         names = [argument.arg for argument in helper.args.args]
         if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _list_stored(helper):
             return None
@@ -201,7 +215,10 @@ class _Reader:
         return Scope(targets={**self._targets, names[0]: given.pop()})
 
     def _list_imported(self, body: list[ast.stmt]) -> dict[str, str]:
-        """Return the imported names of the tree's modules and functions, without names that are bound again."""
+        """Return the names that import statements bind to modules and functions of the tree, each with its target.
+
+        Names that are bound a second time are left out.
+        """
         targets: dict[str, str] = {}
         for node in body:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -217,7 +234,7 @@ class _Reader:
         return {name: target for name, target in targets.items() if target}
 
     def _is_plain(self, function: ast.FunctionDef) -> bool:
-        """Check whether a function does nothing but check."""
+        """Check whether a function only makes checks and binds names."""
         return all(self._checks_only(statement) for statement in function.body)
 
     def _checks_only(self, statement: ast.stmt) -> bool:
@@ -236,7 +253,7 @@ class _Reader:
         return isinstance(statement, _PLAIN) or _is_docstring(statement)
 
     def _find_restless(self) -> None:
-        """Record the modules whose functions are called for an effect, or without arguments."""
+        """Record the modules with functions that are called for their effect, or without arguments."""
         raising = {id(b) for n in ast.walk(self._tree) if isinstance(n, ast.With) for b in n.body}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and id(node) not in raising and isinstance(node.value, ast.Call):
@@ -255,7 +272,7 @@ class _Reader:
 
 
 def _contradicting(spots: list[Spot]) -> set[str]:
-    """Return the modules with a call that is expected to give different results."""
+    """Return the modules with a function for which the checks expect different results from the same call."""
     expected: dict[tuple[str, str, str], set[tuple[str | None, tuple[str, ...]]]] = defaultdict(set)
     for spot in spots:
         case = spot.case
@@ -264,14 +281,14 @@ def _contradicting(spots: list[Spot]) -> set[str]:
 
 
 def _bindings(tree: ast.Module) -> set[str]:
-    """Return all names that are bound anywhere, except by imports."""
+    """Return all names that a module binds at any depth, except by imports."""
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     bound |= {node.name for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)}
     return bound | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
 
 def _table(decorator: ast.expr, names: list[str]) -> ast.List | ast.Tuple | None:
-    """Return the literal table of a `parametrize` that sets all arguments of a test; otherwise None."""
+    """Return the literal table of a `parametrize` that supplies all arguments of a test; otherwise None."""
     match decorator:
         case ast.Call(func=function, args=[_, ast.List() | ast.Tuple() as table], keywords=[]):
             fits = _last(function) == "parametrize" and sorted(_list_parameters(decorator)) == sorted(names)
@@ -280,7 +297,7 @@ def _table(decorator: ast.expr, names: list[str]) -> ast.List | ast.Tuple | None
 
 
 def _list_parameters(decorator: ast.expr) -> list[str]:
-    """Return the names that a `parametrize` gives values."""
+    """Return the parameter names of a `parametrize` decorator."""
     first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else None
     if isinstance(first, ast.Constant) and isinstance(first.value, str):
         return [name.strip() for name in first.value.split(",") if name.strip()]
@@ -290,13 +307,13 @@ def _list_parameters(decorator: ast.expr) -> list[str]:
 
 
 def _list_bound(target: ast.expr) -> list[str]:
-    """Return the names that a loop binds; empty if it binds anything but names."""
+    """Return the loop variables of a `for`; empty if a target is not a plain name."""
     names = target.elts if isinstance(target, ast.Tuple) else [target]
     return [name.id for name in names if isinstance(name, ast.Name)] if all(map(_last, names)) else []
 
 
 def _values(row: ast.expr, count: int) -> list[ast.expr] | None:
-    """Return the values of a table's row; None if the row contains more than values."""
+    """Return the values of a table's row; None if their number differs, or the row has marks."""
     if isinstance(row, ast.Call):
         simple = _last(row.func) == "param" and all(keyword.arg == "id" for keyword in row.keywords)
         return list(row.args) if simple and len(row.args) == count else None
@@ -306,7 +323,7 @@ def _values(row: ast.expr, count: int) -> list[ast.expr] | None:
 
 
 def _list_stored(function: ast.FunctionDef) -> set[str]:
-    """Return the names that a function binds, apart from its parameters."""
+    """Return the names that the body of a function binds."""
     return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
@@ -320,14 +337,19 @@ def _last(node: ast.expr) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The meaning of names at a check: functions of the tree (`module:function`), and values of a table's row."""
+    """The meaning of the names in a check.
+
+    Attributes:
+        targets: names of the tree's functions and modules, each with its target as `module:function`.
+        row: names bound by a table's row, each with its value.
+    """
 
     targets: Mapping[str, str] = field(default_factory=dict)
     row: Mapping[str, ast.expr] = field(default_factory=dict)
 
 
 def read(statement: ast.stmt, scope: Scope) -> ValueCase | None:
-    """Read a statement as a case; None if it is not one."""
+    """Convert a statement into a case; None if the statement is not a check that can be judged by value."""
     try:
         if isinstance(statement, ast.Assert):
             return _condition(statement.test, scope)
@@ -341,7 +363,7 @@ def read(statement: ast.stmt, scope: Scope) -> ValueCase | None:
 
 
 def target_of(function: ast.expr, targets: Mapping[str, str]) -> str | None:
-    """Return the function of the tree that an expression names, as `module:function`; None if it names none."""
+    """Return the function of the tree that an expression refers to, as `module:function`; otherwise None."""
     parts: list[str] = []
     while isinstance(function, ast.Attribute):
         parts.insert(0, function.attr)
@@ -393,7 +415,7 @@ def _singleton(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase 
 
 
 def _near(called: ast.expr, how: ast.Call, expected: ast.expr, scope: Scope) -> ValueCase | None:
-    """Read a comparison with the tolerances of `pytest.approx` or `math.isclose`."""
+    """Read a comparison that uses `pytest.approx` or `math.isclose`, with its tolerances."""
     case = _call(called, scope) if isinstance(called, ast.Call) else None
     given = {keyword.arg or "": _number(keyword.value) for keyword in how.keywords if keyword.arg != "nan_ok"}
     rel, slack = given.pop("rel", given.pop("rel_tol", None)), given.pop("abs", given.pop("abs_tol", None))
@@ -416,7 +438,7 @@ def _within(left: ast.Call, limit: ast.expr, scope: Scope) -> ValueCase | None:
 
 
 def _method(call: ast.Call, scope: Scope) -> ValueCase | None:
-    """Read a check in the style of unittest."""
+    """Read a check of unittest, such as `self.assertEqual(f(1), 2)`."""
     if not isinstance(call.func, ast.Attribute) or _name(call.func.value) != "self" or not call.args:
         return None
     name, arguments = call.func.attr, call.args
@@ -439,12 +461,15 @@ def _almost(arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope)
     places = int(_number(named.pop("places"))) if "places" in named else _PLACES
     called, expected = arguments if isinstance(arguments[0], ast.Call) else arguments[::-1]
     case = _call(called, scope) if isinstance(called, ast.Call) and not named else None
-    slack = 0.5 * 10.0**-places * (1 + 1e-9) if delta is None else delta  # `round(difference, places)` is 0 up to this
+    slack = 0.5 * 10.0**-places * (1 + 1e-9) if delta is None else delta  # `round(difference, places)` is 0 up to here
     return case and replace(case, compare=Compare.WITHIN, expect=_literal(expected, scope), abs=slack)
 
 
 def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
-    """Read `with pytest.raises(X): f(…)`. None if the block binds a name, because later statements may inspect it."""
+    """Read `with pytest.raises(X): f(…)`.
+
+    None for `with … as name`, because later statements may inspect the exception.
+    """
     if len(statement.items) != 1 or len(statement.body) != 1 or statement.items[0].optional_vars:
         return None
     context, body = statement.items[0].context_expr, statement.body[0]
@@ -459,7 +484,10 @@ def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
 
 
 def _call(call: ast.Call, scope: Scope) -> ValueCase | None:
-    """Read a call with at least one literal input; any other call may depend on what ran before it."""
+    """Read a call with literal inputs.
+
+    The result is None for a call without inputs, because it may depend on what ran before.
+    """
     target = target_of(call.func, scope.targets)
     if target is None or not (call.args or call.keywords):
         return None
@@ -485,12 +513,12 @@ def _value(node: ast.expr, scope: Scope) -> Any:
 
 
 def _substitute_names(node: ast.expr, scope: Scope) -> ast.expr:
-    """Return an expression with its name replaced by the row's value."""
+    """Return an expression; if it is a name that the table's row binds, return the value of the name instead."""
     if isinstance(node, ast.Name) and node.id not in vars(builtins):
         return scope.row.get(node.id, node)
     if not scope.row or not any(isinstance(inner, ast.Name) and inner.id in scope.row for inner in ast.walk(node)):
         return node
-    raise ValueError("reckons with a name")  # leave `f(x) == y + 1` to the tests
+    raise ValueError("reckons with a name")  # leave a computed value, as in `f(x) == y + 1`, to the tests
 
 
 def _number(node: ast.expr) -> float:

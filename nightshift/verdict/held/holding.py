@@ -1,21 +1,22 @@
-"""Chooses the checks to hold out of given tests: the model does not see them, and their results are compared by value.
+"""Chooses which checks of the owner's tests are held out: hidden from the model, with results compared by value.
 
-Layers 1 to 4 of a verdict work together as follows. The shown tests run first, and their failures are reported as
-always. If they pass, the held-out cases run: calls with inputs only, compared outside. Then the whole given tests run,
-with their copies; a model learns only whether they passed, because code in that run can read every check and print it.
-A failure that shows only in the held-out cases, or only in the whole tests, is reported as the name of a function and
-the kind of failure. So each try reveals a few bits about the unseen checks, and never an input or a result. Failures,
-reflections, memory and later runs are all derived from that verdict and need to know nothing of this; the cases
-themselves are stored beside it, for the owner only.
+The layers of a verdict work together as follows. The shown tests run first (layers 1 to 3), and their failures are
+reported as always. If they pass, the held-out cases run (layer 4): only their inputs enter the sandbox, and the results
+are compared outside. Then the owner's complete tests run, with their must-fail copies. The model learns only whether
+the complete tests passed, because code in that run can read every check and print it. A failure in the held-out cases
+or only in the complete tests is reported as the name of a function and the kind of failure. So each attempt reveals a
+few bits about the hidden checks, and never an input or a result. Failures, reflections, memory and later runs are
+derived from that verdict and contain nothing more. The cases themselves are stored separately, for the owner only.
 
-The choice follows from the tests' own text, so every attempt, resumption and repetition holds out the same checks. A
-check is held out only if a similar one stays, so that the shown tests still say everything that the whole ones do: the
-same function, with arguments and result of the same types, signs and emptiness. And its inputs must be mentioned
-nowhere else, neither in the tests nor in the task's text.
+The choice depends only on the text of the tests, so every attempt, resumption and repetition holds out the same checks.
+A check is held out only if a similar check stays visible, so that the shown tests still say everything that the
+complete tests say. Similar checks call the same function, with arguments and a result of the same types, signs and
+emptiness. In addition, the inputs of a held-out check must not be mentioned anywhere else in the tests or in the task's
+text.
 
-The rest of a test file reads as if the checks had never been there: a statement goes with its lines and the comments
-directly above it, a table's row with its comma, and a test without a remaining check as a whole, with its name and
-decorators. A text that cannot be shortened cleanly is not shortened at all.
+The rest of a test file reads as if the held-out checks had never been there. A statement is removed with the comments
+directly above it. A row of a table is removed with its comma. A test without a remaining check is removed with its
+decorators. A text that cannot be shortened cleanly is left unchanged.
 """
 
 from __future__ import annotations
@@ -40,21 +41,25 @@ from nightshift.verdict.languages.python.pytest_settings import PytestSettings
 from nightshift.verdict.languages.python.suite import suite_paths
 
 ENOUGH = 4
-"""Tests with fewer checks than this are shown whole."""
+"""Minimum number of checks. Nothing is held out of tests with fewer."""
 MOST, CANDIDATES = 12, 100
-"""More than `MOST` held-out checks prove no more. `CANDIDATES` is the size of the random sample that they come from."""
+"""`MOST`: maximum number of held-out checks, because more prove nothing further.
+
+`CANDIDATES`: size of the random sample of checks from which they are chosen.
+"""
 
 _SHORT = 5
 _Shape = tuple[Any, ...]
 
 
 def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
-    """Hold out cases of a task: all of its explicit cases, and a share of the checks in its tests.
+    """Return a task's held-out cases: all cases that the owner wrote, and a share of the checks in the owner's tests.
 
     Args:
         spec: the task.
-        paths: the paths of the tree; below a conftest, tests may depend on more than their text shows.
-        share: the share of eligible checks to hold out; 0 holds out none.
+        paths: the paths of the tree; if a conftest applies to the tests, no check is held out, because the tests may
+            depend on more than their text shows.
+        share: the share of suitable checks to hold out; 0 holds out none.
     """
     own = HeldOut(cases=spec.cases, oracle=spec.oracle, sources=("cases",) if spec.cases else ())
     if spec.language is not Language.PYTHON or not spec.tests or share <= 0:
@@ -68,13 +73,16 @@ def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
 
 
 def _is_under_conftest(tests: Files, paths: Collection[str]) -> bool:
-    """Check whether a conftest applies to the tests."""
+    """Check whether a conftest in the tree or among the tests applies to any of the tests."""
     folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
     return any(f"{folder}conftest.py" in paths or f"{folder}conftest.py" in tests for folder in folders)
 
 
 def of_tests(tests: Files, description: str, share: float) -> HeldOut:
-    """Hold out checks of given tests: at least one if there are enough checks, otherwise none."""
+    """Hold out checks of the owner's tests.
+
+    At least one check is chosen if one is suitable. Tests with fewer than `ENOUGH` checks keep all of them.
+    """
     sources, all_spots = dict[str, Source](), list[Spot]()
     for path in suite_paths(tests, PytestSettings()):
         try:
@@ -93,14 +101,14 @@ def of_tests(tests: Files, description: str, share: float) -> HeldOut:
 
 
 class _Mentions:
-    """Counts mentions of inputs in the tests and in the task's text, whatever their spacing."""
+    """Counts how often an input occurs in the tests and in the task's text, ignoring white space."""
 
     def __init__(self, tests: Files, description: str) -> None:
         self._tests = _squeeze_text("\n".join(tests.values()))
         self._words = _squeeze_text(description)
 
     def unseen(self, inputs: str, *, in_table: bool) -> bool:
-        """Check whether a call's inputs, as written, occur once in the tests and nowhere else."""
+        """Check whether the inputs of a call, as written, occur once in the tests and never in the task's text."""
         text = re.escape(_squeeze_text(inputs))
         bare = rf"(?<![\w.]){text}(?![\w.])"
         called = bare if len(inputs) > _SHORT else rf"\({text}\)"  # a short text occurs everywhere by chance
@@ -115,7 +123,7 @@ class _Chooser:
         self._spots, self._sources, self._mentions, self._chance = spots, sources, mentions, chance
 
     def choose(self, count: int) -> list[Spot]:
-        """Choose up to `count` checks; the result is in the order of the tests."""
+        """Choose up to `count` checks, and return them in the order of the tests."""
         candidates = list(self._spots)
         self._chance.shuffle(candidates)
         candidates = [spot for spot in candidates[:CANDIDATES] if self._unseen(spot)]
@@ -126,7 +134,7 @@ class _Chooser:
                 if len(chosen) < count and self._fits(spot, chosen, alike, shape):
                     chosen.append(spot)
             if chosen:
-                break  # roughly similar checks only count if there are no better ones
+                break  # choose roughly similar checks only if no check has a closely similar one
         return [spot for spot in self._spots if spot in chosen]
 
     def _unseen(self, spot: Spot) -> bool:
@@ -134,14 +142,14 @@ class _Chooser:
         return self._mentions.unseen(inputs, in_table=spot.table is not None)
 
     def shown(self, chosen: Sequence[Spot]) -> Files:
-        """Return the shortened test files."""
+        """Return the test files without the chosen checks, path to text."""
         groups: dict[str, list[Spot]] = defaultdict(list)
         for spot in chosen:
             groups[spot.path].append(spot)
         return {path: without(self._sources[path], group) or "" for path, group in groups.items()}
 
     def _fits(self, spot: Spot, chosen: list[Spot], alike: Counter[_Shape], shape: Callable[[Spot], _Shape]) -> bool:
-        """Check whether a further check can be held out: a similar one stays, and the file can be shortened."""
+        """Check whether one more check can be held out: a similar check stays, and the file can be shortened."""
         if spot in chosen or sum(shape(other) == shape(spot) for other in chosen) + 1 >= alike[shape(spot)]:
             return False
         mates = [other for other in (*chosen, spot) if other.holder is spot.holder]
@@ -152,7 +160,7 @@ class _Chooser:
 
 
 def _inputs(source: Source, spot: Spot) -> str:
-    """Return the inputs of a check's call as written in the text; empty if they cannot be found."""
+    """Return the inputs of a check's call as they are written in the test; empty if the call is not found."""
     for node in ast.walk(spot.statement):
         if isinstance(node, ast.Call) and (node.args or node.keywords):
             parts = [
@@ -167,7 +175,7 @@ def _inputs(source: Source, spot: Spot) -> str:
 
 
 def _are(case: ValueCase, parts: list[ast.expr], named: list[tuple[str, ast.expr]]) -> bool:
-    """Check whether these expressions are a case's arguments."""
+    """Check whether these positional and keyword arguments are the arguments of a case."""
     try:
         written = literals.write(tuple(map(literals.value_of, parts)))
         return written == case.args and len(named) == len(literals.read(case.kwargs))
@@ -176,12 +184,12 @@ def _are(case: ValueCase, parts: list[ast.expr], named: list[tuple[str, ast.expr
 
 
 def _shape(spot: Spot) -> _Shape:
-    """Return the shape of a check: function, comparison, and types, signs and emptiness of inputs and result."""
+    """Return traits that similar checks share: function, comparison, and types, signs and emptiness of the values."""
     return (*_about(spot.case), *(_kind(value) for value in _values(spot.case)))
 
 
 def _types(spot: Spot) -> _Shape:
-    """Return a rougher shape of a check, with types alone."""
+    """Return what roughly similar checks share: the function, the comparison, and the types of the values."""
     return (*_about(spot.case), *(type(value).__name__ for value in _values(spot.case)))
 
 
@@ -208,7 +216,7 @@ def _squeeze_text(text: str) -> str:
 
 
 def without(source: Source, spots: Sequence[Spot]) -> str | None:
-    """Return the text without these checks; None if that is impossible, or would leave no test."""
+    """Return the text of a test file without these checks; None if they cannot be removed or no test would remain."""
     groups: dict[int, list[Spot]] = defaultdict(list)
     for spot in spots:
         groups[id(spot.holder)].append(spot)
@@ -223,7 +231,7 @@ def without(source: Source, spots: Sequence[Spot]) -> str | None:
 
 
 def removes_holder(spots: Sequence[Spot]) -> bool:
-    """Check whether a function has no check left when these of its checks are removed."""
+    """Check whether removing these checks, which belong to one function, leaves the function without a check."""
     first = spots[0]
     if first.table is not None and not first.loop:
         return len(spots) == len(first.table.elts)
@@ -232,7 +240,7 @@ def removes_holder(spots: Sequence[Spot]) -> bool:
 
 
 def _is_idle(statement: ast.stmt) -> bool:
-    """Check whether a statement is useless without checks."""
+    """Check whether a statement serves no purpose in a test without checks, such as an import or an assignment."""
     constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return constant or isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign)
 
@@ -250,7 +258,7 @@ def _edits(source: Source, spots: list[Spot]) -> list[Edit] | None:
 
 
 def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
-    """Return the edit that removes a statement's lines; None if another statement shares them."""
+    """Return the edit that removes a whole statement; None if another statement shares one of its lines."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     lines = source.text.split("\n")
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
@@ -270,7 +278,7 @@ def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
 
 
 def _shorten_table(source: Source, spots: list[Spot]) -> list[Edit] | None:
-    """Return the edit that rewrites a table with the remaining rows, in its original layout."""
+    """Return the edit that removes rows from a table and keeps its layout; None if that is impossible."""
     table = spots[0].table
     if table is None or len(spots) == len(table.elts):
         return None
@@ -289,7 +297,7 @@ def _shorten_table(source: Source, spots: list[Spot]) -> list[Edit] | None:
 
 
 def _strip_comments(text: str) -> str:
-    """Return the text around a table's rows without comments."""
+    """Return the text before or after a table's rows without its comments."""
     return re.sub(r"#[^\n]*", "", text)
 
 

@@ -1,10 +1,12 @@
-"""The fourth layer around the other three: what decides, in which order, and how little of it a model learns.
+"""Layer 4 of a verdict: combines held-out cases with the tests, and limits what a model learns from the result.
 
-The shown tests come first, because their failures may be reported, and no tested code has yet seen anything that a
-model does not know. The held-out calls come next; the sandbox gets only their inputs. The whole tests come last:
-anything that code in them carries out of its sandbox is too late for the other two. These tests check exactly those
-calls in addition to the shown checks. If each call gave the right value, which was compared outside, the shown tests
-have proven everything else, and one plain run of the whole tests is enough.
+The shown tests run first, because their failures may be reported, and because no tested code has yet seen anything that
+the model does not know. The held-out calls come next; only their inputs enter the sandbox. The owner's complete tests
+come last, so that code in them cannot carry anything out of its sandbox in time for the other two.
+
+Compared with the shown tests, the complete tests only add the checks that the held-out calls repeat. If each of these
+calls gave the right value, the shown tests have proven the rest, and one run of the complete tests without must-fail
+copies is enough.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ _HINT = (
 )
 _MAX_LINES = 20
 MOST_TRIES = 2
-"""After this many tries that failed on held-out cases, the cases may have been guessed, and no longer earn a better
-label.
+"""Maximum number of attempts that failed on held-out cases.
+
+After more attempts, the answers may have been guessed, so passing the cases no longer earns a better label.
 """
 
 Judge = Callable[[SuiteJob], Awaitable[Verdict]]
@@ -33,14 +36,14 @@ Ask = Callable[[SuiteJob], Awaitable[Asked]]
 
 
 async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: str) -> Verdict:
-    """Return the verdict of all layers.
+    """Return the verdict of all four layers.
 
     Args:
         job: a job with or without held-out cases.
-        tests: makes the verdict of the first three layers.
-        plainly: makes the verdict of one run of the tests, without must-fail copies.
+        tests: returns the verdict of the first three layers.
+        plainly: returns the verdict of one run of the tests without must-fail copies.
         ask: runs the held-out cases.
-        sandbox: the sandbox's name, for the evidence if no test was run.
+        sandbox: the name of the sandbox, for the evidence if no test was run.
 
     Raises:
         SandboxError: nothing could be run.
@@ -63,24 +66,24 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
 
 
 def _all_right(job: SuiteJob, asked: Asked) -> bool:
-    """Check whether each check that is held out of the tests was made by value and gave the right result."""
+    """Check whether every check that is held out of the tests was repeated by value and gave the right result."""
     right = {case for case, finding in asked.findings if finding is Weighed.RIGHT}
     is_clean = not (asked.wrong or asked.stopped or asked.is_forged)
     return is_clean and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
 
 
 def _prove_by_whole(seen: Verdict, full_verdict: Verdict) -> Verdict:
-    """Return the verdict of a plain run of the whole tests, with the evidence of the shown ones."""
+    """Return the verdict of a plain run of the complete tests, with the evidence that the shown tests gave."""
     proof = seen.evidence
     evidence = replace(full_verdict.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
     return replace(full_verdict, evidence=evidence)
 
 
 def _unspoken(verdict: Verdict) -> Verdict:
-    """Return a verdict on whole tests without any text that code in the run could have written.
+    """Return a verdict on the complete tests without any text that the code in the run could have written.
 
-    That code can read the held-out checks, and the author of the next answer reads parameter names, messages and the
-    like. Only the names of test functions and their results stay.
+    That code can read the held-out checks, and the model reads the verdict. So parameter names, messages and the like
+    are removed. Only the names of test functions and their results stay.
     """
     results = {case.id.partition("[")[0]: case.result for case in verdict.results}
     for case in verdict.results:
@@ -96,10 +99,10 @@ def _unspoken(verdict: Verdict) -> Verdict:
 async def _judge_contradiction(
     job: SuiteJob, full_verdict: Verdict, seen: Verdict, tests: Judge, asked: Asked
 ) -> Verdict:
-    """Return the verdict if the shown tests pass and the whole ones do not.
+    """Return the verdict if the shown tests pass and the complete tests fail.
 
-    Held-out checks can be judged by value, so a fault of the code shows there too. Otherwise the whole tests may have
-    failed by chance or under load, and run again.
+    A fault of the code usually shows in the held-out calls as well. If it does not, the complete tests may have failed
+    by chance or under load, so they run again.
     """
     if not (asked.wrong or asked.stopped):
         again = await tests(job)
@@ -113,7 +116,7 @@ async def _judge_contradiction(
 
 
 def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
-    """Add the result of the held-out cases to a passing verdict."""
+    """Return a passing verdict with the results of the held-out cases, which may make it fail."""
     if asked.wrong or asked.stopped:
         return _refuse_verdict(verdict, asked, ())
     if asked.is_forged:
@@ -143,7 +146,10 @@ def _of_cases(job: SuiteJob, asked: Asked, sandbox: str) -> Verdict:
 
 
 def _refuse_verdict(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
-    """Return a failing verdict about unseen checks: it has a name and a kind of failure, but no input or result."""
+    """Return a failing verdict about hidden checks.
+
+    Its failures contain the name of a function and a kind of failure, but no input or result.
+    """
     ways = dict.fromkeys((case.function, _way(case, finding)) for case, finding in asked.wrong)
     if asked.stopped:
         ways = dict.fromkeys([("held-out cases", f"calls that are not shown {asked.stopped}")])
@@ -168,7 +174,7 @@ def _way(case: ValueCase, finding: Weighed) -> str:
 
 
 def _line(case: ValueCase, finding: Weighed) -> str:
-    """Describe a case in full, for the owner."""
+    """Describe a case with its inputs and its expected result. Only the owner may see this text."""
     named = "" if case.kwargs == "{}" else f"**{case.kwargs}"
     inputs = ", ".join(part for part in (case.args[1:-1].removesuffix(","), named) if part)
     expected = f"raises {', '.join(case.raises)}" if case.raises else case.expect
@@ -176,7 +182,7 @@ def _line(case: ValueCase, finding: Weighed) -> str:
 
 
 def _sources(job: SuiteJob, asked: Asked) -> tuple[str, ...]:
-    """Return the origins of the cases that gave the right value."""
+    """Return the origins of the hidden cases that gave the right value: `tests`, `cases` or `oracle`."""
     right = [case for case, finding in asked.findings if finding is Weighed.RIGHT and not case.shown]
     names = ("cases" if case in job.held.cases else "oracle" for case in right if case.explicit)
     return tuple(dict.fromkeys([*("tests" for case in right if not case.explicit), *names]))

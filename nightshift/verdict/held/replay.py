@@ -1,7 +1,8 @@
-"""Replay: repeats the task's checks that are calls with literal results, in a sandbox without tests.
+"""Replays checks: repeats calls with literal results that the task's tests make, in a sandbox without tests.
 
-Only a certain finding refuses a change: a plain value that differs from the expected one, although the test passes. A
-call that raises makes the change doubtful. An object instead of a plain value is only a note, because it may be right.
+Only a certain finding refuses a change: the test passes, but its call returns a plain value other than the expected
+one. A call that raises makes the change doubtful. An object instead of a plain value is only noted, because it may be
+right.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from nightshift.verdict.held.asking import BY_VALUE, Asker
 from nightshift.verdict.held.extract import spots
 
 MOST = 100
-"""Maximum number of calls."""
+"""Maximum number of calls in one replay."""
 
 
 async def replay(tests: Mapping[str, str], job: SuiteJob, asker: Asker) -> list[Finding]:
-    """Report calls of passing tests that give other values outside of the tests.
+    """Report calls in passing tests that give another value outside of the tests.
 
     Args:
-        tests: the files of the task, path to text.
+        tests: the test files of the task, path to text.
         job: the job.
         asker: makes calls in the sandbox.
 

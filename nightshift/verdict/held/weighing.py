@@ -1,9 +1,9 @@
 """Compares the result of a call with the expected one, outside of the sandbox.
 
-The result is data that the tested code made. It is unpacked into plain values and compared as such, so an object that
-only claims to be equal to something proves nothing. If a plain value is expected, an object is a wrong answer, and an
-instance of a class derived from a plain type counts by its content, whatever its own comparison says. An object can
-only not be judged if a test asks for the truth of a result; such a case does not count.
+The result is data that the tested code produced. It is unpacked into plain values before the comparison, so an object
+that only claims to be equal to something proves nothing. If a plain value is expected, an object is a wrong answer. An
+instance of a class derived from a plain type counts by its content, whatever its own comparison says. If a test only
+checks the truth of a result, an object cannot be judged, and the case does not count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REL, _ABS = 1e-6, 1e-12
 
 
 class Finding(StrEnum):
-    """The result of a call. A model reads this text, and must not learn more."""
+    """The judgement of a call's result. A model reads this text, so it reveals nothing more."""
 
     RIGHT = "right"
     UNKNOWN = "cannot be judged by value"
@@ -36,7 +36,7 @@ class Finding(StrEnum):
 
 
 def weigh(case: ValueCase, reply: Reply | None) -> Finding:
-    """Judge one case by its reply; None means that there is no reply."""
+    """Judge the reply to one case; the reply is None if there was none."""
     if reply is None or reply.how not in {"value", "raised"}:
         return Finding.MISSING
     if reply.how == "raised":
@@ -53,7 +53,7 @@ def weigh(case: ValueCase, reply: Reply | None) -> Finding:
 
 
 def plainly(reply: Reply | None) -> bool:
-    """Check whether a call returned a value that is plain data throughout."""
+    """Check whether a call returned plain data at every depth: no objects, and no instances of derived classes."""
     seen: list[tuple[str, str]] = []
     try:
         values.unpack(reply.data if reply and reply.how == "value" else [], seen)
@@ -88,7 +88,7 @@ def _strict(case: ValueCase, value: Any, expected: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Return a value with its types at every depth, in a form that can be compared and hashed."""
+    """Return a hashable form of a value that is equal only for values of equal types at every depth."""
     kind = type(value)
     if kind in (list, tuple):
         return (kind, tuple(_key(item) for item in value))
@@ -100,7 +100,7 @@ def _key(value: Any) -> Any:
 
 
 def _near(value: Any, expected: Any, rel: float, slack: float, *, alike: bool) -> bool:
-    """Compare with tolerance in numbers, at any depth; `alike` requires equal types as well."""
+    """Compare values at any depth, with a tolerance for numbers; `alike` requires equal types as well."""
     if alike and type(value) is not type(expected):
         return False
     if isinstance(expected, Mapping):

@@ -1,4 +1,4 @@
-"""The differences between languages when tests are judged, behind one interface: `dialect_of`."""
+"""Selects the code that judges the tests of a language: `dialect_of` returns a module of `TestDialect` functions."""
 
 from __future__ import annotations
 

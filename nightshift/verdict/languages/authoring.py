@@ -1,4 +1,7 @@
-"""Describes interfaces of changes and finds faults of test files in each language (port `core.ports.Languages`)."""
+"""Describes the interfaces of changed files, and finds faults in test files, for each language.
+
+Implements the port `core.ports.Languages`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from nightshift.verdict.languages.python.gone_tests import about_gone, units_of
 from nightshift.verdict.languages.test_texts import all_idle, asserts_something, excuses, idle_tests, let_off
 
 SHORT = 40
-"""Number of definitions up to which a file is described with all of them."""
+"""A file with at most this many definitions is described with all of them."""
 
 
 class CodeReader:
@@ -35,12 +38,12 @@ class CodeReader:
     def describe_imports(
         self, path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]
     ) -> str:
-        """Describe the definitions in other files that the changed parts of a Python file import and use."""
+        """Describe the definitions that the changed parts of a Python file import from other files and use."""
         lines = list_written_lines(before or "", text)
         return python_interface.describe_imports(path, text, lines, files, read) if path.endswith(".py") else ""
 
     def list_touched(self, path: str, text: str, before: str | None) -> list[str]:
-        """List the public functions and classes that a change touches in a Python file, most changed first."""
+        """List the public functions and classes that a change touches in a Python file, most new lines first."""
         return (
             python_interface.list_touched_names(text, list_written_lines(before or "", text))
             if path.endswith(".py")
@@ -66,7 +69,7 @@ class CodeReader:
         *,
         passed: bool,
     ) -> str:
-        """Return why a test file must stay; empty if it only tests what is removed."""
+        """Return why a test file must not be removed; empty if it tests only removed code."""
         if not failing:
             return "passes with the change as it stands, so it stays"
         away = about_gone(before, change, read) if "" in failing else None
@@ -86,7 +89,7 @@ class CodeReader:
         change: Change,
         read: Callable[[str], str | None],
     ) -> str:
-        """Return why a changed test file is refused; empty if it is accepted."""
+        """Return why the change of a test file is refused; empty if it is accepted."""
         if not failing:
             return "passes with the change as it stands, so it stays"
         if syntax_fault := fault(path, text):
@@ -105,7 +108,7 @@ class CodeReader:
 
 
 def _list_changed(before: str, text: str, failing: Collection[str]) -> list[str]:
-    """List the tests of a Python file that passed before and were changed or removed."""
+    """List the tests of a Python file that were changed or removed, except those in `failing`."""
     old, new = (dict(_tests(tree.body)) if (tree := parse_python(version)) else {} for version in (before, text))
     return [name for name, body in old.items() if name not in failing and new.get(name) != body]
 

@@ -1,6 +1,7 @@
-"""The interface of a language, and the faults that its mutants are made of.
+"""The interface that each language implements, and the data type of the faults from which mutants are made.
 
-To add a language, add a package with a module of these functions, and name it in `verdict.languages.dialect_of`.
+To add a language, add a package with a module that has the functions of `TestDialect`, and name the module in
+`verdict.languages.dialect_of`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 PLAIN, LIKELY, DOUBTFUL = 0, 1, 2
-"""The ranks: a fault that nearly always shows, one that usually shows, and one that often cannot be noticed."""
+"""Ranks of faults.
+
+Tests nearly always notice a PLAIN fault, usually a LIKELY fault, and often cannot notice a DOUBTFUL fault.
+"""
 _SHOWN = 60
 
 
@@ -29,13 +33,13 @@ class Fault:
     """An edit that makes a function wrong.
 
     Attributes:
-        kind: the operator's name.
-        rank: higher for a fault that is likelier to stay invisible.
-        line: its line, counted from 1.
-        edit: the replacement.
-        was: the original code in short, for people.
-        now: the new code, for people.
-        needs_other: whether the edit calls the function that returns another value of the same type.
+        kind: the name of the mutation operator.
+        rank: higher for a fault that tests are less likely to notice.
+        line: the line number of the fault, counted from 1.
+        edit: the edit of the file.
+        was: the original code, shortened for people.
+        now: the new code, shortened for people.
+        needs_other: whether the edit calls the helper function that returns another value of the same type.
     """
 
     kind: str
@@ -48,7 +52,7 @@ class Fault:
 
 
 def fault_at(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
-    """Return the fault that an edit within a node of a syntax tree makes."""
+    """Return a fault for an edit inside a node of a syntax tree."""
     raw = node.text or b""
     start, end = edit.start - node.start_byte, edit.end - node.start_byte
     now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
@@ -57,17 +61,20 @@ def fault_at(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
 
 
 def shorten(text: str) -> str:
-    """Return a piece of code on one line, shortened for people."""
+    """Return a piece of code on one line, cut to the length that messages to people allow."""
     line = " ".join(text.split()).replace("`", "'")
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 Text = Callable[[], str | None]
-"""Generates a whole file with a fault in it; None if it does not parse, which takes time proportional to the file."""
+"""Returns the text of a whole file with a fault in it; None if that text does not parse.
+
+It is a function because parsing takes time proportional to the file, and not every mutant is used.
+"""
 
 
 class TestDialect(Protocol):
-    """A language and its test runner; each is a module with these functions."""
+    """The functions that a language's module provides to judge tests with the language's test runner."""
 
     def make(self, job: SuiteJob, imports: ImportCache, runtime: Runtime, /) -> Plan:
         """Plan the run of a job's tests on its changed tree.
@@ -89,29 +96,29 @@ class TestDialect(Protocol):
     def plan_copies(
         self, planned: Plan, passed: Collection[str], mended: Collection[str], text_of: Callable[[str], str | None], /
     ) -> Copies | None:
-        """Plan the must-fail copies of a run, in place; None if nothing can be copied.
+        """Plan a run of must-fail copies in the place of the original test files; None if nothing can be copied.
 
         Args:
-            planned: the run.
-            passed: the tests that passed in it.
-            mended: base files with tests that fail without the change.
-            text_of: reads a file with the change.
+            planned: the plan of the original run.
+            passed: the tests that passed in the original run.
+            mended: test files of the base with tests that fail without the change and pass with it.
+            text_of: returns the text of a file with the change.
         """
         ...
 
     def list_required(self, file: SuiteFile, text_of: Callable[[str], str | None], /) -> frozenset[str]:
-        """List the tests that a file must have; `text_of` reads a file with the change."""
+        """List the tests that a file must report; `text_of` returns the text of a file with the change."""
         ...
 
     def mutate(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, Text]]:
-        """List every fault that can be put into the functions of a file at these lines.
+        """List the faults that can be put into functions of a file at these lines.
 
         Args:
-            path: the path of a source of this language.
-            text: the source; if it does not parse, there are no faults.
+            path: the path of a source file of this language.
+            text: the text of the file; if it does not parse, there are no faults.
             lines: the line numbers, counted from 1.
 
         Returns:
-            The function's name, the fault, and a function that generates the whole file with the fault.
+            For each fault, the function's name, the fault, and a function that returns the whole file with the fault.
         """
         ...

@@ -1,6 +1,6 @@
-"""The plan of a test run: its files with their must-fail copies, its part of the tree, and its launch.
+"""The plan of a test run: test files, must-fail copies, the part of the tree to stage, and the runner to start.
 
-The languages make these values, and the verdict runs them.
+The modules of the languages create plans, and the verdict runs them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nightshift.verdict.run import bare, file_of
 
 
 class Role(StrEnum):
-    """The origin of a test file: the task, the agent, a test command, or the base."""
+    """The origin of a test file: the task, the agent, a test command, or the base (as a regression test)."""
 
     GIVEN = "given"
     OWN = "own"
@@ -25,16 +25,16 @@ class Role(StrEnum):
 
 
 class Listing(Protocol):
-    """The tests of a file, by their original names."""
+    """The tests that the text of a file names."""
 
     @property
     def required(self) -> frozenset[str]:
-        """The names that must be reported."""
+        """The names of the tests that the run must report."""
         ...
 
     @property
     def is_closed(self) -> bool:
-        """True if the text names every test of the file."""
+        """True if the text names every test; false if the file also generates tests at run time."""
         ...
 
 
@@ -43,15 +43,15 @@ class SuiteFile:
     """A test file as it is staged.
 
     Attributes:
-        role: the role of its tests.
+        role: the origin of the file.
         path: its path in the repository.
         text: its text.
-        outline: its tests; None if it does not parse, or if its tests are not listed beforehand.
-        names: its tests, if they are listed.
-        must_fail_text: its must-fail copy; empty without one.
+        outline: its tests; None if the text does not parse, or if its tests are not listed before the run.
+        names: the names of its tests, if they are listed.
+        must_fail_text: the text of its must-fail copy; empty if there is no copy.
         must_fail_names: the tests that are changed in the copy, by their original names.
-        mirrored: whether tests that the file generates at run time are changed as well.
-        preload: libraries that are imported before anything in the workspace.
+        mirrored: whether the copy also changes the tests that the file generates at run time.
+        preload: libraries to import before any code of the workspace.
     """
 
     role: Role
@@ -65,44 +65,44 @@ class SuiteFile:
     preload: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:
-        """Return the file without its copy."""
+        """Return the file without its must-fail copy."""
         return replace(self, must_fail_text="", must_fail_names=frozenset(), mirrored=False)
 
 
 class Launch(Protocol):
-    """The launch of a test runner other than pytest."""
+    """Starts a test runner other than pytest and reads its results."""
 
     @property
     def framework(self) -> str:
-        """The program that runs the tests, for messages."""
+        """The name of the test runner, for messages."""
         ...
 
     @property
     def reserved_mb(self) -> int:
-        """Address space that the runner reserves beyond what it uses, in MiB."""
+        """MiB of address space that the runner reserves beyond the memory it uses."""
         ...
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:
-        """Return the instructions for the trusted parent inside, by its name for the runner.
+        """Return the instructions for the trusted parent process inside the sandbox, keyed by the runner's name.
 
         Args:
             must_fail: whether the files are must-fail copies.
-            memory_mb: the memory limit of the run.
+            memory_mb: the memory limit of the run, in MiB.
         """
         ...
 
     def read(self, session: Session) -> Session:
-        """Return a session with the tests that the runner reports in its own form."""
+        """Return the session with its tests, converted from the report that the runner writes."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramRun:
-    """A run of another package's program (`sandbox.runtime.Program`) on the tree and the tests of a plan.
+    """A program of another package that runs on the tree and the tests of a plan (`sandbox.runtime.Program`).
 
     Attributes:
-        entry: the program's entry point.
-        job: its input in addition to the files, as JSON.
+        entry: the entry point of the program.
+        job: the input of the program in addition to the files, as JSON values.
     """
 
     entry: str
@@ -115,22 +115,23 @@ class Plan:
 
     Attributes:
         files: the test files.
-        texts: the files over the base: the change, the owner's start, tests that keep their names.
-        removed: files of the base that the run must not see.
-        closure: the part of the base that is staged, None for all of it.
-        dropped: files of the change that are not staged, path to reason.
-        paths: folders that modules are imported from.
+        texts: the files that replace those of the base, by path: the change, the owner's initial files, and the tests.
+        removed: the files of the base that the run must not see.
+        closure: the paths of the base that are staged; None for all of them.
+        dropped: the changed files that are not staged, path to reason.
+        paths: the folders from which modules are imported.
         words: the arguments of pytest; None for every other runner.
-        is_module: whether it starts as `python -m pytest`, which adds the working folder to the import path.
-        has_conftest: whether a conftest applies.
-        is_traced: whether the lines of test files are recorded.
-        preloads: modules that are imported before anything in the workspace.
-        command: a command that runs as it is, instead of a known runner.
-        calls: calls that are made instead of tests: module, function, arguments and keyword arguments, packed.
-        program: a program that runs on the tests instead of a runner.
+        is_module: whether pytest starts as `python -m pytest`, which adds the working folder to the import path.
+        has_conftest: whether a conftest applies to the tests.
+        is_traced: whether the executed lines of test files are recorded.
+        preloads: modules to import before any code of the workspace.
+        command: a command to run unchanged, instead of a known runner.
+        calls: calls to make instead of tests, each with module, function, packed arguments and packed keyword
+            arguments.
+        program: a program to run on the tests instead of a runner.
         launch: starts a runner other than pytest.
         must_fail: whether the files are must-fail copies.
-        only: ids of tests, if not all of them run.
+        only: the ids of the tests to run; empty for all tests.
     """
 
     files: tuple[SuiteFile, ...]
@@ -153,27 +154,27 @@ class Plan:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The files that run, in order."""
+        """The paths of the files to run, in order; the test ids if only some tests run."""
         return self.only or tuple(file.path for file in self.files)
 
     @property
     def framework(self) -> str:
-        """The program that runs the tests."""
+        """The name of the test runner."""
         return self.launch.framework if self.launch else "pytest"
 
     @property
     def preload(self) -> tuple[str, ...]:
-        """The libraries to import before anything in the workspace."""
+        """The libraries to import before any code of the workspace, for the whole plan and for each file."""
         return tuple(sorted({*self.preloads, *(name for file in self.files for name in file.preload)}))
 
 
 def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:
-    """Return a run of calls in the same tree without its tests, so that nothing in it contains the expected results.
+    """Return a plan that makes calls in the same tree without its tests, so that it contains no expected results.
 
     Args:
-        plan: the run of the tests.
+        plan: the plan of the test run.
         base: the paths of the base.
-        calls: module, function, arguments and keyword arguments, packed.
+        calls: each call's module, function, packed arguments and packed keyword arguments.
     """
     files, mine = {file.path for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
     gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
@@ -185,13 +186,18 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
 
 
 def list_required(file: SuiteFile, _text_of: Callable[[str], str | None]) -> frozenset[str]:
-    """Return the tests that a file must have, as listed in its plan."""
+    """Return the tests that a file must report, as its plan lists them."""
     return file.outline.required if file.outline else frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copies:
-    """A run of copies: its plan, and the tests whose copies must fail, by their ids without parameters."""
+    """A run of must-fail copies.
+
+    Attributes:
+        plan: the plan of the run.
+        tests: the ids of the tests whose copies must fail, without parameters.
+    """
 
     plan: Plan
     tests: frozenset[str]
@@ -200,7 +206,7 @@ class Copies:
 def plan_copies(
     planned: Plan, passed: Collection[str], _mended: Collection[str], _text_of: Callable[[str], str | None]
 ) -> Copies | None:
-    """Return the copies that were made with the plan; the arguments are as in `TestDialect`."""
+    """Return a run of the must-fail copies that a plan already contains. The arguments are those of `TestDialect`."""
     copied = copies(planned)
     names = {f"{file.path}::{name}" for file in planned.files for name in file.must_fail_names}
     mirrored = {file.path for file in planned.files if file.mirrored}
@@ -209,14 +215,14 @@ def plan_copies(
 
 
 def copies(plan: Plan) -> Plan | None:
-    """Return a run of the must-fail copies in place of their files; None if there are none."""
+    """Return a plan in which the must-fail copies replace their originals; None if there are no copies."""
     copied = tuple(replace(file.alone(), text=file.must_fail_text) for file in plan.files if file.must_fail_text)
     texts = {**plan.texts, **{file.path: encode(file.text) for file in copied}}
     return replace(plan, files=copied, texts=texts, must_fail=True) if copied else None
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:
-    """Return a run of the base's tests that another run has left."""
+    """Return a plan that runs only the base's test files in `paths`, which another run did not get to."""
     files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.path in paths)
     if plan.words is not None:
         return with_files(plan, files)
@@ -224,12 +230,12 @@ def rest(plan: Plan, paths: Collection[str]) -> Plan:
 
 
 def tests_alone(plan: Plan) -> Plan:
-    """Return a run of the tests without copies."""
+    """Return a plan without must-fail copies."""
     return replace(plan, files=tuple(file.alone() for file in plan.files))
 
 
 def first_failure(plan: Plan) -> Plan:
-    """Return a plan like `tests_alone` that stops at the first failure, if the runner can."""
+    """Return a plan without must-fail copies; pytest stops at the first failure, other runners run all tests."""
     alone = tests_alone(plan)
     if plan.words is not None:
         return replace(alone, words=(*plan.words, "-x"), is_traced=False)
@@ -237,7 +243,10 @@ def first_failure(plan: Plan) -> Plan:
 
 
 def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
-    """Return a run of some tests only, by their ids without parameters; None for a command, which runs as it is."""
+    """Return a plan that runs only some tests, given by their ids without parameters.
+
+    Runners other than pytest run the whole files of these tests. None for a command, which must run unchanged.
+    """
     paths = {test.partition("::")[0] for test in tests}
     files = tuple(file for file in plan.files if file.path in paths)
     if plan.words is not None:
@@ -248,7 +257,7 @@ def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
 
 
 def with_files(plan: Plan, files: Collection[SuiteFile]) -> Plan:
-    """Return a run of pytest on some of a plan's files, with the texts given here."""
+    """Return a plan that runs pytest on these files, with their texts in place of those in the plan."""
     plan_paths = {file.path for file in plan.files}
     words = [word for word in plan.words or () if word.partition("::")[0] not in plan_paths]
     own = {file.path: encode(file.text) for file in files}

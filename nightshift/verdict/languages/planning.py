@@ -1,4 +1,4 @@
-"""Plans the run of one job, as far as all languages share it: the files that it sees, their origin and their names."""
+"""Plans the run of one job, as far as all languages share it: the visible files, their origin and their names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nightshift.verdict.languages import test_config
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 
 COPIED_FILES = 10
-"""Number of files up to which the files of a test command get copies."""
+"""A test command gets must-fail copies only if it runs at most this many files."""
 
 
 def folder_of(path: str) -> str:
@@ -26,7 +26,7 @@ def folder_of(path: str) -> str:
 
 
 class JobFiles:
-    """The files of one job: the part of the base that its run sees, and the files over it.
+    """The files of one job: the part of the base that the run sees, and the files that replace or extend it.
 
     Args:
         job: the job.
@@ -57,11 +57,11 @@ class JobFiles:
         self._present = (self._entries.keys() | self._over.keys()) - gone
 
     def _support(self, _suites: Collection[str]) -> list[str]:
-        """Return the files that the runner reads in addition to these test files."""
+        """Return the files that the runner reads in addition to the given test files."""
         return []
 
     def _configuration(self) -> tuple[str, ...]:
-        """Return the files that configure the runner."""
+        """Return the paths of the runner's configuration files."""
         return ()
 
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
@@ -75,7 +75,7 @@ class JobFiles:
         return frozenset(path for path in reached.paths | of_runner if path in self._entries)
 
     def _lay_out(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> Plan:
-        """Return the plan of a run of these files, without its launch."""
+        """Return a plan that runs these files, with no command, arguments or launch yet."""
         seen = self._closure(files, support)
         gone = {path for path, text in self._over.items() if text is None}
         return Plan(
@@ -88,7 +88,7 @@ class JobFiles:
         )
 
     def _paths(self) -> tuple[str, ...]:
-        """Return the folders of the tree that modules are imported from."""
+        """Return the folders of the tree from which modules are imported."""
         return ()
 
     def _before(self, path: str) -> str | None:
@@ -102,10 +102,10 @@ class JobFiles:
 
 
 class Planner(JobFiles, ABC):
-    """Plans the run of one job; each language defines the abstract methods."""
+    """Plans the run of one job. A subclass for each language defines the abstract methods."""
 
     def plan(self) -> Plan:
-        """Return the plan."""
+        """Return the plan of the job's run."""
         named = self._of_command()
         files = tuple(self._files(named))
         plan = self._lay_out(files, self._support([file.path for file in files]))
@@ -113,18 +113,18 @@ class Planner(JobFiles, ABC):
 
     @abstractmethod
     def _prepare(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
-        """Prepare the test files among `tests`."""
+        """Yield the test files among `tests`, with must-fail copies."""
 
     @abstractmethod
     def _is_mine(self, path: str) -> bool:
-        """Check whether a test file is one of this language."""
+        """Check whether a file is a test file of this language."""
 
     @abstractmethod
     def _of_command(self) -> list[SuiteFile] | None:
-        """Return the test files that the job's command names; None if it must run as it is."""
+        """Return the test files that the job's command runs; None if the command must run unchanged."""
 
     def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
-        # Existing tests get no must-fail copies: their weaknesses are not this change's fault.
+        # Existing tests get no must-fail copies, because their weaknesses are not the fault of this change.
         given = list(self._prepare(Role.GIVEN, self._job.given))
         changed = [path for path in self._own if path in self._entries]
         new = {path: text for path, text in self._own.items() if path not in self._entries}

@@ -1,7 +1,7 @@
-"""The test configuration guard: files that configure tests come from the task or the base, not from the change.
+"""Guards the test configuration: a change must not modify files that decide how tests run.
 
-Dropped files are listed with their reason, shown to the model, and stored in the evidence, so that they are not
-committed as if they had been judged.
+Such files come from the task or the base. A file that is dropped from a change is listed with its reason, shown to the
+model, and stored in the evidence. So it is not committed as if it had been judged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LIBRARY_NAMES = frozenset({
     "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments", "hypothesis", "sortedcontainers",
     "nightshift_inside",
 })  # fmt: skip
-"""Top-level names in the test libraries; a new module with such a name would hide the library's."""
+"""Top-level module names of the test libraries. A new module with one of these names would hide the library."""
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 16 << 20
 
@@ -32,7 +32,12 @@ _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sifted:
-    """A divided change: `staged` is the part that the run gets; `dropped` is path to reason."""
+    """A change divided into two parts.
+
+    Attributes:
+        staged: the files that the run gets.
+        dropped: the other files, path to reason.
+    """
 
     staged: Change
     dropped: Mapping[str, str]
@@ -45,12 +50,12 @@ def sift(
     given: Files,
     present: Collection[str] = (),
 ) -> Sifted:
-    """Divide a change into the files that are staged and those that are dropped.
+    """Divide a change into the files that are staged and the files that are dropped.
 
     Args:
         change: path to new text, None for a removed file.
-        base: returns the text of a file before the change, None if there is none.
-        given: the task's tests; the same text in the change is not a fault.
+        base: returns the text of a file before the change, None if the file does not exist.
+        given: the task's tests; a change that contains them with the same text is not at fault.
         present: the paths of all files before the change.
     """
     folders = frozenset(_test_folders(given))
@@ -69,7 +74,7 @@ def sift(
 
 
 def _drop_repositories(staged: dict[str, str | None], dropped: dict[str, str], others: Collection[str]) -> None:
-    """Drop the files in folders that git would treat as repositories."""
+    """Move files from `staged` to `dropped` if git would treat one of their folders as a repository."""
     written = sorted(path for path, text in staged.items() if text is not None)
     while (folder := git_folder(written, [*others, *written])) is not None:
         inside = [path for path in written if not folder or path.startswith(f"{folder}/")]
@@ -101,7 +106,7 @@ def _fault(
 
 
 def configures_tests(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
-    """Return how a file would change the way tests run; None if it would not."""
+    """Return the reason why a file must not be in a change, because it affects how tests run; None if it may be."""
     name = path.rpartition("/")[2]
     if name in _CONFIGURING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
         return "steers how tests are run"
@@ -117,7 +122,7 @@ def configures_tests(path: str, text: str | None, base: Callable[[str], str | No
 
 
 def _shadows(path: str, base: Callable[[str], str | None], present: Collection[str]) -> str | None:
-    """Return why a new module hides one of the standard library or the test libraries; None if it does not."""
+    """Return the reason why a new module would hide a standard module or a test library; None if it would not."""
     root = "src/" if path.startswith("src/") else ""
     parts = path.removeprefix("src/").split("/")
     name = parts[0].partition(".")[0]
@@ -131,12 +136,12 @@ def _shadows(path: str, base: Callable[[str], str | None], present: Collection[s
 
 
 def provides(name: str, root: str, present: Collection[str]) -> bool:
-    """Check whether a tree has a package or module of this name below a root, which ends with a slash or is empty."""
+    """Check whether a tree has a package or module with this name in a folder; `root` ends with a slash or is empty."""
     return f"{root}{name}/__init__.py" in present or f"{root}{name}.py" in present
 
 
 def _test_folders(given: Files) -> Iterator[str]:
-    """Yield the folders of the given tests that have usual names of test folders."""
+    """List the outermost folder named `test`, `tests` or `testing` of each of the task's tests."""
     for path in given:
         folders = path.split("/")[:-1]
         if is_test_path(path):

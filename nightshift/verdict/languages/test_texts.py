@@ -1,6 +1,6 @@
-"""Checks whether test files assert anything at all; mutants measure how much they notice.
+"""Checks whether test files contain assertions at all. Mutants measure how much the tests notice.
 
-An assertion counts wherever it is, because one that never runs, or whose failure is caught, notices no mutant anyway.
+An assertion counts wherever it is. If it never runs, or its failure is caught, the test notices no mutant anyway.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _JS_EXCUSE = re.compile(
     r"\b(?:test|it|describe|suite|t)\.(skip|todo|skipIf|runIf|fails|failing)\s*\(|[{,]\s*(skip|todo)\s*:"
 )
 _GO_TEST = re.compile(r"^func\s+(?:\(\w+\s+\S+\)\s*)?(?:Test|Fuzz|Example)\w*\s*\(", re.MULTILINE)
-# Go's own checks, those of testify and similar libraries, and the required output of an example.
+# Check functions of Go, testify and similar libraries, and the comment that states an example's output.
 _GO_ASSERT = re.compile(r"\.(?:Error|Fatal)f?\(|\.Fail(?:Now)?\(|\b(?:assert|require|qt|is|cmp)\.\w+\(|// Output:")
 _GO_EXCUSE = re.compile(r"\b\w+\.(Skip(?:f|Now)?)\(")
 
@@ -46,7 +46,7 @@ def asserts_something(path: str, text: str) -> bool:
 
 
 def excuses(path: str, text: str) -> list[str]:
-    """Return the ways in which tests of a file avoid running or failing: skips, expected failures, to-dos."""
+    """Return the keywords by which tests of a file avoid running or failing, such as `skip`, `xfail` and `todo`."""
     if golang.is_source(path):
         return sorted(set(_GO_EXCUSE.findall(text)))
     if not path.endswith(".py"):
@@ -56,7 +56,7 @@ def excuses(path: str, text: str) -> list[str]:
 
 
 def let_off(path: str, text: str) -> Counter[tuple[str, str]]:
-    """Count skips and excuses in a file by test name and keyword; an empty name means outside of tests."""
+    """Count the skips and expected failures in a file by test name and keyword; outside of tests, the name is empty."""
     if is_source(path):
         words = (word for each in _JS_EXCUSE.findall(text) for word in each if word)
         return Counter([*javascript_tests.let_off(path, text), *(("", word) for word in words)])
@@ -65,7 +65,7 @@ def let_off(path: str, text: str) -> Counter[tuple[str, str]]:
 
 
 def idle_tests(path: str, text: str) -> list[str]:
-    """Return the names of tests that assert nothing, neither themselves nor through a helper that they call."""
+    """Return the names of tests that assert nothing, either directly or by calling a helper that asserts."""
     if is_source(path):
         return javascript_tests.idle_tests(path, text)
     tree = parse_python(text) if path.endswith(".py") else None
@@ -79,7 +79,7 @@ def idle_tests(path: str, text: str) -> list[str]:
 
 
 def all_idle(path: str, text: str) -> bool:
-    """Check whether a file has tests, and none of them asserts anything."""
+    """Check whether a file has tests, but no test that asserts anything."""
     if is_source(path):
         return 0 < len(javascript_tests.idle_tests(path, text)) == javascript_tests.number_of_tests(path, text)
     tree = parse_python(text) if path.endswith(".py") else None
@@ -94,7 +94,7 @@ def _asserts(node: ast.AST) -> bool:
 
 
 def _excuses(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield each skip or excuse: the name of the test or class that contains it, and its keyword."""
+    """List each skip or expected failure: the name of the test or class that contains it, and its keyword."""
     imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     own = {alias.asname or alias.name for node in imported if node.module in _EXCUSING for alias in node.names}
     waiting: list[tuple[ast.AST, str]] = [(tree, "")]
@@ -114,7 +114,7 @@ def _functions(tree: ast.AST) -> Iterator[Function]:
 
 
 def _tests(node: ast.AST, holder: ast.ClassDef | None = None) -> Iterator[tuple[Function, ast.ClassDef | None]]:
-    """Yield the tests of a module, each with its class; nested functions are not tests."""
+    """List the tests of a module, each with its class; functions inside other functions are not tests."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, Function):
             yield from _tests(child, child if isinstance(child, ast.ClassDef) else holder)
@@ -127,7 +127,7 @@ def _is_felt(test: Function, helpers: set[str]) -> bool:
 
 
 def _own_helpers(tree: ast.Module) -> set[str]:
-    """Return the functions of a module, except tests, that assert or call one that does."""
+    """Return the functions of a module that assert, directly or by calling each other; tests are excluded."""
     waiting = {f: list(ast.walk(f)) for f in _functions(tree) if not f.name.startswith("test")}
     helpers = {f.name for f, nodes in waiting.items() if any(map(_asserts, nodes))}
     while more := {f.name for f, nodes in waiting.items() if any(_calls(n, helpers) for n in nodes)} - helpers:
@@ -136,7 +136,7 @@ def _own_helpers(tree: ast.Module) -> set[str]:
 
 
 def _list_inherited(holder: ast.ClassDef | None, elsewhere: set[str]) -> set[str]:
-    """List the undefined methods that a class calls on `self` if a base class is from beside the tests."""
+    """List the `self` methods that a class calls and does not define, if a base class is from another test module."""
     if holder is None or not elsewhere.intersection(map(_last_name, holder.bases)):
         return set()
     asked = {node.func.attr for node in ast.walk(holder) if isinstance(node, ast.Call) and _is_own(node.func)}
@@ -148,7 +148,7 @@ def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
 
 
 def _list_helpers(tree: ast.Module) -> Iterator[str]:
-    """List the names imported from modules beside the tests, whose functions may assert."""
+    """List the names that a test file imports from other test modules; these functions may assert."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").partition(".")[0] in _TEST_FOLDERS):
             yield from (alias.asname or alias.name for alias in node.names)

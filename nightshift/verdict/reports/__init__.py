@@ -1,7 +1,7 @@
-"""Reads the reports of test commands that are no known runner: JUnit XML, TAP, `cargo test`, `go test -json`.
+"""Reads the reports of test commands whose runner is unknown: JUnit XML, TAP, `cargo test` and `go test -json`.
 
-The report is written by the command, which runs the tested code. So a report can make a verdict worse or add details,
-but it never excuses a failing command.
+The command that writes the report also runs the tested code. So a report can make a verdict worse or add details, but
+it never excuses a failing command.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nightshift.verdict.reports import cargo, go_json, junit, tap
 from nightshift.verdict.reports.collected import Collected, Told
 
 LINES = {go_json.read: 20_000, tap.read: 2000, cargo.read: 2000}
-"""The reader of each kind of printed report, with the maximum length of its lines in characters."""
+"""The reader for each kind of printed report, with the maximum characters of a line; longer lines are skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +24,9 @@ class Reported:
     Attributes:
         form: the kind of report.
         tests: the tests, failed ones first.
-        faults: errors that the report states apart from its tests.
-        unlisted: the number of further tests.
-        notes: what was not read, and why.
+        faults: errors that the report states without naming a test.
+        unlisted: the number of tests that are counted but not listed.
+        notes: the parts that were not read, each with the reason.
     """
 
     form: str
@@ -37,9 +37,10 @@ class Reported:
 
 
 def read(session: Session) -> Reported | None:
-    """Return the report of a command; None if it made none.
+    """Return the report of a command; None if it wrote none.
 
-    Of several kinds of report, one counts: the first with a failure, otherwise the first with a test.
+    If a command wrote several kinds of report, only one is used: the first with a failure, otherwise the first with a
+    test.
     """
     files, notes = _files(session.reports)
     collected = [files, *_lines(session)]

@@ -18,11 +18,11 @@ _RESULTS = {"ok": Result.PASSED, "FAILED": Result.FAILED, "ignored": Result.SKIP
 
 
 def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
-    """Return the reported tests, each under its program.
+    """Return the reported tests; each id begins with the test program that ran the test.
 
     Args:
         lines: the printed lines.
-        is_complete: whether no lines are missing.
+        is_complete: true if no lines are missing.
     """
     reader = _Reader()
     for line in lines:

@@ -1,4 +1,4 @@
-"""Collects the tests of a report within bounds, whatever its size."""
+"""Collects the tests of a report. The number and length of the stored texts are limited, whatever the report's size."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from nightshift.core.tasks.verdicts import Result
 
 MOST = 5000
-"""Maximum number of listed failed tests, and of listed other tests; further ones are only counted."""
+"""Maximum number of failed tests that are stored, and of other tests; further tests are only counted."""
 NAME, MESSAGE, OUTPUT = 1000, 4000, 6000
-"""Maximum characters of a name, a message and an output."""
+"""Maximum characters of a test's name, message and output."""
 _WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
 BAD = frozenset({Result.ERROR, Result.FAILED})
 
@@ -19,8 +19,13 @@ BAD = frozenset({Result.ERROR, Result.FAILED})
 class Told:
     """A test in a report.
 
-    `kind` is the type of the error, if it is reported. `output` is what the test printed, or the details of its
-    failure.
+    Attributes:
+        id: the test's name, with its file, program or package if the report names it.
+        result: the result of the test.
+        duration_s: the duration in seconds; 0 if the report states none.
+        kind: the type of the error, if the report states it.
+        message: the error message.
+        output: the text that the test printed, or the details of its failure.
     """
 
     id: str
@@ -32,10 +37,12 @@ class Told:
 
 
 class Collected:
-    """Collects tests one by one; of several with the same id, the worst counts.
+    """Collects tests one by one. If several have the same id, the worst result counts.
 
-    `form` is the kind of report. `faults` are errors that the report states apart from its tests; `unlisted` counts the
-    tests that are not stored.
+    Attributes:
+        form: the kind of report.
+        faults: errors that the report states without naming a test.
+        unlisted: the number of tests that are counted but not stored.
     """
 
     def __init__(self, form: str) -> None:
@@ -56,7 +63,7 @@ class Collected:
         return bool(self._bad or self.faults)
 
     def add(self, test: Told) -> None:
-        """Add a test."""
+        """Add a test, and shorten its texts."""
         test = replace(
             test, id=test.id[:NAME], kind=test.kind[:100], message=test.message[:MESSAGE], output=test.output[-OUTPUT:]
         )
@@ -71,6 +78,6 @@ class Collected:
             self.unlisted += 1
 
     def fault(self, text: str) -> None:
-        """Add an error that the report states apart from its tests."""
+        """Add an error that the report states without naming a test; at most ten are stored."""
         if len(self.faults) < 10:
             self.faults.append(text[:MESSAGE])

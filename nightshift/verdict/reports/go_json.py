@@ -15,11 +15,13 @@ _CHATTER = ("=== ", "--- ")
 
 
 def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
-    """Return the reported tests, each under its package; a test that began and did not end has not passed.
+    """Return the reported tests; each id begins with the test's package.
+
+    A test that began and did not end counts as an error, unless lines are missing.
 
     Args:
         lines: the printed lines.
-        is_complete: whether no lines are missing.
+        is_complete: true if no lines are missing.
     """
     reader = _Reader()
     for line in lines:

@@ -1,6 +1,7 @@
-"""Reads JUnit XML, which most test runners can write, from a file that untrusted code may have made.
+"""Reads JUnit XML, the report format that most test runners can write. Untrusted code may have written the file.
 
-A report has no document type, so a file with one is refused: XML bombs consist of entities, which need a document type.
+A file with a document type declaration is refused. No report needs one, and XML bombs consist of entities, which need
+one.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ FORM = "JUnit XML"
 DEEPEST = 100
 _ROOTS = frozenset({"testsuites", "testsuite"})
 _FORBIDDEN = dict.fromkeys({*range(32)} - {9, 10, 13})
-"""Characters that XML forbids, but that runners still write with a test's output."""
+"""Characters that XML forbids, but that some runners write as part of a test's output."""
 _ENDINGS = {"failure": Result.FAILED, "error": Result.ERROR, "skipped": Result.SKIPPED}
 _KIND = re.compile(r"([A-Za-z_][\w.]*)(?:: |$)")
 
 
 class Unreadable(Exception):
-    """A file is not a report, or not a readable one; the message says why."""
+    """Raised if a file is not a report, or cannot be parsed; the message gives the reason."""
 
 
 def read(text: str, into: Collected) -> None:
-    """Add the tests of a report.
+    """Read a report and add its tests to a collection.
 
     Args:
-        text: the file.
-        into: receives the tests.
+        text: the text of the file.
+        into: the collection.
 
     Raises:
-        Unreadable: it is not such a report; tests before the fault were added.
+        Unreadable: the text is not a valid report; the tests before the fault have been added.
     """
     reader = _Reader(into)
     parser = expat.ParserCreate()

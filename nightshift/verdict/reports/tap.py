@@ -1,4 +1,4 @@
-"""Reads TAP, the Test Anything Protocol, versions 12 to 14, from a command's output."""
+"""Reads TAP (Test Anything Protocol, versions 12 to 14) from the output of a command."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _DIRECTIVE = re.compile(r"(?i: *(skip|todo)\b)")
 
 
 def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
-    """Return the reported tests; the name of a subtest includes that of its parent.
+    """Return the reported tests; the name of a subtest begins with the name of its parent.
 
     Args:
         lines: the printed lines.
-        is_complete: whether no lines are missing.
+        is_complete: true if no lines are missing.
     """
     reader = _Reader()
     for line in lines:
@@ -62,7 +62,7 @@ class _Reader:
         name = name.removeprefix("- ").strip() or f"test {number or self._counted + 1}"
         self._counted += not depth
         inner = list[Told]()
-        while self._waiting and self._waiting[-1][0] > depth:  # depths never decrease in this list
+        while self._waiting and self._waiting[-1][0] > depth:  # the depths in this list never decrease
             inner.append(_under(name, self._waiting.pop()[1]))
         if not depth:
             self._flush()
@@ -70,7 +70,7 @@ class _Reader:
         self._waiting.append((depth, Told(id=name, result=result)))
 
     def _explain(self) -> None:
-        """Attach the YAML block after a test to that test; only its message and name are parsed."""
+        """Attach the YAML block below a test to that test; only its `message` and `name` are parsed."""
         lines, self._details = self._details or [], None
         depth, test = self._waiting.pop()
         message = next((line.partition(":")[2].strip(" '\"|-") for line in lines if line.startswith("message:")), "")
@@ -97,7 +97,7 @@ class _Reader:
 
 
 def _divide_line(rest: str) -> tuple[str, str]:
-    """Return the name of a test, and the directive after it."""
+    """Return the name of a test, and the directive after it: `skip`, `todo` or an empty text."""
     at = rest.rfind("#")
     match = _DIRECTIVE.match(rest, at + 1) if at >= 0 and (at == 0 or rest[at - 1] == " ") else None
     return (rest[:at].strip(), match[1].lower()) if match else (rest.strip(), "")

@@ -1,4 +1,4 @@
-"""Given tests in Python, in common styles, each suite with its honest answer."""
+"""Python test suites in common styles, each with tests that a task brings and an honest solution."""
 
 from __future__ import annotations
 

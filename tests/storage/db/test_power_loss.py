@@ -33,7 +33,7 @@ def add(value: int) -> Job[None]:
 
 
 class Life:
-    """A database with a log, and the length of the log when each of its values was acknowledged."""
+    """A database with a write-ahead log, and the length of the log at the moment when each insert was acknowledged."""
 
     def __init__(self, folder: Path) -> None:
         self.path, self.lengths = folder / "lived.sqlite", list[int]()

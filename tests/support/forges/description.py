@@ -1,8 +1,9 @@
-"""A forge's published description of its API; every request and response of the tests is validated against it.
+"""Validates every request and response of the tests against a forge's published description of its API.
 
-`scripts/forge_schemas.py` makes the excerpts beside this module; GitLab's excerpt is in `gitlab_schemas.py`. An object
-may have only the fields in the description, so a wrong name fails on either side. Fields that the description requires
-but a test does not set are filled in, so responses are as large as the real ones.
+The excerpts from the descriptions are beside this module. `scripts/forge_schemas.py` writes them, except for GitLab's,
+which is in `gitlab_schemas.py`. An object may have only the fields in the description, so a wrong name fails in
+requests and in responses. Fields that the description requires but a test does not set are filled in, so responses are
+as large as the real ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FORMATS = {"date-time": "2026-11-02T08:00:00Z", "uri": "http://x/y", "email": "x
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one path: its query parameters, its body, and its responses by status (or `2XX`)."""
+    """An HTTP method on a path, with its query parameters, its body, and its responses keyed by status (or `2XX`)."""
 
     name: str
     pattern: re.Pattern[str]
@@ -62,7 +63,7 @@ class Description:
             self.operations.append(Operation(name, pattern, each["query"], close(each["body"]), answers))
 
     def operation(self, method: str, path: str) -> Operation:
-        """Return the operation of a request; fail if the description does not have it."""
+        """Return the operation that a request calls. Fail if the description does not have such an operation."""
         matches = [each for each in self.operations if each.pattern.fullmatch(f"{method} {path}")]
         assert matches, f"the description has no {method} {path}"
         return min(matches, key=lambda each: each.name.count("{"))
@@ -77,7 +78,7 @@ class Description:
             self._check(operation.body, body)
 
     def answer(self, operation: Operation, status: int, body: Any) -> Any:
-        """Fill in the fields that the description requires of a response, validate the response, and return it."""
+        """Fill in the fields of a response that the description requires, validate the response, and return it."""
         schema = operation.answers.get(str(status), operation.answers.get(f"{status // 100}XX", MISSING))
         if schema is MISSING:
             typed = "2XX" in operation.answers
@@ -177,6 +178,6 @@ def close(schema: Any) -> Any:
 
 @cache
 def publish(name: str) -> Mapping[str, Any]:
-    """Return the excerpt of this name."""
+    """Return the excerpt with this name from the files beside this module."""
     excerpt: Mapping[str, Any] = json.loads((PLACE / f"{name}.json").read_text(encoding="utf-8"))
     return excerpt

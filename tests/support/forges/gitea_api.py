@@ -19,7 +19,10 @@ Row = dict[str, Any]
 
 
 class GiteaApi:
-    """See `tests.support.forges.server.Api`. All comments on lines belong to one review."""
+    """Gitea's implementation of `tests.support.forges.server.Api`.
+
+    All comments on lines of a pull request belong to one review.
+    """
 
     prefix, name, page_size = "/api/v1", "gitea", "limit"
     rows: Collection[str] = ("statuses",)
@@ -182,6 +185,6 @@ class GiteaApi:
 
 
 class ForgejoApi(GiteaApi):
-    """The same API, validated against Forgejo's own description."""
+    """The API of Forgejo, which is Gitea's API but is validated against Forgejo's own description."""
 
     name = "forgejo"

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 class GitHubApi:
-    """See `tests.support.forges.server.Api`."""
+    """GitHub's implementation of `tests.support.forges.server.Api`."""
 
     prefix, page_size = "/api/v3", "per_page"
     rows: Collection[str] = ("check_runs", "statuses")

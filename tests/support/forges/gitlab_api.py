@@ -18,9 +18,9 @@ Row = dict[str, Any]
 
 
 class GitLabApi:
-    """See `tests.support.forges.server.Api`.
+    """GitLab's implementation of `tests.support.forges.server.Api`.
 
-    Issues and merge requests have separate numbers, and so have their notes.
+    Issues and merge requests are numbered separately, and so are the notes on issues and the notes on merge requests.
     """
 
     prefix, page_size = "/api/v4", "per_page"

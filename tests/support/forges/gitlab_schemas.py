@@ -1,10 +1,12 @@
-"""GitLab's API in the form that `description.py` reads: the operations that `remote/forges/` uses, and relevant fields.
+"""GitLab's API in the form that `description.py` reads: the operations that `remote/forges/` uses and the fields it
+needs.
 
-These schemas are written by hand, because GitLab's own description is under CC BY-SA 4.0 and no part of it is kept
-here. They were compared field by field: merge requests, members, users, the parameters of issues and the statuses of
-jobs with doc/api/openapi/openapi_v3.yaml of GitLab 19.5; issues, notes, commit statuses and the project with the types
-of @gitbeaker/core 43.8.0 (a note's position with that of a discussion's note). GitLab's description declares an access
-level as a string, although it is a number on the wire, and it never says which fields of a response may be null.
+These schemas are written by hand, because GitLab's own description is under CC BY-SA 4.0 and no part of it may be
+copied here. They were compared field by field with two sources. Merge requests, members, users, the parameters of
+issues and the statuses of jobs were compared with doc/api/openapi/openapi_v3.yaml of GitLab 19.5. Issues, notes, commit
+statuses and the project were compared with the types of @gitbeaker/core 43.8.0 (a note's position with the position of
+a discussion's note). GitLab's description declares an access level as a string, although it is a number on the wire,
+and it never says which fields of a response may be null.
 """
 
 from __future__ import annotations
@@ -38,12 +40,12 @@ def record(**fields: Schema) -> Schema:
 
 
 def ask(answer: Schema, **query: Schema) -> Schema:
-    """Return the input and the response of a GET."""
+    """Return the schema of a GET request's query and of its response."""
     return {"query": query, "body": None, "answers": {"200": answer, "401": REFUSED, "404": REFUSED}}
 
 
 def is_sent(status: int, answer: Schema, body: Schema, *refusals: int) -> Schema:
-    """Return the input and the responses of a write."""
+    """Return the schema of a writing request's body and of its responses."""
     errors = {str(each): REFUSED for each in (400, 401, 403, 404, *refusals)}
     return {"query": {}, "body": body, "answers": {str(status): answer, **errors}}
 

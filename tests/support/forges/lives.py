@@ -1,4 +1,4 @@
-"""A daemon's work for one forge, in a process that may be killed: it polls, works on tasks and reports on them.
+"""A daemon's work for one forge, in a process that tests may kill. It polls the forge, does tasks and reports on them.
 
 The queue, the poller, git and the requests are real. The work on a task is scripted: it commits one line and finishes
 the task.
@@ -32,7 +32,7 @@ MOST_TURNS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Home:
-    """The folder of a daemon, and the repository that it follows."""
+    """The paths of a daemon's folder and of the repository that the daemon follows."""
 
     folder: Path
     connection: Connection
@@ -54,7 +54,7 @@ def services_of(store: Store, manager: GitManager, emit: Sink) -> Services:
 
 
 async def commit_files(store: Store, manager: GitManager, task: Task, text: str, reason: str = "done") -> Task:
-    """Do a task as a worker would, without an agent, and return the finished task."""
+    """Commit a change for a task as a worker would, but without an agent. Return the finished task."""
     spec = task.spec
     workspace = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
     message = CommitMessage(subject=f"Do task {task.id}", trailers={"Task": str(task.id)})

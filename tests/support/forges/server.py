@@ -60,7 +60,7 @@ class Api(Protocol):
 
 @dataclass
 class Seen:
-    """A recorded request."""
+    """A request that the server received, with the status of its response."""
 
     method: str
     path: str
@@ -224,7 +224,7 @@ class ForgeServer:
         return status, content, headers
 
     def _page(self, seen: Seen, result: Any, operation: Operation) -> tuple[Any, dict[str, str]]:
-        """Return one page of a list, and a `Link` header with the next page's address as forges send it."""
+        """Return one page of a list, and the `Link` header that forges send with the address of the next page."""
         key = next((each for each in self.api.rows if isinstance(result, dict) and each in result), "")
         rows = result[key] if key else result
         if not isinstance(rows, list) or self.api.page_size not in operation.query:

@@ -1,4 +1,4 @@
-"""The data of our own forge, whatever API it speaks: people, issues, pull requests, comments, checks."""
+"""The data of a simulated forge, independent of its API: people, issues, pull requests, comments and checks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Check:
 
 @dataclass
 class World:
-    """One repository. `remote` is the bare repository behind it; without one, each branch has a made-up commit."""
+    """One repository.
+
+    `remote` is the bare git repository behind it; without `remote`, branches have made-up commits.
+    """
 
     project: str = "octo/hello"
     remote: Path | None = None
@@ -87,7 +90,7 @@ class World:
         return next((note for thread in threads for note in thread.notes if note.id == note_id), None)
 
     def thread(self, number: int) -> Thread | None:
-        """Return an issue or a pull request, for forges where both share their numbers."""
+        """Return the issue or pull request with this number, for forges where both share one series of numbers."""
         return self.issues.get(number) or self.pulls.get(number)
 
     def head(self, branch: str) -> str:

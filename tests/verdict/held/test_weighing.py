@@ -1,4 +1,4 @@
-"""Comparison of results with expectations: by type and value, or in the way of the test that a case comes from."""
+"""Results are compared with expectations by type and value, or as the test does from which a case was taken."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Bottom-up enumeration: all expressions of the grammar, the smallest first, one for each vector of values.
 
-Expressions are reduced by observational equivalence, after Udupa et al., “TRANSIT” (PLDI 2013), and Albarghouthi,
-Gulwani and Kincaid, “Recursive Program Synthesis” (CAV 2013): two expressions with the same values for all examples are
-interchangeable in larger expressions, so the smaller one represents both.
+A vector holds the value of an expression for each example. Expressions are reduced by observational equivalence, after
+Udupa et al., “TRANSIT” (PLDI 2013), and Albarghouthi, Gulwani and Kincaid, “Recursive Program Synthesis” (CAV 2013):
+two expressions with the same values for all examples are interchangeable in larger expressions, so the smaller one
+represents both.
 """
 
 from collections import defaultdict
@@ -12,12 +13,12 @@ from .kinds import ERR, key, kind_of_vector
 
 CHEAP = 5
 HEAVY = 40
-"""Average number of items of a collection per example, up to which expressions are built from it."""
+"""Maximum average number of items per example in a collection from which larger expressions are built."""
 PAUSE_EVERY = 256
 """Number of expressions between two checks of the clock."""
 MOST, MOST_VALUES = 40_000, 400_000
-"""Limits of one bank: its entries, and their values in total. They bound the memory; later entries are only compared
-with goals.
+"""Limits of one bank: the number of its entries, and the total number of their values. They bound the memory; entries
+beyond these limits are only compared with goals.
 """
 
 
@@ -36,7 +37,8 @@ class Bank:
         leaves: initial entries, with their values.
         counters: counts the evaluated expressions.
 
-    `watchers` are called with each entry that is kept, those in `cheap` with entries up to the cost `CHEAP`.
+    The functions in `watchers` are called with each entry that is kept. Those in `cheap` are called only with entries
+    up to the cost `CHEAP`.
     """
 
     def __init__(self, size, leaves, counters):
@@ -58,7 +60,7 @@ class Bank:
                 yield from list(entries)
 
     def grow(self):
-        """Make the entries of the next cost; yield now and then."""
+        """Make the entries of the next cost; yield regularly, so that other work can run in between."""
         cost = self.reached + 1
         for leaf in self._leaves.pop(cost, ()):
             self.add(leaf)
@@ -68,7 +70,7 @@ class Bank:
         self.reached = cost
 
     def add(self, entry):
-        """Keep an entry with its values, unless an entry with the same vector was seen before."""
+        """Keep an entry with its values, unless the bank already saw an entry with the same vector."""
         if not entry.kind:
             entry.kind = kind_of_vector(entry.vals)
         if self._is_new(entry.kind, key(entry.kind, entry.vals)):
@@ -162,7 +164,7 @@ class Bank:
         yield
 
     def subscribe(self, values, kind, deliver):
-        """Deliver each entry with this vector, present and future ones, even when the bank is full."""
+        """Call `deliver` with each present and future entry that has this vector, even when the bank is full."""
         vector = key(kind, values)
         self.subscribers[kind].setdefault(vector, []).append(deliver)
         if vector in self._seen[kind]:
@@ -171,7 +173,7 @@ class Bank:
                     deliver(entry)
 
     def subscribe_near(self, values, deliver):
-        """Deliver each future entry with these numbers, within rounding errors of floats."""
+        """Call `deliver` with each future entry that has these numbers, within rounding errors of floats."""
         self.near_subscribers.setdefault(_near(values), []).append(deliver)
 
     def offer(self, rule, parts, cost):

@@ -67,7 +67,7 @@ class Loop:
 
     @property
     def head(self):
-        """The clause of the loop, with the condition of the source's own clause."""
+        """The clause of the loop; if the source is a comprehension that filters, the clause with its condition."""
         clause = self.source.clause
         if clause:
             return f"{clause[1]} if {clause[2]}"
@@ -99,7 +99,7 @@ class Loop:
         return [(name, [item[index] for item in flat]) for index, name in enumerate(self.names)]
 
     def lift(self, level):
-        """Make outer entries from the inner entries of a level; yield now and then."""
+        """Make outer entries from the inner entries of a level; yield regularly, so that other work can run."""
         cost = self.source.cost + level + 1
         for entries in list(self.inner.bank.levels[level].values()):
             for entry in list(entries):
@@ -158,12 +158,12 @@ def filter_items(loop, entry, cost):
 
 
 def call_with(name, ending=""):
-    """Return a writer of `name(E for x in xs)`."""
+    """Return a function that makes the entry `name(E for x in xs)`."""
     return lambda loop, entry, cost: Entry(f"{name}({entry.text} {loop.head}{ending})", 9, cost)
 
 
 def call_with_key(name):
-    """Return a writer of `name(xs, key=lambda x: E)`."""
+    """Return a function that makes the entry `name(xs, key=lambda x: E)`."""
 
     def write(loop, entry, cost):
         return Entry(f"{name}({loop.source.loop}, key={_key(loop.target, entry.text)})", 9, cost)
@@ -172,7 +172,7 @@ def call_with_key(name):
 
 
 def _key(name, text):
-    """Return a function of one argument as text: its name if the text is a plain call of it, else a lambda."""
+    """Return the text of a function of one argument: a name if the text is just a call of that name, else a lambda."""
     head, call, _ = text.partition(f"({name})")
     is_simple = call and text == head + call and head.replace(".", "").isidentifier() and name not in head.split(".")
     return head if is_simple else f"lambda {name}: {text}"
@@ -231,15 +231,15 @@ LIFTS = (
     (_orders, True, lambda items, keys: items[keys.index(max(keys))], call_with_key("max")),
     (_orders, True, lambda items, keys: items[keys.index(min(keys))], call_with_key("min")),
 )  # fmt: skip
-"""Rows: check of the inner expression's kind, whether the expression is a sort key, function of the outer value,
-writer.
+"""Rows: a check of the inner expression's kind; whether the inner expression is a sort key; a function that computes
+the outer value; a function that makes the outer entry.
 """
 
 
 LIFTED_TO = 6
-"""Maximum cost of the inner expressions that are made into outer ones."""
+"""Maximum cost of the inner expressions from which outer expressions are made."""
 LOOPS = (12, 3, 0)
-"""Number of loops of a context, by its depth; loops for goals are extra."""
+"""Number of loops of a context, by the depth of the context; loops for goals are extra."""
 SOURCE_COST = (4, 2, 0)
 LIFTED, LIFTED_COST = 8, 3
 
@@ -278,7 +278,7 @@ class Context:
         return self.bank.reached
 
     def step(self):
-        """Grow a little; return whether a level was completed."""
+        """Grow the context a little; return whether all entries of a further cost now exist."""
         if self._growing is None:
             self._growing = self._level()
         try:
@@ -301,7 +301,7 @@ class Context:
             self.loops.append(self.loop(entry))
 
     def loop(self, entry):
-        """Return the loop over an entry; the same loop each time."""
+        """Return the loop over an entry; the same entry always gives the same loop."""
         if entry not in self._by_source:
             self._by_source[entry] = new_loop = Loop(entry, self, self._inside)
             self.search.open(new_loop.inner)
@@ -321,7 +321,7 @@ class Context:
 
 
 def _is_reordered(entry):
-    """Check whether an entry is another entry with its items in another order, form or case, which rarely matters."""
+    """Check whether an entry is another entry in another order, form or letter case, which rarely matters."""
     text = entry.text
     if entry.kind == "str":
         return entry.cost > 1 and not text.endswith((".lower()", ".strip()"))

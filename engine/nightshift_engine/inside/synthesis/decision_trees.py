@@ -1,8 +1,9 @@
 """Conditionals: joins expressions that are right for some of the examples, by predicates that separate the examples.
 
-These are decision trees of expressions, as in Alur, Radhakrishna and Udupa, “Scaling Enumerative Program Synthesis via
-Divide and Conquer” (TACAS 2017). Sets of examples are bits of an integer. A tree that only tabulates the examples is
-refused: the number of examples limits its cost, and a leaf for a single example must be a plain value.
+The result is a decision tree of expressions, as in Alur, Radhakrishna and Udupa, “Scaling Enumerative Program Synthesis
+via Divide and Conquer” (TACAS 2017). A set of examples is an integer with one bit for each example. A tree that only
+tabulates the examples is refused: the number of examples limits its cost, and a leaf for a single example must be a
+plain value.
 """
 
 import time
@@ -101,7 +102,7 @@ class _TreeSearch:
         return best
 
     def leaf(self, wanted):
-        """Return the cheapest expression that is right for these examples; for a single one only a plain value."""
+        """Return the cheapest expression that is right for these examples; for one example only a plain value."""
         if wanted not in self.single:
             self.single[wanted] = next((e for mask, e in self.leaves if mask & wanted == wanted), None)
             entry = self.single[wanted]
@@ -124,7 +125,7 @@ def _statements(tree):
         return tree.text
     predicate, holds, branch, other = tree
     if not isinstance(branch, Entry) and isinstance(other, Entry):
-        holds, branch, other = not holds, other, branch  # the short exit comes first
+        holds, branch, other = not holds, other, branch  # the plain value comes first, as an early return
     return (_test(predicate, holds), _statements(branch), _statements(other))
 
 
@@ -136,7 +137,7 @@ def _expression(tree):
 
 
 def _choice(predicate, holds, value, other):
-    """Write `value` if the predicate holds, else `other`; with `and` or `or` if one of the two is a truth value."""
+    """Write `value` if the predicate holds, else `other`; if one of the two is a truth value, use `and` or `or`."""
     for constant, rest, way in ((value, other, holds), (other, value, not holds)):
         if constant.text in {"True", "False"}:
             word, rank = ("or", OR) if constant.text == "True" else ("and", AND)

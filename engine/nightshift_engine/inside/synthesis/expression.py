@@ -19,16 +19,17 @@ class Entry:
     Attributes:
         text: the expression.
         rank: the precedence of its outermost operator.
-        cost: its size; unlikely parts count double.
-        vals: its vector.
+        cost: the size of the expression; unlikely parts count double.
+        vals: its vector (its value for each example).
         kind: the kind of the vector.
-        partial: whether it raises for some example.
-        depends: whether it contains the innermost loop's variable.
-        loop: its text in a `for`, if shorter than `text`: `range(n)` for `list(range(n))`.
+        partial: whether the expression raises for some example.
+        depends: whether the expression contains the variable of the innermost loop.
+        loop: its text in a `for`, which may be shorter than `text`: `range(n)` for `list(range(n))`.
         bare: its text as the only argument of a call: `f(x) for x in xs`.
-        clause: (names, `for … in …`, condition) of a comprehension that filters, so that another can be merged with it.
-        constant: whether it is a constant.
-        tree: of a conditional: its condition and the values in either case, which may be trees again.
+        clause: (names, `for … in …`, condition) of a comprehension that filters, so that another one can be merged with
+            it.
+        constant: whether the expression is a constant.
+        tree: the condition of a conditional and the values in either case, which may be trees again.
     """
 
     __slots__ = (
@@ -51,19 +52,19 @@ class Entry:
 
 
 LOOP, ALONE = "loop", "alone"
-"""Styles of an argument other than a rank: as in a `for`, and as the only argument of a call."""
+"""Styles of an argument that are no rank: as in the head of a `for`, and as the only argument of a call."""
 
 NUMBERS = frozenset({"int", "float"})
 PLAIN = frozenset({"int", "float", "bool", "str"})
 
 
 def starts(*heads):
-    """Return a check whether a kind starts with one of these heads."""
+    """Return a function that checks whether a kind starts with one of these heads."""
     return lambda kind: kind.startswith(heads)
 
 
 def items(test):
-    """Return a check whether a kind is a list whose items' kind passes `test`."""
+    """Return a function that checks whether a kind is a list whose items' kind passes `test`."""
     return lambda kind: kind.startswith("list[") and test(inner(kind))
 
 
@@ -91,19 +92,19 @@ SPECS = {
 
 
 class Rule:
-    """One rule.
+    """One rule of the grammar.
 
     Args:
         template: the text, with `{0}`, `{1}` for the arguments.
         function: computes a value from values; it raises if the expression would, or if a value gets too large.
         specs: names of `SPECS`, one for each argument.
-        needs: the rank that each argument's text must have, or a style.
+        needs: the rank that each argument's text must have, or one of the styles `LOOP` and `ALONE`.
         rank: the rank of the whole expression.
         cost: the cost that the rule adds to the cost of its arguments.
         commutes: whether the order of two arguments is irrelevant.
         fits: a further test of the arguments' kinds.
         result: the kind of the value if it is always the same.
-        loop: the template of the shorter form in a `for`.
+        loop: the template of the shorter text in the head of a `for`.
     """
 
     __slots__ = ("commutes", "cost", "fits", "function", "loop", "needs", "rank", "result", "specs", "template")

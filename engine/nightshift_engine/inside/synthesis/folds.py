@@ -1,7 +1,8 @@
-"""Functions that keep state in a loop: folds over a collection, sequences by the last two terms, while loops.
+"""Functions that keep state in a loop: folds over a collection, sequences by the last two terms, and while loops.
 
-The state in the middle of such a loop is unknown, so there can be no goal for it. Instead the step is enumerated on
-samples of states that may occur. Each step is then run through the whole loop, with limits, for every example.
+The state in the middle of such a loop is unknown, so there can be no goal for it. Instead, expressions for one step of
+the loop are enumerated on samples of states that may occur. Each of them is then run through the whole loop, with
+limits, for every example.
 """
 
 import collections
@@ -22,7 +23,7 @@ SAMPLES = 14
 TURNS = 300
 SOURCES = 5
 STEPS, TESTS = 150, 80
-"""Number of steps and of conditions of a while loop that are combined with each other."""
+"""Maximum numbers of steps and of conditions that are combined into while loops."""
 UNBOUNDED = ("**", "range(", "factorial", "just(", "center(", "zfill(", "replace(", "prod(", "chr(", "' * ", "] * ")
 NUMBERS = (0, 1, 2, 3, 5, 8, 12, 40)
 STARTS = {
@@ -36,7 +37,7 @@ STARTS = {
 
 
 class Folds:
-    """All such functions, as a task that a scheduler can run in steps."""
+    """The search for functions that keep state in a loop, as a task that a scheduler can run in small steps."""
 
     goals, depth, around = (), 1, None
 
@@ -68,7 +69,7 @@ class Folds:
 
 
 class _Stateful:
-    """The base class of the three kinds: samples of states, and trials of the expressions over them."""
+    """Base class of `Fold`, `Terms` and `While`: samples of states, and trials of the expressions over these states."""
 
     def __init__(self, search, states):
         self.search = search
@@ -83,7 +84,10 @@ class _Stateful:
         self.context = Context([*states, *rest], search.constants, search, depth=2)
 
     def steps(self, cost, kind, *needed):
-        """Yield the expressions of a cost and kind that contain the variables `needed`; yield None in between."""
+        """Yield the expressions of a cost and kind that contain the variables `needed`.
+
+        Yields None while the expressions are being made, so that other work can run.
+        """
         while self.context.reached < cost:
             self.context.step()
             yield None
@@ -100,7 +104,7 @@ class _Stateful:
         return eval(f"lambda {', '.join(self.names)}: {text}", SPACE)  # noqa: S307 (in the sandbox; our own grammar)
 
     def try_out(self, run, text, cost):
-        """Run a loop on the examples, and accept its text if it gives the wanted result for all."""
+        """Run a loop on the examples, and accept its text if the loop gives the wanted result for all examples."""
         self.search.counters.tried += 1
         try:
             right = all(
@@ -119,7 +123,7 @@ def _is_bounded(entry):
 
 
 class Fold(_Stateful):
-    """`result = start; for item in items: result = step`."""
+    """Loops of the form `result = start; for item in items: result = step`."""
 
     def __init__(self, search, loop):
         self.loop, self.item = loop, loop.target
@@ -134,7 +138,7 @@ class Fold(_Stateful):
         self.items = None if not self.fit else eval(f"lambda {', '.join(search.parameters)}: {loop.source.text}", SPACE)  # noqa: S307
 
     def at(self, cost):
-        """Try the folds whose step has this cost; yield now and then."""
+        """Try the folds whose step has this cost; yield regularly, so that other work can run in between."""
         if not self.fit or "result" in self.search.parameters:
             return
         for entry in self.steps(cost, self.kind, "result", self.item):
@@ -161,7 +165,7 @@ class Fold(_Stateful):
 
 
 class Terms(_Stateful):
-    """`a, b = first, second; for _ in range(n): a, b = b, step`."""
+    """Loops of the form `a, b = first, second; for _ in range(n): a, b = b, step`."""
 
     def __init__(self, search, name):
         self.name = name
@@ -170,7 +174,7 @@ class Terms(_Stateful):
         super().__init__(search, states)
 
     def at(self, cost):
-        """Try the sequences whose step has this cost; yield now and then."""
+        """Try the sequences whose step has this cost; yield regularly, so that other work can run in between."""
         if len(self.search.parameters) > 1 or {"last", "term"} & set(self.search.parameters):
             return
         for entry in self.steps(cost, "int", "last", "term"):
@@ -200,7 +204,7 @@ class Terms(_Stateful):
 
 
 class While(_Stateful):
-    """`while test: n = step; count += 1`, which returns the count or the last number."""
+    """Loops of the form `while test: n = step; count += 1`, which return the count or the last number."""
 
     def __init__(self, search, name):
         self.name, self.index = name, search.parameters.index(name)
@@ -210,7 +214,7 @@ class While(_Stateful):
         self.moves, self.tests = [], []
 
     def at(self, cost):
-        """Try the loops whose step or test has this cost; yield now and then."""
+        """Try the loops whose step or test has this cost; yield regularly, so that other work can run in between."""
         if "count" in self.search.parameters or cost > DEEPEST - 2:
             return
         moves, tests = [], []

@@ -51,7 +51,7 @@ class Part:
         self.context.bank.cheap.append(self.take_part)
 
     def take_part(self, entry):
-        """Make the smaller goals that remain with an entry as a part of the solution."""
+        """Assume that an entry is a part of the solution, and make goals for the remaining parts."""
         if self.solved == 0:
             decompose(self, entry)
 
@@ -60,7 +60,7 @@ class Part:
         return Part(self.context, values, deliver, self.search, self.depth + 1)
 
     def deliver(self, entry):
-        """Pass a solution to the goal above."""
+        """Pass a solution to the goal that needs it."""
         self.solved += 1
         if self.solved <= MOST_SOLUTIONS or entry.cost < self.cheapest:
             self.cheapest = min(entry.cost, self.cheapest)
@@ -68,7 +68,7 @@ class Part:
 
 
 class Goal(Part):
-    """A goal that a conditional may meet.
+    """A goal that may be solved by a conditional.
 
     Args:
         loose: True if an int and a float count as equal.
@@ -96,7 +96,7 @@ class Goal(Part):
             self._follow()
 
     def take_part(self, entry):
-        """Make the smaller goals that remain with an entry as a part of the solution."""
+        """Assume that an entry is a part of the solution, and make goals for the remaining parts."""
         if self.solved == 0:
             if self.kind in {"int", "float"}:
                 invert(self, entry)
@@ -137,7 +137,7 @@ def _mask(values):
     return mask
 
 
-# Collections and texts.
+# The functions and the class below make goals for the parts of collections and texts.
 
 
 MOST_ATTEMPTS = 12
@@ -146,7 +146,7 @@ SEPARATORS = ("", " ", ", ", ",", "-", "_", "\n", ".", ":", "/", "|", ";")
 
 
 def split(goal):
-    """Make goals for parts that need no entry: the words or letters of a text, the items of a tuple."""
+    """Make goals for parts that need no entry: the words or letters of a text, or the items of a tuple."""
     if goal.kind == "str":
         for separator in SEPARATORS:
             _split_text(goal, separator)
@@ -162,7 +162,7 @@ def _split_text(goal, separator):
 
 
 class TupleParts:
-    """The goals for the items of a tuple; delivers once each has a solution."""
+    """The goals for the items of a tuple; delivers the tuple once each item has a solution."""
 
     def __init__(self, goal):
         size = len(goal.values[0])
@@ -181,7 +181,7 @@ class TupleParts:
 
 
 def decompose(goal, entry):
-    """Make the goals that result from using an entry."""
+    """Make the goals that remain if an entry is the collection of a loop, or a prefix or suffix."""
     if goal.attempts >= MOST_ATTEMPTS:
         return
     head = goal.kind.partition("[")[0]
@@ -230,7 +230,7 @@ def _add(left, right):
 
 
 def by_item(goal, entry):
-    """Return what each item must become, for a list as long as the collection; else None."""
+    """Return the value that each item must become, and a writer; None unless list and collection are equally long."""
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) != len(value):
             return None
@@ -238,7 +238,7 @@ def by_item(goal, entry):
 
 
 def by_choice(goal, entry):
-    """Return which items stay, for a list that is a subsequence of the collection; else None."""
+    """Return which items stay, and a writer; None unless each list is a subsequence of its collection."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) < len(value):
@@ -262,7 +262,7 @@ def _match_items(value, items):
 
 
 def by_name(goal, entry):
-    """Return the value of each key, for a dict whose keys are the items; else None."""
+    """Return the value of each key, and a writer; None unless the items are the keys of the dict."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _hashable(items) or set(items) != set(value):
@@ -272,7 +272,7 @@ def by_name(goal, entry):
 
 
 def by_second(goal, entry):
-    """Return the value of each key, for a dict whose keys are the second parts of pairs; else None."""
+    """Return the value of each key, and a writer; None unless the second parts of the items are the dict's keys."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _pairs(items) or {item[1] for item in items} != set(value):
@@ -291,7 +291,7 @@ def _turn(loop, entry, cost):
 
 
 def by_presence(goal, entry):
-    """Return which items are in a set of some of the items; else None."""
+    """Return which items are in a set, and a writer; None unless the set has only items of the collection."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _hashable(items) or not value <= set(items):
@@ -312,10 +312,12 @@ def _choose(loop, entry, cost):
 
 
 LOOP_RULES = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
-"""Ways in which a loop may make a collection: each returns the wanted value per item, and the writer."""
+"""Ways in which a loop may make a collection. Each function returns the wanted value per item, and a writer, which
+makes the entry of the whole loop.
+"""
 
 
-# Numbers.
+# The functions below make goals for numbers by inverting arithmetic.
 
 
 MOST_OPERANDS = 160
@@ -324,7 +326,7 @@ OPERAND_COST = 3
 
 
 def invert(goal, entry):
-    """Subscribe to values that give the goal when combined with an entry."""
+    """Subscribe to the values that give the goal's value when an operation combines them with an entry."""
     if (
         entry.kind not in {"int", "float"}
         or entry.cost > OPERAND_COST
@@ -377,4 +379,6 @@ INVERSES = (
     (lambda value, a: value * a, _write("{partner} / {entry}", PRODUCT, PRODUCT, SIGN)),
     (lambda value, a: a / value, _write("{entry} / {partner}", PRODUCT, SIGN, PRODUCT)),
 )
-"""Rows: function from the wanted value and the known operand to the other operand, and the writer."""
+"""Rows: a function from the wanted value and the known operand to the other operand, and a function that makes the
+entry.
+"""

@@ -22,14 +22,14 @@ class Refused(Exception):
 
 
 def times(left, right):
-    """Multiply numbers."""
+    """Multiply two numbers; refuse large integers."""
     if type(left) is int and type(right) is int and left.bit_length() + right.bit_length() > 200:
         raise Refused
     return left * right
 
 
 def repeat(text, count):
-    """Repeat a sequence."""
+    """Repeat a sequence; refuse long results."""
     if len(text) * count > LONG:
         raise Refused
     return text * count
@@ -46,14 +46,14 @@ def power(base, exponent):
 
 
 def join(left, right):
-    """Concatenate two sequences."""
+    """Concatenate two sequences; refuse long results."""
     if len(left) + len(right) > LONG:
         raise Refused
     return left + right
 
 
 def counting(*bounds):
-    """Return a range as a list."""
+    """Return a range as a list; refuse long ranges."""
     if len(range(*bounds)) > TURNS:
         raise Refused
     return list(range(*bounds))
@@ -129,7 +129,7 @@ def same_lists(left, right):
 
 
 def takes(many, item):
-    """Check as `holds` does, with the collection first."""
+    """Check whether a collection may hold items of a kind: `holds` with the collection as the first argument."""
     return holds(item, many)
 
 
@@ -322,11 +322,15 @@ def list_hints(words):
 UNLIKELY_WITHOUT = {
     "float": ("{0} / {1}", "float(", "sqrt(", "hypot("), "str": ("str(", "chr(", "bin("), "dict": ("dict(", "Counter("),
 }  # fmt: skip
-"""Templates of rules that lead to a kind. They are unlikely if neither arguments nor results are of that kind."""
+"""By kind, parts of the templates of rules that lead to this kind. These rules are unlikely if neither arguments nor
+results are of the kind.
+"""
 
 
 def rules(words, heads=frozenset(UNLIKELY_WITHOUT)):
-    """Return the rules for a task; likely ones (by its words) cost less, those for kinds that it does not have more.
+    """Return the rules of the grammar with their costs adapted to a task.
+
+    Rules that the words of the task suggest cost less. Rules for kinds that no argument or result has cost more.
 
     Args:
         words: the words of the task.

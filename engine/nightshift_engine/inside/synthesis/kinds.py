@@ -17,7 +17,7 @@ class Error:
 
 ERR = Error()
 BIG = 1 << 200
-SAMPLE = 3  # number of items that are looked at in a list of collections
+SAMPLE = 3  # number of items that decide the kind of a list of collections
 LONG = 2000  # maximum number of items or characters of a value
 SCALARS = {int: "int", float: "float", bool: "bool", str: "str", type(None): "none", Error: "err"}
 LISTS = frozenset({"list[int]", "list[str]", "list[bool]", "list[]"})

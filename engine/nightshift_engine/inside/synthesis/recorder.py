@@ -29,7 +29,7 @@ UNKNOWN = Unknown()
 
 
 class Call:
-    """A call that a test made: packed arguments, and the known result: its value, or only its truth value."""
+    """A call that a test made: its packed arguments, and what is known of its result (the value or only its truth)."""
 
     def __init__(self, packed):
         self.packed, self.value, self.near, self.truth = packed, UNKNOWN, None, None
@@ -38,7 +38,8 @@ class Call:
 class Oracle:
     """Answers questions for truth values in one run of a test: first with the given answers, then with yes.
 
-    `asked` counts the questions; `notes` holds the calls whose results became known, `calls` all calls, latest last.
+    `asked` counts the questions. `calls` holds all calls, the latest last. `notes` holds the calls whose results became
+    known.
     """
 
     def __init__(self, answers=(), raising=None):
@@ -46,7 +47,7 @@ class Oracle:
         self.calls, self.notes, self.calls_by_text = [], [], {}
 
     def decide(self):
-        """Return the next answer."""
+        """Return the answer to the next question for a truth value."""
         if self.asked == len(self.answers):
             self.answers.append(True)
         self.asked += 1
@@ -98,7 +99,7 @@ class Probe:
         return call.truth
 
     def read_value(self):
-        """Return the value if it is known.
+        """Return the value of the result if it is known.
 
         Raises:
             UnknownResult: the value is not known.
@@ -112,7 +113,7 @@ class Probe:
 
 
 def _unwrap(other):
-    """Return the value that another object represents, and its tolerances if it is an approximate value."""
+    """Return the value that another object represents, and the tolerances if the object is an approximate value."""
     if isinstance(other, Probe):
         return other._call.value, None  # noqa: SLF001 (of the same class)
     if type(other).__name__.startswith("Approx") and hasattr(other, "expected"):
@@ -218,7 +219,7 @@ class Plugin:
         return run
 
     def _run_until_passed(self, item, runtest):
-        """Run a test with changing answers until it passes; return its last error, or None."""
+        """Run a test with changing answers until it passes; return the error of the last run, or None."""
         oracle, error = Oracle(), None
         for _ in range(RUNS):
             oracle = Oracle(oracle.answers[: oracle.asked], oracle.raising)
@@ -267,7 +268,7 @@ def _learn(call):
 
 
 def _flip_last_answer(oracle, error):
-    """Change the answers for another run; return whether there is another possibility."""
+    """Change the answers or exceptions for another run of the test; return whether there are untried ones."""
     if oracle.calls and _raises(oracle, str(error), len(oracle.calls) - 1):
         return True
     del oracle.answers[oracle.asked :]
@@ -298,8 +299,8 @@ def _raises(oracle, error_text, last):
 def run(config, events, libraries, seconds):
     """Run the tests that `config` names; the results go to `events`, one line of JSON per call.
 
-    A line holds the packed arguments, how (`gives`, `holds` or `raises`), the packed result (or its truth value, or
-    name and message of the exception), and the tolerances (relative, absolute) or None.
+    A line is a list of four items: the packed arguments; `gives`, `holds` or `raises`; the packed result, its truth
+    value, or the name and message of the exception; and the tolerances (relative, absolute) or None.
     """
     session.prepare(config, libraries)
     plugin = Plugin(events, time.monotonic() + seconds)

@@ -21,7 +21,9 @@ EXAMPLES = 14
 GOALS = 400
 SLICE_S = 0.005
 FOLDING = 0.6
-"""Share of time for the outermost expressions. A process at or above it leaves folds to another process."""
+"""Limit of the share of time for the outermost expressions. A process with this share or more leaves the search for
+folds to another process.
+"""
 LOOP_GOAL_WEIGHT = 8
 """Factor for the time of a loop's context once it has a goal."""
 MOST_WAITING = 40
@@ -29,7 +31,7 @@ MOST_WAITING = 40
 LEAST_SHARE = 0.3
 """Share of the time after which a solution ends the search, even if smaller expressions are untried."""
 GRACE, GRACE_S = 0.3, 0.7
-"""Extra time for a smaller solution after the first one: a share of the time until then, plus seconds."""
+"""Extra time for a smaller solution after the first solution: a share of the time until the first one, plus seconds."""
 HIGHEST = 30
 
 
@@ -92,11 +94,14 @@ class Search:
             self.contexts.append(context)
 
     def take(self, entry):
-        """Check a solution for the used examples on all examples, and keep it if it fits."""
+        """Check a solution for the examples of the vectors on all examples, and keep the solution if it fits."""
         self.take_text(body(entry), entry.cost)
 
     def take_text(self, text, cost):
-        """Keep the statements of a solution if they fit all examples; otherwise let them wait for the guards."""
+        """Keep the statements of a solution if they fit all examples.
+
+        Otherwise let the statements wait until the conditions for exceptions are known.
+        """
         if not self._keep(text, cost) and self.guards is not None and len(self.waiting) < MOST_WAITING:
             self.waiting[text] = cost
             if self.guards.complete:
@@ -120,7 +125,7 @@ class Search:
         return right
 
     def run(self, budget_s):
-        """Search until a solution was found and no smaller one is likely; return in a word why the search ended."""
+        """Search until a solution was found and no smaller one is likely; return, as one word, why the search ended."""
         begun = self.clock()
         self.until = begun + budget_s
         while context := self._next():
@@ -151,7 +156,7 @@ class Search:
         return self.root.reached >= self.cheapest - 1 or now - begun > LEAST_SHARE * budget_s
 
     def _next(self):
-        """Return the context whose turn it is: the one that is furthest below its share of the time."""
+        """Return the context that gets the next slice of time: the one that is furthest below its share."""
         inner = [context for context in self.contexts if context.reached < HIGHEST and context is not self.root]
         spent = sum(context.spent_s for context in inner)
         if self.root.reached < HIGHEST and self.root.spent_s * (1 - self.share) <= spent * self.share + 0.05:
@@ -162,7 +167,7 @@ class Search:
 
 
 def _heads(values):
-    """Yield the kinds of values and of the values inside them, without the part in brackets."""
+    """Yield the kinds of values and of the values inside them, without the part of a kind that is in brackets."""
     for value in values:
         yield kind_of(value).partition("[")[0]
         if isinstance(value, dict):
@@ -191,7 +196,7 @@ class Guards:
 
     Args:
         search: shares the time.
-        raising: the examples whose calls raise; `wanted` is the exception's name and message.
+        raising: the examples whose calls raise; their `wanted` is the exception's name and message.
         ready: called when the last condition was found.
     """
 
@@ -229,7 +234,7 @@ class Guards:
 
 
 MODULES = ("collections", "itertools", "math", "statistics", "string")
-_BARE = re.compile(r"(?m)^( *\w+, \w+) = \((.+)\)$")  # `a, b = (0, 1)`
+_BARE = re.compile(r"(?m)^( *\w+, \w+) = \((.+)\)$")  # matches `a, b = (0, 1)`
 _FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
 _OPPOSITE = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -255,7 +260,10 @@ def _values(tree):
 
 
 def tidy(text):
-    """Return the statements with comparisons in the usual form, preceded by the imports that they need."""
+    """Return the statements with constants on the right of comparisons, after the imports that they need.
+
+    `not a == b` becomes `a != b`.
+    """
     tree = _Tidier().visit(ast.parse(text))
     used = {
         node.value.id for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)

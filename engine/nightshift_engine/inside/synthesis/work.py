@@ -1,7 +1,7 @@
-"""The child that searches: reads the examples, searches with one or two processes, and reports the solutions.
+"""The child process that searches: reads the examples, searches with one or two processes, and reports the solutions.
 
 Events are lines of JSON: `["examples", count]`, `["found", statements, size, tried]`, and at the end of each process
-`["tried", count, cost reached, why it ended]`.
+`["tried", count, largest cost reached, reason of the end]`.
 """
 
 import ast
@@ -20,9 +20,9 @@ from .search import Search
 
 
 class Example:
-    """One example.
+    """One example: arguments of the function, and what their call must give.
 
-    `how` is the meaning of `wanted`: `gives` for the value, `holds` for only its truth value, `raises` for name and
+    `how` is the meaning of `wanted`: `gives` for the value, `holds` for only its truth value, `raises` for the name and
     message of an exception. `near` holds the tolerances, relative and absolute, or None.
     """
 
@@ -72,7 +72,7 @@ DEFAULTS = (
     ("None", 1), ("True", 1), ("False", 1), ("[]", 1), ("{}", 2),
 )  # fmt: skip
 SHARES = (0.85, 0.2)
-"""Share of each process's time for the outermost expressions; the rest is for the parts of goals."""
+"""Shares of each process's time for the outermost expressions; the rest is for the parts of goals."""
 
 
 def run(task, events):
@@ -132,7 +132,10 @@ def _search(task, share, events, count, others):
 
 
 def gather(task):
-    """Return the examples of values and those of exceptions, the tests' first, without contradictory ones."""
+    """Return two lists of examples, those with values and those with exceptions; contradictory examples are left out.
+
+    Examples of the tests come before examples of the docstring.
+    """
     groups = {}
     for line in [*task["seen"].splitlines(), *task["examples"]]:
         example = read(line, len(task["parameters"]))
@@ -152,7 +155,7 @@ def _agree(same):
 
 
 def constants(task, examples):
-    """Return the constants as text, value and cost: common ones, the task's, and those that results have in common."""
+    """Return constants as (text, value, cost): common ones, those of the task, and those that results share."""
     costs = dict(DEFAULTS)
     for text, cost in task["constants"]:
         costs[text] = min(cost, costs.get(text, cost))

@@ -1,4 +1,4 @@
-// Sends requests to the API. Answers that were embedded in the page are returned at once, without a request.
+// Sends requests to the API. If an answer is embedded in the page, it is returned without a request.
 
 import {address, answers, go, here, page, parse} from './boot.js';
 import {whenever} from './live.js';
@@ -13,7 +13,7 @@ export {address, page};
 
 const AWAY = {ok: false, status: 0, data: {error: 'the daemon does not answer; is it running?', fields: {}}};
 
-/** @returns {Promise<Answered>} status 0 if the daemon cannot be reached */
+/** Send a request. @returns {Promise<Answered>} with status 0 if the daemon cannot be reached */
 async function ask(path, options) {
   try {
     const response = await fetch(here(path), options);
@@ -27,7 +27,7 @@ async function ask(path, options) {
 }
 
 /**
- * Send a GET request. The first `get` of an embedded address consumes the embedded answer.
+ * Send a GET request. The first request for an address whose answer is embedded in the page returns that answer.
  * @returns {Promise<Answered>}
  */
 export async function get(path, query = {}, options = {}) {
@@ -55,7 +55,7 @@ export const put = sending('PUT');
 /** Send a PATCH request: `patch(path, body)`. */
 export const patch = sending('PATCH');
 
-/** Return one sentence that says why a request failed. */
+/** Return a sentence that says why a request failed. */
 export function fault(answer) {
   const {error = 'the request failed', fields = {}, more = 0} = answer.data ?? {};
   const named = Object.entries(fields).map(([name, why]) => `${name}: ${why}`);
@@ -64,15 +64,16 @@ export function fault(answer) {
 }
 
 /**
- * The answer of an address as signals: `data` (null until it has arrived), `error` (null, or a sentence), `loading`.
+ * The answer of an address as signals: `data` (null until the answer has arrived), `error` (null or a sentence) and
+ * `loading`.
  * @typedef {{data: any, error: string|null, loading: boolean, reload: () => Promise<void>, peek: () => any}} Source
  */
 
 /**
- * Create a source outside of components, for data that many of them share.
+ * Create a source outside of components, for data that many components share.
  * @param {string} path
  * @param {object} [query]
- * @returns {Source} a component that reads `data`, `error` or `loading` is rendered again when they change
+ * @returns {Source} a component that reads `data`, `error` or `loading` is rendered again when that value changes
  */
 export function source(path, query = {}) {
   const whole = address(path, query);
@@ -100,7 +101,7 @@ export function source(path, query = {}) {
     get error() { return error.value; },
     get loading() { return loading.value; },
     peek: () => data.peek(),
-    /** Store an answer that was obtained in another way. */
+    /** Store an answer that did not come from a request of this source. */
     keep: (value) => { data.value = value; },
     reload,
     first,
@@ -108,10 +109,10 @@ export function source(path, query = {}) {
 }
 
 /**
- * Use a source in a component: it is requested when the component appears and when its address changes.
- * @param {string|null} path null makes no request
+ * Use a source in a component. The request is sent when the component appears and when the address changes.
+ * @param {string|null} path null sends no request
  * @param {object} [query]
- * @param {string[]|null|undefined} [kinds] request again after events of these kinds (null: of any kind)
+ * @param {string[]|null|undefined} [kinds] kinds of events after which the request is repeated (null: all kinds)
  * @returns {Source}
  */
 export function useData(path, query = {}, kinds = undefined) {

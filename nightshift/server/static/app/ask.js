@@ -1,4 +1,4 @@
-// One question of a task, and the owner's decision.
+// One question of a task, with controls for the owner's decision.
 
 import {Button} from './forms.js';
 import {Moment} from './marks.js';
@@ -7,8 +7,9 @@ import {words} from './text.js';
 import {html, useState} from './ui.js';
 
 /**
- * An open question with the buttons to decide it.
- * @param {{ask: object, onDone: () => any, withTask?: boolean}} props `ask` is a row of `/api/approvals`
+ * An open question with the buttons that decide it.
+ * @param {{ask: object, onDone: () => any, withTask?: boolean}} props `ask` is a row of `/api/approvals`; `withTask`
+ * shows a link to its task
  */
 export function Ask({ask, onDone, withTask = true}) {
   const [answer, setAnswer] = useState('');

@@ -1,4 +1,4 @@
-// Causes of failed tasks: one row for each cause, which is settled once for all its tasks.
+// Causes of failed tasks, one row for each cause. Settling a cause retries all tasks that failed for it.
 
 import {fault, post} from './api.js';
 import {ModelField} from './model_field.js';
@@ -11,7 +11,7 @@ const SHOWN = 6;
 
 const Task = ({task}) => html`<li><a href=${`/task/${task.task_id}`} title=${task.reason}><span class="number">#${task.task_id}</span> ${task.title}</a></li>`;
 
-/** Report the result for the tasks: how many are retried, as which tasks, and why the others are not. */
+/** Report how many tasks were retried, which new tasks replace them, and why other tasks were not retried. */
 function tell({tasks}) {
   const done = tasks.filter(({ok}) => ok);
   const forks = done.filter(({task_id: from, as_task: to}) => from !== to);
@@ -32,7 +32,7 @@ async function settle(cause, span, what, onDone) {
   return '';
 }
 
-/** Form for a note, a package or a model; an empty field changes nothing. */
+/** Form for a note, a package or a model. Fields left empty change nothing. */
 function Settle({cause, span, onDone, close}) {
   const [form, setForm] = useState({note: '', package: cause.module, model: ''});
   const [error, setError] = useState('');
@@ -75,6 +75,7 @@ function Cause({cause, span, onDone}) {
 }
 
 /**
+ * A card with the causes of failed tasks.
  * @param {{causes: object[], since?: string, until?: string, onDone: () => any}} props `causes` are rows of the brief
  * or of `/api/causes`; `since` and `until` limit which tasks are retried
  */

@@ -1,8 +1,8 @@
-// The time as signals, so that relative times update automatically. Nothing ticks in a hidden tab.
+// The current time as signals, so that relative times are updated automatically. They do not change in a hidden tab.
 
 import {signal} from './ui.js';
 
-/** Current time in milliseconds, updated each second. */
+/** Current time in milliseconds, updated every second. */
 export const second = signal(Date.now());
 
 /** Current time in milliseconds, updated every 15 seconds. */
@@ -14,7 +14,7 @@ function tick() {
   if (second.value - quarter.value >= 15_000) quarter.value = second.value;
 }
 
-/** Start to tick; called once, by the shell. */
+/** Start the clock. The shell calls this once. */
 export function startClock() {
   setInterval(tick, 1000);
   document.addEventListener('visibilitychange', () => {

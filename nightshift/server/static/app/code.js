@@ -1,15 +1,15 @@
-// Code and diffs. Highlighting comes from the server as pairs of class and text, never as markup.
+// Code and diffs. The server sends highlighted code as pairs of class and text, never as markup.
 
 import {classes, html, useMemo} from './ui.js';
 
-/** The pairs `[class, text]` of one line; a plain string has no class. */
+/** One line of code as `[class, text]` pairs. A line given as a string has no classes. */
 const Parts = ({parts}) => (typeof parts === 'string' ? parts
   : parts.map(([name, text]) => (name ? html`<span class=${name}>${text}</span>` : text)));
 
 /**
  * Lines of code.
  * @param {{lines: (string|[string, string][])[], start?: number, numbers?: boolean, label?: string}} props `start` is
- * the number of the first line
+ * the number of the first line; `numbers` shows line numbers
  */
 export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html`
   <pre class=${classes('code', {numbered: numbers})} tabindex="0" aria-label=${label}><code>
@@ -18,8 +18,8 @@ export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html
   </code></pre>`;
 
 /**
- * One row of a diff: `kind` is `same`, `added`, `gone` or `place` (a heading between hunks); `old` and `new` are line
- * numbers; `parts` is the text or its pairs; `tone` of a heading is `good` or `warn`.
+ * One row of a diff. `kind` is `same`, `added`, `gone` or `place`, which is a heading between hunks. `old` and `new`
+ * are line numbers. `parts` is the text or its pairs of class and text. `tone` is `good` or `warn`, for a heading only.
  * @typedef {{kind: string, old?: number|null, new?: number|null, parts: string|[string, string][]}} DiffRow
  */
 
@@ -31,7 +31,7 @@ const Unified = ({rows}) => rows.map((row) => html`<tr class=${classes(row.kind,
   <td class="sign" data-sign=${SIGN[row.kind]} aria-label=${SAID[row.kind]}></td>
   <td class="text"><${Parts} parts=${row.parts} /></td></tr>`);
 
-/** Arrange rows side by side: a run of removed lines is paired with the run of added lines that follows it. */
+/** Arrange rows side by side: each block of removed lines is paired with the block of added lines after it. */
 export function paired(rows) {
   const pairs = [];
   let gone = [];
@@ -65,7 +65,7 @@ const Split = ({rows}) => paired(rows).map(([before, behind]) => (before?.kind =
 
 /**
  * A diff.
- * @param {{rows: DiffRow[], split?: boolean, label?: string}} props `split` shows both sides next to each other
+ * @param {{rows: DiffRow[], split?: boolean, label?: string}} props `split` shows the old and the new text side by side
  */
 export function Diff({rows, split = false, label = 'Changes'}) {
   const body = useMemo(() => (split ? html`<${Split} rows=${rows} />` : html`<${Unified} rows=${rows} />`), [rows, split]);

@@ -1,4 +1,4 @@
-// Commands and names with a copy button, and the size of a change.
+// Button that copies a text, quoting of shell words, and the number of changed lines.
 
 import {toast} from './toasts.js';
 import {html} from './ui.js';
@@ -15,9 +15,9 @@ async function copy(text) {
   }
 }
 
-/** A button that copies a text. */
+/** A button that copies `text`; `what` names the text for screen readers. */
 export const Copy = ({text, what}) => html`<button type="button" class="bare small" title=${`copy ${what}`} aria-label=${`Copy ${what}`}
   onClick=${(event) => { event.preventDefault(); copy(text); }}><svg class="copy" viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 2.5h8v9h-8zM10.5 11.5v2h-8v-9h3" /></svg></button>`;
 
-/** Numbers of added and removed lines. */
+/** The numbers of added and removed lines. */
 export const Lines = ({added, removed}) => html`<span class="number"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;

@@ -1,10 +1,10 @@
-// Dialogs above the page, and tabs.
+// Modal dialogs, and tabs.
 
 import {Button} from './forms.js';
 import {html, signal, useEffect, useRef} from './ui.js';
 
 /**
- * A modal dialog; Escape and a click outside of it close it.
+ * A modal dialog. Escape or a click outside of the dialog closes it.
  * @param {{open: boolean, title: string, onClose: () => void, wide?: boolean}} props
  */
 export function Dialog({open, title, onClose, wide = false, children}) {
@@ -16,7 +16,7 @@ export function Dialog({open, title, onClose, wide = false, children}) {
       box.current.close();
     }
   }, [open]);
-  // The close event comes a little later, when the dialog may have been opened again.
+  // The close event fires a little later, when the dialog may already be open again.
   const closed = () => {
     if (!isOwn.current) onClose();
     isOwn.current = false;
@@ -34,14 +34,14 @@ export function Dialog({open, title, onClose, wide = false, children}) {
 const asked = signal(null);
 
 /**
- * Ask for confirmation of an action that cannot be undone. The labels of both buttons name their effect; the button
- * that changes nothing has the focus, and Escape presses it.
+ * Ask for confirmation of an action. The labels of the two buttons, `yes` and `no`, name their effect. The button `no`
+ * has the focus, and Escape has the same effect as this button.
  * @param {{title: string, text: any, yes: string, no: string, danger?: boolean}} question
  * @returns {Promise<boolean>}
  */
 export const confirmed = (question) => new Promise((answer) => { asked.value = {...question, answer}; });
 
-/** Shows the question of `confirmed`; the shell contains one instance. */
+/** Shows the question of `confirmed`. The shell contains one instance of it. */
 export function Confirm() {
   const question = asked.value;
   const reply = (said) => {
@@ -58,7 +58,7 @@ export function Confirm() {
 }
 
 /**
- * Tabs; arrow keys move between them.
+ * Tabs. Arrow keys move from tab to tab.
  * @param {{tabs: [string, any][], chosen: string, onChoose: (name: string) => void, label: string}} props `tabs` are
  * pairs of a name and a title
  */

@@ -1,4 +1,4 @@
-// Diffs of files, unified or side by side from the same hunks; a file that was left out is requested separately.
+// Diffs of files, unified or side by side. Files whose diff was too long for the answer are requested one by one.
 
 import {address, fault, get, useData} from './api.js';
 import {Button, Diff, Empty, Fault, Loaded, Pill} from './parts.js';
@@ -9,7 +9,7 @@ import {Lines} from './copy.js';
 
 const KEPT = 'diff-mode';
 const OPEN_LINES = 600;
-/** `unified` or `split`; stored in the browser. */
+/** View of all diffs, `unified` or `split`. It is stored in the browser. */
 export const mode = signal(localStorage.getItem(KEPT) === 'split' ? 'split' : 'unified');
 
 function change(next) {
@@ -17,7 +17,9 @@ function change(next) {
   localStorage.setItem(KEPT, next);
 }
 
-/** Return rows that say which mutations in the lines of a hunk the tests noticed; empty if there were no mutations. */
+/**
+ * Return rows that say how many mutations in a hunk the tests noticed, and list the others; empty if there were none.
+ */
 function noticed(hunk, mutants) {
   const lines = new Set(hunk.lines.map((line) => line.new));
   const tried = mutants.filter(({line}) => lines.has(line));
@@ -29,7 +31,8 @@ function noticed(hunk, mutants) {
 }
 
 /**
- * Return the rows of the diff: a heading before each hunk that does not begin the file, and the mutation rows after it.
+ * Return the rows of a diff. A hunk that does not begin the file has a heading. After each hunk come the rows about
+ * mutations in its lines.
  */
 export function rowsOf(hunks, mutants = []) {
   return hunks.flatMap((hunk, index) => [
@@ -63,7 +66,7 @@ function File({file, path, open}) {
   </details>`;
 }
 
-/** Choose the files that are open at first: the first ones, up to a total number of lines. */
+/** Return for each file whether it is open at first: the first files are, up to `OPEN_LINES` lines in total. */
 function opened(files) {
   let lines = 0;
   return files.map((file) => {
@@ -72,7 +75,7 @@ function opened(files) {
   });
 }
 
-/** @param {{path: string}} props the address of a diff */
+/** The diff at an address of the API. @param {{path: string}} props the address */
 export function Change({path}) {
   useKeys({d: ['unified or side by side', () => change(mode.peek() === 'split' ? 'unified' : 'split')]});
   const found = useData(path);

@@ -1,12 +1,12 @@
-// Drafts: changes that did not pass and are on the branches of their tasks, with test results and possible actions.
+// Drafts: changes that did not pass their tests and are on the branches of their tasks.
 
 import {Copy, quoted} from './copy.js';
 import {html} from './ui.js';
 
-/** True if a row of `/api/commits` is a draft. */
+/** True if a commit (a row of `/api/commits`) is a draft. */
 export const isDraft = (commit) => commit.label === 'draft';
 
-/** Describe how the tests of a draft ended. */
+/** Describe how many tests of a draft passed. */
 export function testsOf({tests, tests_passed: passed}) {
   if (!tests) return 'no test was run';
   return tests > 1 ? `${passed} of ${tests} tests pass` : `${passed} of 1 test passes`;

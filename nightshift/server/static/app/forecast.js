@@ -1,9 +1,9 @@
-// Forecast for the open tasks: when they will be done and what that costs, in the daemon's words.
+// Forecast for the open tasks: when they will be done and what they will cost, in sentences of the daemon.
 
 import {status} from './state.js';
 import {html} from './ui.js';
 
-/** One line with its range; the element stays even if it is empty, so that the page does not jump. */
+/** The forecast in one line. The element is present even if it is empty, so that the page does not jump. */
 export function Forecast() {
   const {forecast = '', forecast_range: range = ''} = status.data ?? {};
   const none = status.data ? 'No task is open.' : '';

@@ -8,7 +8,7 @@ const AWAY = 'The daemon does not answer, so this cannot be done now.';
 /**
  * A button that is disabled while its handler runs, so that it cannot be pressed twice.
  * @param {{onClick?: (event: Event) => any, kind?: 'main'|'quiet'|'bare'|'danger', busy?: boolean, sends?: boolean}}
- * props a button with `sends` changes something in the daemon, and is disabled while the daemon does not answer
+ * props with `sends`, the button changes something in the daemon, and is disabled while the daemon does not answer
  */
 export function Button({onClick, kind = '', busy = false, disabled = false, sends = false, type = 'button', title, children, ...rest}) {
   const isOff = sends && connection.value === 'reconnecting';
@@ -29,10 +29,11 @@ export function Button({onClick, kind = '', busy = false, disabled = false, send
 }
 
 /**
- * A labelled field with its hint and its error.
+ * A form field with its label, its hint and its error.
  *
- * The control is built from `as` (`input`, `select`, `textarea`) and the remaining props. Or it is built by the single
- * child: a function that receives the attributes that connect the control to its label.
+ * The control is an element of the kind `as` (`input`, `select` or `textarea`) with the remaining props. If the only
+ * child is a function, this function builds the control; it receives the attributes that connect the control to its
+ * label.
  * @param {{label: string, hint?: any, error?: string, as?: string, wide?: boolean}} props
  */
 export function Field({label, hint, error, as = 'input', wide = false, id, children, ...rest}) {

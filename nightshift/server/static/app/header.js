@@ -1,4 +1,4 @@
-// The right end of the header: connection, state, open questions, pause, theme and help.
+// The right end of the page's header: connection, state, open questions, pause, theme and help.
 
 import {Button} from './forms.js';
 import {Moment} from './marks.js';
@@ -29,7 +29,7 @@ function Light() {
   return html`<span class=${`live ${kind}`} id="live" role="img" aria-label=${said} title=${said}></span>`;
 }
 
-/** The overall state; if something waits for the owner, it links to the inbox. */
+/** The overall state of the daemon. If questions wait for the owner, it links to the inbox. */
 function State({report}) {
   const {state, text, why, until} = overall();
   const said = html`<span>${text}</span>${until && state === 'paused' ? html` <span class="until">until <${Moment} at=${until} form="short" /></span>` : null}`;

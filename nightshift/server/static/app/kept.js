@@ -1,4 +1,4 @@
-// Values that the browser stores for the owner. If the browser forbids storage, they are lost without an error.
+// Texts that the browser stores for the owner. If the browser forbids storage, they are lost without an error.
 
 const shelf = (name) => {
   try {
@@ -9,21 +9,21 @@ const shelf = (name) => {
 };
 
 const kept = (name) => ({
-  /** Return the text under a key, or null. */
+  /** Return the text stored under a key, or null. */
   recall: (key) => shelf(name)?.getItem(key) ?? null,
-  /** Store a text; null removes it. */
+  /** Store a text under a key; null removes the key. */
   keep: (key, text) => {
     try {
       if (text === null) shelf(name)?.removeItem(key);
       else shelf(name)?.setItem(key, text);
     } catch {
-      // The storage is full: a lost value is not worth an error.
+      // The storage is full. Losing the text is not worth an error.
     }
   },
 });
 
-/** Stored until it is cleared, for all tabs. */
+/** Texts that are stored for all tabs, until the browser's data are cleared. */
 export const forGood = kept('localStorage');
 
-/** Stored while the tab is open. */
+/** Texts that are stored while the tab is open. */
 export const forNow = kept('sessionStorage');

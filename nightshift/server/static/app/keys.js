@@ -1,8 +1,8 @@
-// Keyboard shortcuts: one table for the whole page, which the help shows.
+// Keyboard shortcuts. All shortcuts of the page are in one table, which the keyboard help shows.
 
 import {signal, useEffect} from './ui.js';
 
-/** Current bindings, newest last: `{key, what, fn}`. */
+/** The current bindings, newest last. Each has the form `{key, what, fn}`. */
 export const bindings = signal([]);
 
 const PAUSE_MS = 900;
@@ -12,7 +12,7 @@ let begunAt = 0;
 const typing = (target) => target.closest?.('input, textarea, select, [contenteditable]') !== null
   && !['checkbox', 'radio', 'button'].includes(target.type);
 
-// The native function of a key on the focused element has priority.
+// A key that the focused element handles itself, such as Enter on a button, is left to that element.
 const acts = ({key, target}) => ['Enter', ' '].includes(key) && target.closest?.('a, button, summary, [role=tab]');
 
 function pressed(event) {
@@ -28,14 +28,14 @@ function pressed(event) {
   found.fn(event);
 }
 
-/** Listen to the keyboard; called once, by the shell. */
+/** Start to listen to the keyboard. The shell calls this once. */
 export const startKeys = () => addEventListener('keydown', pressed);
 
 /**
  * Bind keys.
  * @param {Object<string, [string, (event: KeyboardEvent) => void]>} table maps a key to its description in the help and
- * its handler; `'g l'` means one key after the other
- * @returns {() => void} removes the bindings
+ * its handler; `'g l'` means the key `g` followed by the key `l`
+ * @returns {() => void} a function that removes the bindings
  */
 export function keys(table) {
   const mine = Object.entries(table).map(([key, [what, fn]]) => ({key, what, fn}));
@@ -43,7 +43,7 @@ export function keys(table) {
   return () => { bindings.value = bindings.peek().filter((each) => !mine.includes(each)); };
 }
 
-/** Bind keys while a component is shown; `deps` as for `useEffect`. */
+/** Bind keys while a component is shown; `deps` has the same meaning as in `useEffect`. */
 export const useKeys = (table, deps = []) => useEffect(() => keys(table), deps);
 
 /** Bind a key that focuses the first element that matches a selector. */

@@ -1,11 +1,13 @@
-// The only EventSource of a browser: its tabs share it, because a browser opens at most six connections to one address.
+// The live stream of the log. All tabs of a browser share one connection to it, because a browser opens at most six
+// connections to one address.
 //
-// One tab is the leader: the one that holds a Web Lock, or without https, which locks need, the one whose turn it is in
-// a shared worker. The leader listens and forwards each line over a BroadcastChannel; the other tabs follow. When the
-// leader closes, the next tab leads. Each tab remembers the id of the last line it saw. A tab that joins sends this id,
-// and gets the missed lines from the leader's ring buffer, or is told to reload all data. A new leader resumes after
-// its own last line. So no line is lost or seen twice, whichever tab leads. The live text of models takes the same way,
-// but is neither remembered nor resumed (`live_text.js`).
+// One tab is the leader. It is the tab that holds a Web Lock. Locks need https; without https, a shared worker chooses
+// the leader. The leader listens to the stream and forwards each line to the other tabs over a BroadcastChannel. When
+// the leader closes, another tab becomes the leader. Each tab remembers the id of the last line that it saw. A tab that
+// joins sends this id to the leader. The leader sends the missed lines from its ring buffer, or tells the tab to reload
+// all data. A new leader resumes the stream after its own last line. No line is therefore lost or seen twice, whichever
+// tab leads. The live text of models is forwarded in the same way, but it is neither buffered nor resumed
+// (`live_text.js`).
 
 import {after, here, parse, root} from './boot.js';
 import {forget, frames, write} from './live_text.js';
@@ -18,10 +20,13 @@ const RETRY_MS = 2000;
 const LOOK_MS = 5_000;
 const SILENCE_MS = 40_000; // the server sends a beat every 15 s
 
-/** `connecting`, `live` or `reconnecting`. */
+/** State of the connection: `connecting`, `live` or `reconnecting`. */
 export const connection = signal('connecting');
 
-/** The last time the connection came back: `{awayS, lines}`, or null. */
+/**
+ * The last interruption of the connection, as `{awayS, lines}`: its length in seconds and the number of missed lines.
+ * Null if there was none.
+ */
 export const gap = signal(null);
 
 const lineWatchers = new Set();
@@ -41,13 +46,16 @@ let mending = null;
 let release = () => {};
 let workers;
 
-/** Call `fn` with each line from now on. @returns {() => void} unsubscribes it */
+/** Call `fn` with each line from now on. @returns {() => void} a function that ends this */
 export function onLine(fn) {
   lineWatchers.add(fn);
   return () => lineWatchers.delete(fn);
 }
 
-/** Call `fn` when all data must be reloaded because the stream cannot resume. @returns {() => void} unsubscribes it */
+/**
+ * Call `fn` when all data must be reloaded because the stream cannot resume. @returns {() => void} a function that ends
+ * this
+ */
 export function onResync(fn) {
   resyncWatchers.add(fn);
   return () => resyncWatchers.delete(fn);
@@ -74,7 +82,7 @@ function show(state) {
   if (isLeader) tell({kind: 'state', state});
 }
 
-// ---- leading
+// Functions of the leading tab
 
 function lead() {
   isLeader = joined = true;
@@ -116,7 +124,8 @@ function written(frame) {
 }
 
 /**
- * Reconnect if the stream was silent for too long: after a sleep or a network failure it may be dead without an error.
+ * Reconnect if nothing was received for too long. After a sleep of the computer or a network failure, the stream may be
+ * dead without an error.
  */
 function look() {
   if (!feed || feed.readyState !== EventSource.OPEN || Date.now() - heardAt < SILENCE_MS) return;
@@ -129,7 +138,7 @@ function look() {
 function lost() {
   lostAt ??= Date.now();
   show('reconnecting');
-  // A browser stops retrying if the response is not a stream, for example while the server is starting.
+  // The browser stops retrying if the response is not a stream, for example while the server is starting.
   if (feed.readyState === EventSource.CLOSED) setTimeout(() => isLeader && listen(), RETRY_MS);
 }
 
@@ -147,7 +156,7 @@ async function opened() {
   mended();
 }
 
-/** Return the id of the newest event: events up to it happened while the connection was lost. */
+/** Return the id of the newest event. Lines up to this id were missed while the connection was lost. */
 async function newestId() {
   try {
     return parse(await (await fetch(here('/api/logs?limit=1'))).text()).last_id ?? 0;
@@ -164,7 +173,7 @@ function mended() {
   tell({kind: 'gap', gap: gap.value});
 }
 
-// ---- following
+// Functions of the tabs that follow the leader
 
 const HEARD = {
   line: ({line}) => (joined ? deliver(line) : held.push(line)),
@@ -200,7 +209,7 @@ function enter(message) {
   message.writing.forEach(write);
 }
 
-// ---- coming and going
+// ---- joining and leaving the other tabs
 
 function join() {
   channel = new BroadcastChannel(NAME);
@@ -224,7 +233,8 @@ function queue() {
 }
 
 /**
- * Return the worker's address in the form that the page's policy requires; the policy always returns this one address.
+ * Return the address of the shared worker in the form that the page's Content Security Policy requires. The Trusted
+ * Types policy returns only this one address.
  */
 function turns() {
   const url = new URL('./turns.js', import.meta.url).href;
@@ -240,7 +250,7 @@ function leave() {
   release();
 }
 
-/** Start to listen; called once, by the shell. */
+/** Start to receive the stream. The shell calls this once. */
 export function startLive() {
   const shares = 'BroadcastChannel' in window && ('locks' in navigator || 'SharedWorker' in window);
   const begin = shares ? join : lead;
@@ -248,7 +258,7 @@ export function startLive() {
   setInterval(look, LOOK_MS);
   document.addEventListener('visibilitychange', look);
   addEventListener('pagehide', leave);
-  // A page restored from the browser's back/forward cache has missed events.
+  // A page restored from the browser's back/forward cache has missed events and must reload its data.
   addEventListener('pageshow', (event) => {
     if (!event.persisted) return;
     begin();
@@ -256,12 +266,13 @@ export function startLive() {
   });
 }
 
-// ---- repeating requests
+// Repeating requests after events
 
 /**
- * Return a function that calls `work` soon, once for many calls and never concurrently; less often in a hidden tab.
+ * Return a function that schedules a call of `work`. Several calls of this function in quick succession lead to one
+ * call of `work`. Two calls of `work` never overlap, and in a hidden tab they are rarer.
  * @param {() => Promise<void>} work
- * @param {number} [pauseMs] minimum milliseconds between two calls
+ * @param {number} [pauseMs] minimum milliseconds between two calls of `work`
  */
 export function gently(work, pauseMs = 300) {
   let due = false;
@@ -283,11 +294,11 @@ export function gently(work, pauseMs = 300) {
 }
 
 /**
- * Call `work`, throttled by `gently`, after each event of these kinds (null: of any kind), after a resync, and when the
- * connection is back.
- * @param {string[]|null|((line: object) => boolean)} kinds
+ * Call `work`, throttled by `gently`, after each event of certain kinds, after the stream could not resume, and when
+ * the connection is back.
+ * @param {string[]|null|((line: object) => boolean)} kinds the kinds (null: all), or a function that selects events
  * @param {() => Promise<void>} work
- * @returns {() => void} unsubscribes it
+ * @returns {() => void} a function that ends this
  */
 export function whenever(kinds, work, pauseMs = 300) {
   const soon = gently(work, pauseMs);

@@ -1,10 +1,10 @@
-// Text that models are writing now, by task: it comes over the live channel, and disappears when its call ends.
+// Text that models are writing now, for each task. It comes over the live stream.
 
 import {signal} from './ui.js';
 
 /**
- * Maps a task to its newest call: `{call, step_no, parts: [{tool, text}], tokens, …}` as in the stream's `writing`
- * event.
+ * Maps a task's id to its newest model call: `{call, step_no, parts: [{tool, text}], tokens, …}`, as in the stream's
+ * event `writing`.
  */
 export const calls = signal(new Map());
 
@@ -14,14 +14,14 @@ const set = (change) => {
   calls.value = next;
 };
 
-/** Store a frame of the stream: the current state of a call. */
+/** Store the current state of a call, as the stream sends it. */
 export const write = (frame) => set((next) => next.set(frame.task_id, frame));
 
-/** Remove all calls: the connection was lost, and the next one starts with all running calls. */
+/** Remove all calls. Called after a lost connection, because the new stream sends all running calls again. */
 export const forget = () => set((next) => next.clear());
 
-/** Return the calls as frames, for a tab that joins. */
+/** Return the current state of all calls, for a tab that joins. */
 export const frames = () => [...calls.peek().values()];
 
-/** Return the speed of a call in tokens per second; null while there is too little data. */
+/** Return the writing speed of a call in tokens per second; null while there is too little data. */
 export const rate = ({tokens, writing_s: seconds}) => (seconds >= 0.5 && tokens >= 5 ? tokens / seconds : null);

@@ -1,4 +1,4 @@
-// A line of the log as an element, built without a framework: a page may have a hundred thousand of them.
+// Builds a line of the log as an element, without a framework, because a page may have a hundred thousand lines.
 //
 // Texts become text nodes, never markup.
 
@@ -8,7 +8,7 @@ import {clock, day} from './text.js';
 /** @typedef {{id: number, timestamp: string, level: string, event: string, message: string, task_id: number|null,
  *   worker: string|null, data: object}} LogLine */
 
-/** Create an element with a class and a text; the caller appends children. */
+/** Create an element with a class and a text. The caller appends child elements. */
 export function el(tag, name = '', text = '') {
   const made = document.createElement(tag);
   if (name) made.className = name;
@@ -22,20 +22,20 @@ function link(name, href, text) {
   return made;
 }
 
-/** Return the fragment of a line on its task's page: its step, else its attempt; pages/task/place.js reads it. */
+/** Return the URL fragment for a log line on its task's page: its step, else its attempt (see pages/task/place.js). */
 function placeOf({attempt, iteration, data}) {
   if (attempt === null) return '';
   const isStep = Number.isInteger(data?.step_no) && iteration !== null;
   return `#${attempt}${isStep ? `-${iteration}-${data.step_no}` : ''}`;
 }
 
-/** Format a time in local time: `11-22 09:05:07`. */
+/** Format a time as local time, such as `11-22 09:05:07`. */
 export const stamp = (at) => `${day(at).slice(5)} ${clock(at)}`;
 
-/** Terminal colour codes; in the log, the escape character is written as four visible characters. */
+/** Matches terminal colour codes. In the log, their escape character is written as the four characters `\x1b`. */
 const COLOURS = /\\x1b\[[\d;:]*m/g;
 
-/** Fill an element with a message, without terminal colour codes. */
+/** Set the text of an element to the message of a line, without terminal colour codes. */
 export function spoken(into, line) {
   into.textContent = line.message.replace(COLOURS, '');
   return into;
@@ -45,13 +45,14 @@ const LEVEL = 7;
 const TASK = 6;
 const EVENT = 21;
 
-/** Pad a column with blanks: monospaced text is laid out faster than a grid. */
+/** Return the spaces that fill a column. The browser lays out monospaced text faster than a grid. */
 const pad = (text, width) => ' '.repeat(Math.max(0, width - text.length) + 1);
 
 /**
- * Create the list item of a line; its id is `L<id>`. Its columns are 14, 7, 6 and 21 characters wide (app/parts.css).
- * It has as few nodes as possible: blanks belong to the adjacent column, and text that can be computed on demand is no
- * attribute.
+ * Create the list item of a line, with the id `L<id>`. Its columns are 14, 7, 6 and 21 characters wide (app/parts.css).
+ *
+ * It has as few nodes as possible: the spaces belong to an adjacent column, and a text that can be computed when needed
+ * is not stored in an attribute.
  * @param {LogLine} line
  * @param {boolean} [withTask] false omits the task's number, for the task's own page
  */

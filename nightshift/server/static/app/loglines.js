@@ -1,4 +1,4 @@
-// A few lines of the log inside a page, such as those of one task, with live updates.
+// The newest lines of the log about one task, inside a page, with live updates.
 
 import {get, fault} from './api.js';
 import {row} from './logline.js';

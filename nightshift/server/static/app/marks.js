@@ -1,4 +1,4 @@
-// Small inline elements: states, times, amounts.
+// Small inline elements for states, times, amounts and numbers.
 
 import {quarter, second} from './clock.js';
 import {clock, counted, day, duration, elapsed, grouped, money, relative, tokens, words, zone} from './text.js';
@@ -6,20 +6,21 @@ import {classes, html} from './ui.js';
 
 const none = html`<span class="none">–</span>`;
 
-/** A status, state or outcome in its colour. */
+/** A status, state or outcome, in the colour that belongs to it. */
 export const Pill = ({status, title, children}) => html`
   <span class=${`pill ${status}`} title=${title}>${children ?? words(status)}</span>`;
 
 /**
- * A time of the API (text or milliseconds), relative to now; the tooltip has the full local time with its time zone.
- * @param {{at: string|number|null, form?: 'relative'|'clock'|'short'|'day'|'full'}} props
+ * A time, by default relative to now. The tooltip has the full local time with its time zone.
+ * @param {{at: string|number|null, form?: 'relative'|'clock'|'short'|'day'|'full'}} props `at` is a time of the API or
+ * milliseconds
  */
 export function Moment({at, form = 'relative'}) {
   if (!at) return none;
   const time = new Date(at);
   const full = `${day(time)} ${clock(time)} ${zone(time)}`;
   const said = {
-    // The last tick of `quarter` may be before a very recent time, which must not be shown as in the future.
+    // `quarter` may be older than a very recent time, which must not be shown as in the future.
     relative: () => relative(time.getTime(), time < Date.now() ? Math.max(quarter.value, time.getTime()) : quarter.value),
     clock: () => clock(time),
     short: () => (day(time) === day(Date.now()) ? '' : `${day(time).slice(5)} `) + clock(time).slice(0, 5),
@@ -29,18 +30,18 @@ export function Moment({at, form = 'relative'}) {
   return html`<time datetime=${time.toISOString()} title=${full}>${said}</time>`;
 }
 
-/** A duration: `seconds`, or the time since `since`, counting up. */
+/** A duration: a fixed one (`seconds`), or the time since `since`, which counts up. */
 export function Span({seconds, since}) {
   if (since) return html`<span class="number">${elapsed((second.value - new Date(since)) / 1000)}</span>`;
   return html`<span class="number">${duration(seconds)}</span>`;
 }
 
-/** An amount of money; `unpriced` is the number of calls of unknown price, which are missing in the sum. */
+/** An amount of money. `unpriced` counts the calls whose price is unknown and which the sum does not include. */
 export const Money = ({usd, unpriced = 0}) => html`
   <span class="number" title=${unpriced ? `the price of ${counted(unpriced, 'call')} is not set` : undefined}>
     ${money(usd ?? 0, unpriced)}</span>`;
 
-/** A number in short form, with the full number as tooltip; `whole` shows the full number. */
+/** A number in short form, with the full number as its tooltip. With `whole`, the full number is shown. */
 export function Count({value, whole = false}) {
   if (value === null || value === undefined) return none;
   const text = whole ? grouped(value) : tokens(value);
@@ -50,12 +51,15 @@ export function Count({value, whole = false}) {
 /** A sentence of the daemon; text in `backticks` is shown as code. */
 export const Prose = ({text}) => text.split('`').map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 
-/** A dot in the colour of a state; `label` gives the meaning for screen readers. */
+/** A dot in the colour of a state. `label` is the meaning, for screen readers. */
 export const Dot = ({kind, label}) => html`
   <span class=${classes('dot', kind)} role=${label ? 'img' : undefined} aria-label=${label} title=${label}
     aria-hidden=${label ? undefined : 'true'}></span>`;
 
-/** A gauge of `value` out of `most`; it has the tone `warn` from the share `low` and `bad` from the share `high`. */
+/**
+ * A gauge that shows `value` as a share of `most`. From the share `low` on it has the tone `warn`, from `high` on
+ * `bad`.
+ */
 export function Meter({value, most, label, low = 0.75, high = 0.95}) {
   const share = most ? Math.min(1, value / most) : 0;
   const kind = share >= high ? 'bad' : share >= low ? 'warn' : '';
@@ -63,7 +67,7 @@ export function Meter({value, most, label, low = 0.75, high = 0.95}) {
     aria-valuemax=${most} aria-valuenow=${value} title=${label}><span style=${{width: `${share * 100}%`}}></span></span>`;
 }
 
-/** A line chart without axes; `label` says what it shows. */
+/** A line chart without axes. `label` says for screen readers what the chart shows. */
 export function Sparkline({values, label, width = 96, height = 22}) {
   const known = values.filter((value) => value !== null);
   if (known.length < 2 || !known.some(Boolean)) return html`<span class="sparkline none" aria-hidden="true"></span>`;

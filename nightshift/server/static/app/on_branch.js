@@ -1,4 +1,4 @@
-// The owner's actions on a commit that waits on a task's branch: integrate it, or discard the branch.
+// The owner's actions on a commit that waits on a task's branch: integrate the commit, or discard the branch.
 
 import {fault, post} from './api.js';
 import {Copy} from './copy.js';
@@ -10,7 +10,7 @@ import {html} from './ui.js';
 
 const LEAVE = 'Leave it on its branch';
 
-/** A text of the daemon, line by line; text in backticks is shown as code. */
+/** A text from the daemon with its line breaks. Text in backticks is shown as code. */
 const Lined = ({text}) => text.split('\n').map((line, at) => html`${at ? html`<br />` : null}${
   line.split('`').map((part, place) => (place % 2 ? html`<code>${part}</code>` : part))}`);
 
@@ -25,9 +25,10 @@ async function sendIntegrate(commit, force) {
 }
 
 /**
- * Integrate a commit after a confirmation; if its tests fail or cannot be run, offer to integrate without a run.
+ * Integrate a commit after a confirmation. If its tests fail or cannot be run, offer to integrate it without running
+ * them.
  * @param {{task_id: number, subject?: string, target?: string, label?: string}} commit
- * @param {() => any} [reload] called when it is done
+ * @param {() => any} [reload] called when the commit is integrated
  */
 export async function integrate(commit, reload) {
   const isSure = await confirmed({
@@ -51,9 +52,9 @@ export async function integrate(commit, reload) {
 }
 
 /**
- * Remove the branch of a commit after a confirmation, and show the command that restores it.
+ * Remove the branch of a commit after a confirmation, and show the command that restores the branch.
  * @param {{task_id: number, branch: string, subject?: string}} commit
- * @param {() => any} [reload] called when it is done
+ * @param {() => any} [reload] called when the branch is removed
  */
 export async function discard(commit, reload) {
   const isSure = await confirmed({
@@ -73,7 +74,7 @@ export async function discard(commit, reload) {
   return reload?.();
 }
 
-/** The buttons for both actions; `kind` is the kind of each button, and `reload` is called after an action. */
+/** The buttons for both actions. `kind` is the style of the buttons, and `reload` is called after an action. */
 export const OnBranch = ({commit, kind = '', reload}) => html`
   <${Button} sends kind=${kind} title=${`put it on ${commit.target || 'its base branch'}`} onClick=${() => integrate(commit, reload)}>Integrate…<//>
   <${Button} sends kind=${`danger ${kind}`} title=${`remove ${commit.branch}`} onClick=${() => discard(commit, reload)}>Discard…<//>`;

@@ -1,5 +1,4 @@
-// No model answers: every page shows the tasks that wait for one. If none waits, the first page explains how to connect
-// one.
+// What pages show while no model answers: the tasks that wait for a model, or how to connect a model.
 
 import {fault, post} from './api.js';
 import {page} from './boot.js';
@@ -46,8 +45,8 @@ function Invitation({models}) {
 }
 
 /**
- * Shows a banner while tasks wait for a model, an invitation on the first page while none waits, nothing if a model
- * answers.
+ * Shows nothing while a model answers. While no model answers, it shows a banner on every page if tasks wait for a
+ * model; otherwise, on the first page, it explains how to connect one.
  */
 export function Outage() {
   const report = status.data;

@@ -1,7 +1,7 @@
-// The command palette (Ctrl-K, ⌘K): searches actions of this page, pages, tasks and settings.
+// The command palette (Ctrl-K, ⌘K), which searches the actions of this page, the pages, tasks and settings.
 //
-// The field is a combobox: the focus stays in it, and the arrow keys move over the options of the list that it
-// controls.
+// The search field is a combobox: the focus stays in the field, and the arrow keys move through the options of its
+// list.
 
 import {get} from './api.js';
 import {go} from './boot.js';
@@ -12,7 +12,7 @@ import {counted, firstLine, words as asWords} from './text.js';
 import {batch, html, signal, useEffect, useRef} from './ui.js';
 
 /**
- * One option of the list: `run` is its action, or `href` its target; `hint` is an additional text.
+ * One option of the list. Choosing it runs `run` or opens `href`. `hint` is a text shown beside the label.
  * @typedef {{key: string, label: string, hint?: string, href?: string, run?: () => void}} Item
  */
 
@@ -21,7 +21,7 @@ const MOST_RECENT = 5;
 const MOST_ACTIONS = 8;
 const PAUSE_MS = 120;
 const MAX_BUTTON_CHARS = 40;
-/** Keys that move over rows, which are useless as actions of the palette. */
+/** Keys that move through rows or are otherwise useless as actions of the palette. */
 const WALKING = new Set(['j', 'k', 'x', 'Enter', ' ', 'n', 'N', '?', '/', 'Ctrl+K']);
 
 export const isPaletteOpen = signal(false);
@@ -47,7 +47,7 @@ function remember({key, label, hint = '', href}) {
   forGood.keep(KEPT, JSON.stringify([{key, label, hint, href}, ...others].slice(0, MOST_RECENT)));
 }
 
-/** Return the actions of the page: its shortcut keys, and its visible buttons by their current names. */
+/** Return the actions of the page: those of its shortcut keys and of its visible buttons, without duplicates. */
 function actions() {
   const keyed = new Map(bindings.peek().map(({key, what, fn}) => [key, {key: `key ${key}`, label: capital(what), hint: key, run: () => fn()}]));
   const byKey = [...keyed].filter(([key]) => !WALKING.has(key) && !key.startsWith('g ')).map(([, item]) => item);
@@ -66,7 +66,7 @@ const pages = () => [...document.querySelectorAll('.top nav a')].map((link) => (
 
 const taskItem = ({task_id: id, title, status}) => ({key: `task ${id}`, label: title || '(no words)', hint: `#${id} · ${asWords(status)}`, href: `/task/${id}`});
 const settingItem = ({name, text}) => ({key: `setting ${name}`, label: name, hint: firstLine(text, 100), href: `/settings?q=${name}`});
-/** Return the list as groups of items, without empty groups. */
+/** Return the options of the list as groups: pairs of a title and items. Empty groups are left out. */
 function groups() {
   const words = wordsOf(typed.value);
   const hits = found.value;
@@ -122,7 +122,9 @@ function choose(item) {
   } else setTimeout(item.run); // after the dialog has returned the focus
 }
 
-/** Run the chosen item. Waits for the search of the last input, because Enter may be pressed earlier. */
+/**
+ * Run the chosen item. Wait first for the search for the current input, because Enter may be pressed before it ends.
+ */
 async function enter() {
   const text = typed.peek();
   await asked;
@@ -174,7 +176,7 @@ export function Palette() {
     <div class="palette"><${List} /></div><//>`;
 }
 
-/** Listen to Ctrl-K and ⌘K; called once, by the shell. */
+/** Start to listen to Ctrl-K and ⌘K. The shell calls this once. */
 export function startPalette() {
   addEventListener('keydown', (event) => {
     if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;

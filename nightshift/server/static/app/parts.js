@@ -1,4 +1,4 @@
-// Components from which pages are built. Components in other files of this folder are re-exported here.
+// Basic components of the pages. Components from other files of this folder are re-exported here.
 
 import {html, useErrorBoundary} from './ui.js';
 import {Button} from './forms.js';
@@ -10,7 +10,8 @@ export {Count, Dot, Meter, Moment, Money, Pill, Prose, Span, Sparkline} from './
 
 /**
  * A card with a heading.
- * @param {{title: string, hint?: any, actions?: any, id?: string}} props
+ * @param {{title: string, hint?: any, actions?: any, id?: string}} props `hint` and `actions` are shown beside the
+ * heading
  */
 export const Card = ({title, hint, actions, id, class: more = '', children}) => html`
   <section class=${`card ${more}`} aria-label=${title} id=${id}>
@@ -19,22 +20,22 @@ export const Card = ({title, hint, actions, id, class: more = '', children}) => 
     <${Safe}>${children}<//>
   </section>`;
 
-/** A text for an empty list that says what to do. */
+/** The text that is shown instead of an empty list. It says what the user can do. */
 export const Empty = ({children}) => html`<p class="empty">${children}</p>`;
 
-/** An error, and a button that retries. */
+/** An error with a button that tries again. */
 export const Fault = ({error, retry}) => html`<div class="fault" role="alert">
   <p>${error}</p>${retry ? html`<${Button} onClick=${retry}>Try again<//>` : null}</div>`;
 
-/** An error boundary: an error inside breaks only this part, not the page. */
+/** An error boundary: if its content throws an error, the rest of the page still works. */
 export function Safe({children}) {
   const [error, again] = useErrorBoundary((thrown) => console.error(thrown));
   return error ? html`<${Fault} error=${`This part cannot be shown: ${error.message}`} retry=${again} />` : children;
 }
 
 /**
- * Shows the data of a source, or the reason why there is none.
- * @param {{of: import('./api.js').Source, children: (data: any) => any, empty?: any}} props
+ * Shows the data of a source, or the error if the data could not be loaded.
+ * @param {{of: import('./api.js').Source, children: (data: any) => any, empty?: any}} props `children` draws the data
  */
 export function Loaded({of, children}) {
   if (of.data !== null) {

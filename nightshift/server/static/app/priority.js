@@ -1,16 +1,16 @@
-// A dialog that asks for the priority of tasks.
+// A dialog in which the owner enters the priority of tasks.
 
 import {Button} from './forms.js';
 import {Dialog} from './dialogs.js';
 import {html, signal} from './ui.js';
 
-/** The open question: `{title, value, answer}`, or null. */
+/** The question that the dialog shows, as `{title, value, answer}`, or null. */
 const asked = signal(null);
 
-/** Ask for a priority. @returns {Promise<number|null>} null if the dialog was closed */
+/** Ask the owner for a priority. @returns {Promise<number|null>} null if the owner closed the dialog */
 export const priorityFor = (title, value) => new Promise((answer) => { asked.value = {title, value, answer}; });
 
-/** Shows the question of `priorityFor`; a page that uses it contains one instance. */
+/** Shows the question of `priorityFor`. A page that uses `priorityFor` must contain one instance. */
 export function AskPriority() {
   const question = asked.value;
   const reply = (number) => {

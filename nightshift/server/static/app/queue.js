@@ -1,4 +1,4 @@
-// The list of tasks: search, sorting, actions on one or many tasks, and live updates.
+// The list of tasks, with search, sorting, live updates, and actions on one or many tasks.
 
 import {go} from './boot.js';
 import {Button} from './forms.js';
@@ -12,7 +12,7 @@ import {Table} from './table.js';
 import {counted, firstLine, typed} from './text.js';
 import {html, useComputed, useEffect, useMemo, useRef, useSignal, useSignalEffect} from './ui.js';
 
-// Events after which a row may change or move.
+// Kinds of events after which a row may change or move.
 const KINDS = ['task_submitted', 'task_claimed', 'task_moved', 'task_recovered', 'task_cancel_requested',
   'task_prioritised', 'step_finished', 'asked', 'answered', 'committed', 'integrated', 'discarded', 'reverted'];
 const PAUSE_MS = 400;
@@ -26,7 +26,7 @@ const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(tas
 
 const PENDING = ['scheduled', 'blocked', 'shared'];
 
-/** Says why a task has not started: when it starts and why then, or which tasks it waits for. */
+/** Says why a task has not started: the tasks that it waits for, or the time when it starts and the reason. */
 function Why({task}) {
   if (task.status === 'blocked') {
     return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}`;
@@ -40,8 +40,8 @@ const Standing = ({task}) => html`<${Pill} status=${task.status} />
   ${task.cancel_requested && task.status === 'running' ? html`<small>to be cancelled</small>` : null}`;
 
 /**
- * Start time of a scheduled task, absolute and relative; for other tasks the time of the end, the start or the
- * creation.
+ * For a scheduled task, the time when it starts, absolute and relative. For other tasks, the time when the task ended,
+ * or else started, or else was created.
  */
 const When = ({task}) => (task.status === 'scheduled' && task.not_before
   ? html`starts <${Moment} at=${task.not_before} /><small><${Moment} at=${task.not_before} form="short" /></small>`
@@ -64,7 +64,7 @@ const columns = (onMenu) => [
       onClick=${(event) => onMenu(task, event.currentTarget)}>⋯</button>`},
 ];
 
-/** The menu of actions on one task; it opens next to its button, above everything else. */
+/** The menu of actions on one task. It opens next to its button, above all other elements. */
 function RowMenu({at, onDone}) {
   const box = useRef(null);
   const task = at.value?.task;
@@ -105,7 +105,9 @@ function RowMenu({at, onDone}) {
   </div>`;
 }
 
-/** The bar of actions on all chosen tasks; it sticks to the lower edge of the window while the list is longer. */
+/**
+ * The bar with actions on all chosen tasks. It stays at the lower edge of the window while the list extends below it.
+ */
 function Bulk({list, chosen, all}) {
   const {total, rows} = list.found.value;
   const count = all.value ? total : chosen.value.size;
@@ -143,7 +145,7 @@ function NoRows({list}) {
     <code>${typed('"Create a FastAPI health check endpoint"')}</code>.<//>`;
 }
 
-/** The table with its controls; requires that the list has been loaded. */
+/** The table with its controls. It requires that the list is loaded. */
 function Rows({list, label, choosable}) {
   const {rows, total, next} = list.found.value;
   const [chosen, all, menu] = [useSignal(new Set()), useSignal(false), useSignal(null)];
@@ -179,8 +181,9 @@ function Rows({list, label, choosable}) {
 /**
  * A list of tasks.
  * @param {{title?: string, id?: string, fixed?: object, linked?: boolean, choosable?: boolean}} props `fixed` is the
- * part of the filter that the owner cannot change here (`{status: ['failed']}`, `{repo: '/srv/x'}`, …). A `linked` list
- * keeps its filter and order in the page's address; a page may have only one. `above` is drawn above the filter.
+ * part of the filter that the owner cannot change (`{status: ['failed']}`, `{repo: '/srv/x'}`, …). With `linked`, the
+ * list keeps its filter and order in the page's address; only one list of a page may do so. With `choosable`, rows can
+ * be chosen for actions on several tasks. `above` draws content above the filter.
  */
 export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true, choosable = true, above = null}) {
   const list = useMemo(() => listOfTasks(fixed, linked), []);

@@ -1,4 +1,4 @@
-// Actions on tasks of a list: on one, on the chosen ones, or on all that pass the filter.
+// Actions on tasks of a list: on one task, on the chosen tasks, or on all tasks that match the filter.
 
 import {fault, post} from './api.js';
 import {confirmed} from './dialogs.js';
@@ -12,7 +12,7 @@ import {html} from './ui.js';
 const SLICE = 500; // maximum of one request
 const REASONS = 3;
 
-/** Statuses that allow each action; the API refuses the action for others. */
+/** Statuses in which each action is possible. The API refuses the action in all other statuses. */
 export const FITTING = {
   cancel: ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting'],
   retry: ['failed', 'cancelled', 'scheduled'],
@@ -27,17 +27,18 @@ const REMARK = {
 };
 
 /**
- * True if a cancelled task can be restored without loss: it was not begun, and has no start time, which a retry drops.
+ * True if a cancelled task can be restored without loss: the task had not begun, and had no start time, which a retry
+ * would drop.
  */
 const isUntouched = (task) => task.attempt === 0 && !task.not_before && ['queued', 'blocked'].includes(task.status);
 
-/** Report an action, with a button that undoes it for a while; `after` is called after an undo. */
+/** Report an action, with a button that undoes it within ten seconds. `after` is called after an undo. */
 export function offerUndo(said, path, body, after = undefined) {
   const undo = () => act(path, 'Undone.', body).then(after);
   toast(html`${said} <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
-/** Cancel one task after a confirmation; a task that was not begun can be restored for a while. */
+/** Cancel one task after a confirmation. For a task that had not begun, offer to undo this. */
 export async function cancelOne(task) {
   const id = task.task_id;
   const runs = task.status === 'running';
@@ -53,14 +54,14 @@ export async function cancelOne(task) {
   if (answer.ok && canUndo) offerUndo(said, `/api/task/${id}/retry`);
 }
 
-/** Retry one task; `{from_draft: true}` starts it from its draft. */
+/** Retry one task. With `how` set to `{from_draft: true}`, it starts from its draft. */
 export async function retryOne(task, how = undefined) {
   const id = task.task_id;
   const answer = await act(`/api/task/${id}/retry`, task.status === 'cancelled' ? '' : `Task ${id} is queued again.`, how);
   if (answer.ok && task.status === 'cancelled') offerUndo(`Task ${id} is queued again.`, `/api/task/${id}/cancel`);
 }
 
-/** Set one task's priority, with an undo button. */
+/** Set the priority of one task, and offer to undo this. */
 export async function setPriority(task, priority) {
   const path = `/api/task/${task.task_id}/priority`;
   const answer = await act(path, '', {priority});
@@ -68,7 +69,7 @@ export async function setPriority(task, priority) {
   return answer;
 }
 
-/** Ask for one task's priority, and set it. */
+/** Ask the owner for the priority of one task, and set it. */
 export async function prioritiseOne(task) {
   const priority = await priorityFor(`Priority of task ${task.task_id}`, task.priority);
   if (priority === null || priority === task.priority) return null;
@@ -78,7 +79,7 @@ export async function prioritiseOne(task) {
 /**
  * Apply an action to many tasks after a confirmation.
  * @param {'cancel'|'retry'|'prioritise'} action
- * @param {{ids?: number[], filter?: object}} which chosen tasks, or all that pass a filter
+ * @param {{ids?: number[], filter?: object}} which the ids of chosen tasks, or a filter that the tasks match
  * @returns {Promise<boolean>} true if the action was carried out
  */
 export async function actOnMany(action, which) {
@@ -109,7 +110,7 @@ async function sureOf(action, title, {matched, fitting}) {
   return await confirmed({title, text, yes: title.replace('?', ''), ...kept}) ? {} : null;
 }
 
-/** Count the selected tasks, and those that the action is possible for; null if the request failed. */
+/** Count the selected tasks, and those of them for which the action is possible; null if the request failed. */
 async function countOf(action, which) {
   const sum = {matched: 0, fitting: 0};
   const priority = action === 'prioritise' ? {priority: 1} : {};
@@ -122,7 +123,10 @@ async function countOf(action, which) {
   return sum;
 }
 
-/** Apply an action and return the result for each task; a failed request ends the loop and is added as a result. */
+/**
+ * Apply an action and return the result for each task. A failed request ends this, and is added as a result without a
+ * task.
+ */
 async function performed(which, asked) {
   const results = [];
   for (const part of partsOf(which)) {
@@ -144,7 +148,9 @@ function partsOf({ids, filter}) {
 
 const OPPOSITE = {cancel: 'retry', retry: 'cancel', prioritise: 'prioritise'};
 
-/** Offer for a while to undo the action for the tasks that the opposite action restores exactly. */
+/**
+ * Report an action on many tasks, with a button that undoes it for the tasks that the opposite action restores exactly.
+ */
 function offerUndoOfMany(action, back, all) {
   const undo = async () => {
     const results = [];

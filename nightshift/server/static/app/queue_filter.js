@@ -1,4 +1,4 @@
-// The filter of a list of tasks: a text, a chip for each status, and the further filters in the page's address.
+// The filter of a list of tasks: a search text, a button for each status, and the other filters in the page's address.
 
 import {clock, counted, day, grouped, words} from './text.js';
 import {STATUSES} from './queue_model.js';
@@ -35,7 +35,7 @@ function Chip({name, count, isOn, onClick}) {
     ${words(name)} <span class="number">${grouped(count)}</span></button></li>`;
 }
 
-/** A chip for each status that any task has; several chosen chips show the tasks of all these statuses. */
+/** A button for each status that any task has. If several are pressed, the tasks of all these statuses are shown. */
 function Statuses({list}) {
   const {status} = list.wanted.value;
   const counts = list.found.value?.counts;
@@ -53,7 +53,7 @@ function Statuses({list}) {
 const Given = ({name, value, onClear}) => html`<span class="given">${name}: <b>${value}</b>
   <button type="button" class="bare" aria-label=${`Show every ${name}`} onClick=${onClear}>×</button></span>`;
 
-/** Format a time from the address; `today` stays as it is. */
+/** Format a time from the page's address; `today` stays as it is. */
 const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text)}`);
 
 export function Filter({list, fixed}) {

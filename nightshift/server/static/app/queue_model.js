@@ -1,4 +1,4 @@
-// State of a list of tasks: its filter and order, the pages read so far, and how they are refreshed.
+// State of a list of tasks: its filter and order, and the rows that were read. Also reads and refreshes the rows.
 
 import {fault, get} from './api.js';
 import {address, answers} from './boot.js';
@@ -11,9 +11,9 @@ const SLICE = 500; // maximum of one request to the API
 const PLAIN = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
 
 /**
- * Filter and order of a list.
+ * Filter and order of a list. `since` and `until` limit the time when tasks ended; each is a time or `today`.
  * @typedef {{status: string[], q: string, kind: string, repo: string, since: string, until: string, sort: string,
- * order: string}} Wanted `since` and `until` limit the end time of tasks: times, or `today`
+ * order: string}} Wanted
  */
 
 /** Read filter and order from the page's address. @returns {Wanted} */
@@ -24,25 +24,27 @@ export function wantedOf(search) {
   return {...Object.fromEntries(Object.keys(PLAIN).map((name) => [name, text(name)])), status};
 }
 
-/** Return filter and order as parameters of the API and of the page's address, without default values. */
+/**
+ * Return filter and order as parameters for the API and for the page's address, without those that have default values.
+ */
 export function queryOf({status, ...rest}) {
   const pairs = Object.entries(rest).filter(([name, value]) => value && value !== PLAIN[name]);
   return {...Object.fromEntries(pairs), ...(status.length ? {status: status.join(',')} : {})};
 }
 
-/** Return the part that a bulk action accepts. */
+/** Return the filter in the form that bulk actions accept. */
 export const filterOf = ({status, q, ...rest}) => (
   {status, q, ...Object.fromEntries(['kind', 'repo', 'since', 'until'].filter((name) => rest[name]).map((name) => [name, rest[name]]))});
 
-/** True if the filter excludes tasks. */
+/** True if the filter has any condition, so that it may exclude tasks. */
 export const isFiltered = (wanted) => Object.keys(queryOf({...wanted, sort: 'id', order: 'desc'})).length > 0;
 
 const foundIn = ({tasks, counts, total, next}, before = []) => ({rows: [...before, ...tasks], counts, total, next});
 
 /**
  * A list of tasks.
- * @param {Partial<Wanted>} fixed the part that the owner cannot change here
- * @param {boolean} linked true keeps filter and order in sync with the page's address
+ * @param {Partial<Wanted>} fixed the part of the filter that the owner cannot change
+ * @param {boolean} linked true keeps filter and order in the page's address
  */
 export function listOfTasks(fixed, linked) {
   const wanted = signal({...PLAIN, ...(linked ? wantedOf(location.search) : {}), ...fixed});
@@ -54,7 +56,7 @@ export function listOfTasks(fixed, linked) {
   let many = PAGE;
   let turn = 0;
 
-  /** Read `many` rows again, in as few requests as the API allows. */
+  /** Read the first `many` rows again, in as few requests as the API allows. */
   const slices = async (mine) => {
     let all = null;
     let cursor = '';
@@ -85,16 +87,16 @@ export function listOfTasks(fixed, linked) {
     error,
     loading,
     reload: read,
-    /** Read the list, unless it was embedded in the page. */
+    /** Read the rows for the first time, unless they are embedded in the page. */
     begin: () => (answers.delete(first) ? undefined : read()),
-    /** Change the filter or the order. */
+    /** Change the filter or the order, and read the rows again. */
     want: (changes) => {
       wanted.value = {...wanted.peek(), ...changes, ...fixed};
       many = PAGE;
       if (linked) history.replaceState(history.state, '', linkTo(wanted.peek()));
       return read();
     },
-    /** Append the next page. */
+    /** Read one more page of rows. */
     more: () => {
       many += PAGE;
       return read();
@@ -102,7 +104,7 @@ export function listOfTasks(fixed, linked) {
   };
 }
 
-/** Return the address of this page with another list; other parameters and the fragment stay. */
+/** Return the address of this page with another filter and order. Its other parameters and its fragment stay. */
 export function linkTo(wanted) {
   const others = [...new URLSearchParams(location.search)].filter(([name]) => !(name in PLAIN));
   return address(location.pathname, {...Object.fromEntries(others), ...queryOf(wanted)}) + location.hash;

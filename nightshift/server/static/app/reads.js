@@ -1,4 +1,4 @@
-// Marks commits as read, with an undo button.
+// Marks commits as read, and offers to undo this.
 
 import {Button} from './forms.js';
 import {act} from './state.js';
@@ -17,7 +17,8 @@ async function takeBack(ids) {
 }
 
 /**
- * @param {string} said the message when it is done
+ * Mark commits as read.
+ * @param {string} said the message on success
  * @param {object} [body] the commits, as the API accepts them; not needed if the path identifies them
  * @param {string} [path]
  * @returns {Promise<import('./api.js').Answered>}

@@ -1,10 +1,10 @@
-// State of a repository: its name, its pushes, and how it differs from its upstream.
+// Texts about a repository: its name, whether its commits were pushed, and how it differs from its upstream.
 
 import {Moment} from './marks.js';
 import {counted} from './text.js';
 import {html} from './ui.js';
 
-/** Events that change the state of repositories. */
+/** Kinds of events that change the state of repositories. */
 export const MOVED = ['integrated', 'commit_recorded', 'discarded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
 
 export const nameOf = ({path, own}) => (own ? 'own workspace' : path.replace(/\/+$/, '').split('/').pop());
@@ -17,7 +17,7 @@ export function Push({repo}) {
     : html`<span title=${repo.remote}>nothing to push</span>`;
 }
 
-/** Describe how the branch differs from its upstream, and count the files that were changed by hand. */
+/** Describe how the branch differs from its upstream, and how many files the owner changed by hand. */
 export function standing({ahead, behind, upstream, changed}) {
   const parts = [];
   if (ahead) parts.push(`${ahead} ahead of ${upstream}`);

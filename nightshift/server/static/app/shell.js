@@ -1,4 +1,4 @@
-// The frame of every page: header, title, icon, toasts, keyboard help; the page itself is in its middle.
+// The frame of every page: header, title, icon, messages and keyboard help around the page's own content.
 
 import {answers} from './boot.js';
 import {startClock} from './clock.js';
@@ -19,18 +19,18 @@ export {act, isHeldByOwner, status} from './state.js';
 export {UNDO_MS, toast} from './toasts.js';
 export {useFocusKey} from './keys.js';
 
-/** Milliseconds after which embedded answers are dropped, because they are too old for later requests. */
+/** Milliseconds after which embedded answers that were not used are dropped, because they are outdated. */
 const BOOT_MS = 10_000;
 
 const icon = document.getElementById('icon');
 
-/** The icon and the prefix of the title for each state of the daemon. */
+/** For each state of the daemon, the page's icon and the prefix of the page's title. */
 const MOODS = {
   offline: ['away', '✕ '], paused: ['held', '⏸ '], no_model: ['fault', '! '], needs_you: ['asks', ''], working: ['busy', '▶ '], idle: ['idle', ''],
 };
 
 function followMood(title) {
-  // Load this icon in advance: it is needed when the daemon cannot be reached any more.
+  // Load the icon `away` in advance, because it is needed when the daemon cannot be reached.
   new Image().src = icon.getAttribute('href').replace(/[^/]+$/, 'away.svg');
   effect(() => {
     const state = overall()?.state ?? 'idle';
@@ -53,7 +53,7 @@ function followConnection() {
   onResync(() => toast('The log was restarted and has been reloaded.'));
 }
 
-/** A note below the page, so that nothing moves: the data may be outdated. */
+/** A note that the data may be outdated. It is placed below the page, so that nothing moves when it appears. */
 const Away = () => (isAway()
   ? html`<p class="away" role="status">The daemon does not answer. You see the last known state, and nothing can be changed;
       the page continues by itself when the daemon is back. <code>${typed('status')}</code> shows more.</p>` : null);
@@ -69,7 +69,7 @@ function bindKeys() {
   });
 }
 
-/** Offer to reload after an update of the daemon, because the new version may have changed the pages too. */
+/** Offer to reload the page after an update of the daemon, because the new version may have other pages. */
 function followVersion() {
   const first = status.peek()?.version;
   effect(() => {
@@ -78,7 +78,9 @@ function followVersion() {
   });
 }
 
-/** Starts to listen after all parts of the page have been mounted, because they would miss an earlier event. */
+/**
+ * Starts to listen to the stream when all parts of the page are mounted. If it started earlier, they would miss events.
+ */
 function Begin() {
   useEffect(() => {
     startState();
@@ -88,9 +90,9 @@ function Begin() {
 }
 
 /**
- * Draw a page; the script of each page calls it once.
- * @param {Function} Page its component
- * @param {{title: string|(() => string)}} about a title function is evaluated again when its signals change
+ * Draw a page. The script of each page calls this once.
+ * @param {Function} Page the component of the page
+ * @param {{title: string|(() => string)}} about a title that is a function is evaluated again when its signals change
  */
 export function mount(Page, {title}) {
   const main = document.getElementById('main');

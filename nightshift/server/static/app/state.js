@@ -1,10 +1,10 @@
-// The daemon's state, shared by all parts of a page.
+// The state of the daemon, shared by all parts of a page.
 
 import {fault, post, source} from './api.js';
 import {connection, whenever} from './live.js';
 import {toast} from './toasts.js';
 
-/** The newest `/api/status`; `status.data` is null until it has arrived. */
+/** The newest answer of `/api/status`; `status.data` is null until the first answer has arrived. */
 export const status = source('/api/status');
 
 const POLL_MS = 30_000;
@@ -14,13 +14,16 @@ export const isAway = () => connection.value === 'reconnecting';
 
 const OFFLINE = {state: 'offline', text: 'Offline', why: 'The daemon does not answer; the page continues by itself when it is back.', until: null};
 
-/** Return the daemon's overall state (`core/status.py`), or `OFFLINE` if it does not answer; null at first. */
+/**
+ * Return the daemon's overall state (`core/status.py`), or `OFFLINE` if it does not answer; null until the state is
+ * known.
+ */
 export const overall = () => (isAway() ? OFFLINE : status.data?.overall ?? null);
 
-/** True if tasks are held back by a pause or a checkpoint, which the owner ends. */
+/** True if a pause or a checkpoint, which the owner must end, keeps tasks from starting. */
 export const isHeldByOwner = (report) => report.holds.some(({source: by}) => by === 'owner' || by === 'checkpoint');
 
-/** Keep the state up to date; called once, by the shell. */
+/** Keep the state up to date from now on. The shell calls this once. */
 export function startState() {
   status.first();
   whenever(null, status.reload, 500);
@@ -28,9 +31,9 @@ export function startState() {
 }
 
 /**
- * Send a change to the daemon and show the result.
+ * Send a change to the daemon and show the result as a message.
  * @param {string} path
- * @param {string} said message on success; empty shows none
+ * @param {string} said the message on success; if empty, none is shown
  * @param {object} [body]
  * @returns {Promise<import('./api.js').Answered>}
  */

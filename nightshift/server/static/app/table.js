@@ -1,14 +1,14 @@
-// A table with sorting; j and k move over its rows, and x and shift-click choose rows.
+// A table that can be sorted. The keys j and k move from row to row; x and shift-click choose rows.
 
 import {useKeys} from './keys.js';
 import {classes, html, useMemo, useRef, useSignal} from './ui.js';
 
 /**
- * A column; `cell` draws it (default: the value of `key`), `sort` returns the value to sort by (true: the value of
- * `key`).
+ * A column. `cell` draws its cells (default: the value of `key`). `sort` returns the value to sort by (true: the value
+ * of `key`). With `minor`, it is hidden on narrow screens. With `what`, it takes the remaining width. With `most`, the
+ * first click sorts in descending order.
  * @typedef {{key: string, label: string, cell?: (row: any) => any, sort?: true|((row: any) => any), number?: boolean,
- * minor?: boolean, what?: boolean, most?: boolean}} Column `minor` is hidden on narrow screens; `what` takes the
- * remaining width; with `most` the first click sorts in descending order
+ * minor?: boolean, what?: boolean, most?: boolean}} Column
  */
 
 const compared = (one, other) => {
@@ -36,7 +36,7 @@ function Head({column, order, onSort}) {
     <button type="button" class="bare" onClick=${() => onSort(column.key)}>${column.label}</button></th>`;
 }
 
-/** Bind the keys that move over rows; rows and actions are looked up when a key is pressed. */
+/** Bind the keys that move from row to row. The current rows and actions are looked up when a key is pressed. */
 function useWalk({rows, keyOf, at, choose, onOpen, rowKeys = {}, body}) {
   const now = useRef(null);
   now.current = {rows, keyOf, choose, onOpen, rowKeys};
@@ -60,14 +60,17 @@ function useWalk({rows, keyOf, at, choose, onOpen, rowKeys = {}, body}) {
   }, [Boolean(choose), Boolean(onOpen)]);
 }
 
-/** Toggle whether a row is chosen; `chosen` is a signal that holds a set of keys. */
+/** Choose a row, or undo this if it is chosen; `chosen` is a signal that holds a set of keys. */
 export function toggle(chosen, key) {
   const next = new Set(chosen.peek());
   if (!next.delete(key)) next.add(key);
   chosen.value = next;
 }
 
-/** Return a function that toggles a row; with `ranged`, all rows up to the one toggled before get the same state. */
+/**
+ * Return a function that toggles a row. With `ranged`, all rows between it and the row toggled before get the same
+ * state.
+ */
 function useChoice(rows, keyOf, chosen) {
   const last = useRef(null);
   if (!chosen) return null;
@@ -86,10 +89,11 @@ function useChoice(rows, keyOf, chosen) {
 }
 
 /**
+ * A table that can be sorted, with rows that can be chosen.
  * @param {{rows: any[], columns: Column[], keyOf: (row: any) => any, label: string, order?: object, chosen?: object,
  * onOpen?: (row: any) => void, rowClass?: (row: any) => string}} props `order` is a signal of `{key, down}` or null (by
- * default one of the table's own); `chosen` is a signal of a set of keys, and without it rows cannot be chosen;
- * `served` means that the rows are already sorted; `rowKeys` maps keys to actions on the current row
+ * default the table has its own). `chosen` is a signal of a set of keys; without it, rows cannot be chosen. `served`
+ * means that the rows are already sorted. `rowKeys` maps keys to actions on the current row.
  */
 export function Table({
   rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, rowKeys, served = false, walk = true,

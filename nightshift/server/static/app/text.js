@@ -1,4 +1,4 @@
-// Formats values: numbers, durations, amounts of money; and makes untrusted texts printable.
+// Formats numbers, durations and amounts of money, and makes untrusted texts printable.
 
 /** Return a command as the owner types it, such as `nightshift retry 7`. */
 export const typed = (command) => `${document.documentElement.dataset.program} ${command}`;
@@ -7,7 +7,7 @@ export const typed = (command) => `${document.documentElement.dataset.program} $
 // separators.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
 
-/** Return a text with control and direction characters as visible escapes; tabs and line ends stay. */
+/** Return a text in which control and direction characters are visible escapes. Tabs and line ends stay. */
 export function printable(text) {
   return text.replaceAll('\r\n', '\n').replace(HIDDEN, (char) => {
     if (char === '\t' || char === '\n') return char;
@@ -22,10 +22,13 @@ export function firstLine(text, max = 140) {
   return line.length > max ? `${line.slice(0, max - 1)}…` : line;
 }
 
-// Formats of shares, money, counts and durations match core/text/formats.py; both are tested by
+// The formats of shares, money, counts and durations are the same as in core/text/formats.py. Both are tested with
 // tests/core/text/formats.json.
 
-/** Format a share of one: `87 %`; almost nothing is `< 1 %`, almost all is `> 99 %`. */
+/**
+ * Format a share between 0 and 1 as a percentage, such as `87 %`. A share that would round to 0 % is `< 1 %`, one that
+ * would round to 100 % is `> 99 %`.
+ */
 export function percent(share) {
   if (share === null || share === undefined) return '–';
   const text = (100 * share).toFixed(0);
@@ -34,8 +37,8 @@ export function percent(share) {
 }
 
 /**
- * Format US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; if there are `unpriced` calls, whose cost is not known, `$1.27
- * + ?`.
+ * Format US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`. If there are `unpriced` calls, whose cost is not known, the
+ * form is `$1.27 + ?`.
  */
 export function money(usd, unpriced = 0) {
   if (unpriced) return usd ? `${dollars(usd)} + ?` : '$?';
@@ -52,7 +55,7 @@ function dollars(usd) {
 
 const SIZES = [[1, ''], [1e3, 'k'], [1e6, 'M'], [1e9, 'G'], [1e12, 'T']];
 
-/** Format a count in few characters: `950`, `12.3k`, `123k`, `4M`; below a thousand with up to two decimals. */
+/** Format a number in few characters: `950`, `12.3k`, `123k`, `4M`. Below a thousand it has up to two decimals. */
 export function compact(number) {
   if (number < 0) return `-${compact(-number)}`;
   const tried = SIZES.map(([size, unit]) => {
@@ -64,7 +67,7 @@ export function compact(number) {
   return `${text.includes('.') ? text.replace(/\.?0+$/, '') : text}${unit}`;
 }
 
-/** Format a count of tokens: in full up to `9,999`, then `12.3k`. */
+/** Format a count of tokens: the full number up to `9,999`, and a short form such as `12.3k` above. */
 export function tokens(count) {
   const whole = Number(count.toFixed(0));
   return whole < 10_000 ? grouped(whole) : compact(count);
@@ -78,7 +81,7 @@ export function duration(seconds) {
   return length < 59.95 ? `${length.toFixed(1)} s` : long(Number(length.toFixed(0)));
 }
 
-/** Format seconds without fractions, for durations that count up: `8 s`, `4 min 5 s`. */
+/** Format a duration that counts up, without fractions of seconds: `8 s`, `4 min 5 s`. */
 export const elapsed = (seconds) => long(Math.max(0, Math.floor(seconds)));
 
 const UNITS = [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min', 1, 's'], [1, 's', 1, '']];
@@ -89,7 +92,7 @@ function long(seconds) {
   return `${Math.floor(seconds / size)} ${unit}${rest ? ` ${rest} ${small}` : ''}`;
 }
 
-/** Format a distance in time in its largest unit: `now`, `3 h ago`; for the future: `in 2 h`. */
+/** Format a time as its distance from now, in its largest unit: `now`, `3 h ago`, or `in 2 h` for the future. */
 export function ago(seconds) {
   const distance = Number(Math.abs(seconds).toFixed(0));
   if (distance < 5) return 'now';
@@ -98,13 +101,13 @@ export function ago(seconds) {
   return seconds > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** Format a time (milliseconds) relative to another. */
+/** Format a time relative to another time; both are in milliseconds. */
 export const relative = (at, now) => ago((now - at) / 1000);
 
 /** Format a number with thousands separators: `12,345`. */
 export const grouped = (number) => number.toLocaleString('en');
 
-/** `1 line`, `2 lines`. */
+/** Format a number with its noun in the right form: `1 line`, `2 lines`. */
 export const counted = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`;
 
 /** Convert a name of the API to words: `gave_up` becomes `gave up`. */
@@ -112,17 +115,17 @@ export const words = (name) => name.replaceAll('_', ' ').toLowerCase();
 
 const two = (number) => String(number).padStart(2, '0');
 
-/** Format the local time of day: `09:05:07`. */
+/** Format a time as the local time of day: `09:05:07`. */
 export function clock(at) {
   const date = new Date(at);
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** Format the local date: `2026-11-22`. */
+/** Format a time as the local date: `2026-11-22`. */
 export function day(at) {
   const date = new Date(at);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** Return the local time zone at a time: `GMT+1`. */
+/** Return the local time zone at a given time, such as `GMT+1`. */
 export const zone = (at) => new Intl.DateTimeFormat('en', {timeZoneName: 'short'}).formatToParts(new Date(at)).find(({type}) => type === 'timeZoneName').value;

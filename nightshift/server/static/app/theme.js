@@ -1,4 +1,5 @@
-// Light, dark, or the system's theme. A classic script in the head, so that it runs before the first paint.
+// Applies the light, the dark or the system's theme. It is a classic script in the head, so that it runs before the
+// first paint.
 
 (() => {
   const kept = () => {
@@ -15,6 +16,6 @@
     else delete root.dataset.theme;
   };
   apply();
-  // Follow changes made in other tabs.
+  // Follow changes of the theme in other tabs.
   addEventListener('storage', (event) => event.key === 'theme' && apply());
 })();

@@ -1,4 +1,4 @@
-// Short messages at the edge of the page, which screen readers announce.
+// Short messages at the edge of the page. Screen readers announce them.
 
 import {html, signal} from './ui.js';
 
@@ -13,8 +13,8 @@ const dismiss = (id) => { shown.value = shown.peek().filter((each) => each.id !=
 /**
  * Show a message for a while.
  * @param {string|object} text a sentence, or markup
- * @param {'good'|'plain'|'bad'} [kind] `bad` stays longer
- * @param {number} [shownMs] milliseconds; an offer to undo stays ten seconds
+ * @param {'good'|'plain'|'bad'} [kind] a `bad` message is shown longer
+ * @param {number} [shownMs] milliseconds; by default they depend on `kind`
  */
 export function toast(text, kind = 'plain', shownMs = SHOWN_MS[kind]) {
   const id = ++made;
@@ -22,7 +22,7 @@ export function toast(text, kind = 'plain', shownMs = SHOWN_MS[kind]) {
   setTimeout(dismiss, shownMs, id);
 }
 
-/** All current messages. */
+/** All messages that are currently shown. */
 export const Toasts = () => shown.value.map(({id, text, kind}) => html`
   <p key=${id} class="toast ${kind}">
     <span>${text}</span>

@@ -1,4 +1,5 @@
-// A shared worker that lets tabs lead one after another: Web Locks need https, a shared worker does not.
+// A shared worker that makes one tab after another the leader. It is used without https, where Web Locks are not
+// available.
 
 const waiting = [];
 

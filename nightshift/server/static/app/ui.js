@@ -12,14 +12,14 @@ export {Fragment, createContext, h, render};
 /** Markup as a tagged template: ``html`<${Pill} status=${task.status} />` ``. Strings become text nodes. */
 export const html = htm.bind(h);
 
-// Links are written relative to the first page; this adds the sub-path of a proxy.
+// Links are written as paths from the first page. Add the sub-path of a proxy to them.
 const before = options.vnode;
 options.vnode = (node) => {
   if (typeof node.type === 'string' && node.props.href) node.props.href = here(node.props.href);
   before?.(node);
 };
 
-/** Join class names; an object gives the names whose value is true: `classes('row', {chosen: isChosen})`. */
+/** Join class names. An object adds the names whose value is true: `classes('row', {chosen: isChosen})`. */
 export function classes(...names) {
   return names.flatMap((name) => {
     if (!name) return [];

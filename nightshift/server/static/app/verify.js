@@ -1,4 +1,4 @@
-// Verifies the evidence of a commit again on request: a button, the progress, and the last result, all from the server.
+// Verifies the evidence of a commit again on request. The server runs the verification and stores the last result.
 
 import {fault, post, useData} from './api.js';
 import {Button} from './forms.js';
@@ -11,7 +11,7 @@ const KINDS = ['verify_started', 'verify_cancelled', 'verified'];
 const POLL_MS = 1000;
 const TONE = {holds: 'done', 'does not hold': 'failed', 'not verified': 'warn', 'a draft': 'warn'};
 const WORDS = {holds: 'agrees', 'does not hold': 'differs', 'not verified': 'not verified', 'a draft': 'draft'};
-/** A sign for each result, for users who cannot see the colour. */
+/** A sign for each result of a check, for users who cannot see the colours. */
 const SIGN = {ok: '✓', CHANGED: '≠', FAILED: '✗', 'not checked': '–'};
 const STANDS = {ok: 'unchanged', CHANGED: 'changed since then, which refutes nothing', FAILED: 'refuted', 'not checked': 'not checked'};
 
@@ -43,6 +43,7 @@ function Ended({last}) {
 }
 
 /**
+ * The button that verifies a commit again, and the progress or the last result.
  * @param {{commit: string, children: (parts: {button: any, result: any}) => any}} props `commit` is the full id;
  * `children` places the button and the result
  */

@@ -1,5 +1,5 @@
-// The text that a model is writing now, with its speed; until it writes, a note says which model is waited for and
-// since when.
+// The text that a model is writing now, with its writing speed. Before the first text arrives, a note says which model
+// was asked and how long ago.
 
 import {Span} from './marks.js';
 import {calls, rate} from './live_text.js';
@@ -9,7 +9,10 @@ import {classes, html, useLayoutEffect, useRef} from './ui.js';
 const NEAR_PX = 40;
 const ESCAPES = {n: '\n', t: '\t', r: '', '"': '"', '\\': '\\', '/': '/'};
 
-/** Return the newest call of a task's step, while its reply is not stored yet; else null. */
+/**
+ * Return the newest model call of a step of a task, or null. Once the reply is stored, the step itself shows it, so
+ * null is returned.
+ */
 export function callOf(task, step) {
   const call = calls.value.get(task);
   if (!call || call.attempt !== step.attempt || call.step_no !== step.step_no) return null;
@@ -33,13 +36,14 @@ function Standing({call}) {
   return html`${who(call)} ${call.thinks ? 'thinks; it was asked' : 'was asked'} <${Span} since=${call.began_at} /> ago and has written nothing yet.`;
 }
 
-/** Return the arguments of a tool as far as written: JSON with its escapes replaced. */
+/** Make the JSON arguments of a tool call readable by replacing its escapes. The JSON may still be incomplete. */
 const readable = (text) => text.replace(/\\(["\\/nrt])/g, (_, char) => ESCAPES[char]);
 
 const Part = ({part}) => (part.is_thought ? html`<details class="hint"><summary>thoughts</summary>${part.text}</details>` : part.tool ? html`<span class="writing-call"><b>${part.tool}</b> ${readable(part.text)}</span>` : part.text);
 
 /**
- * A reply while it is written. It scrolls to its end unless the user scrolled up; screen readers do not announce it.
+ * A reply while a model is writing it. It scrolls to the end unless the user scrolled up. Screen readers do not
+ * announce it.
  */
 export function Writing({call, small = false}) {
   const at = useRef(null);

@@ -1,4 +1,4 @@
-// The morning brief: results since the owner last read it, running tasks, and the last ended tasks.
+// The morning brief: results since the owner last read the brief, running tasks, and the last ended tasks.
 
 import {fault, post, useData} from '../app/api.js';
 import {go} from '../app/boot.js';
@@ -20,14 +20,14 @@ const SPANS = [['read', 'since I last read it'], ['night', 'last night'], ['toda
 const KINDS = ['task_submitted', 'task_moved', 'task_recovered', 'commit_recorded', 'integrated', 'discarded', 'reverted', 'reviewed', 'asked', 'answered',
   'model_replied'];
 
-/** Format a time; the date is left out for today. */
+/** Format a time. For a time of today, the date is left out. */
 function moment(text) {
   const at = new Date(text);
   const time = clock(at).slice(0, 5);
   return day(at) === day(Date.now()) ? time : `${day(at)} ${time}`;
 }
 
-/** Mark the brief as read up to a time, with an undo button. */
+/** Mark the brief as read up to a time, and offer to undo this. */
 async function markRead(until, back, reload) {
   const answer = await post('/api/brief/read', {until});
   if (!answer.ok) return toast(fault(answer), 'bad');
@@ -65,7 +65,7 @@ function Head({brief, span, reload}) {
   </header>`;
 }
 
-/** A part such as `9 failed (6 with the same cause)`, with its leading number emphasised. */
+/** A part of the brief's line, such as `9 failed (6 with the same cause)`, with its leading number emphasised. */
 function Part({part}) {
   const [, figure, words] = part.text.match(/^(\$?[\d.,]+(?: \+ \?)?)(.*)$/) ?? [null, '', part.text];
   return html`<li data-topic=${part.topic}><a href=${part.address}><b>${figure}</b><span>${part.topic === 'cost' ? ' spent' : words}</span></a></li>`;

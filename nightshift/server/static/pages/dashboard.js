@@ -1,4 +1,4 @@
-// The dashboard: what the daemon does now, and actions on it.
+// The dashboard: what the daemon does now, with controls.
 
 import {mount, status} from '../app/shell.js';
 import {html} from '../app/ui.js';

@@ -1,4 +1,4 @@
-// The environments of repositories: what was built, from which files, and what was left out.
+// The page of environments: what was built for repositories, from which files, and what was left out.
 
 import {useData} from '../app/api.js';
 import {Card, Empty, Loaded, Moment} from '../app/parts.js';

@@ -1,4 +1,4 @@
-// The hub: machines that share one queue, and the tasks of all these machines.
+// The page of the hub: the machines that share one queue, and the tasks of all these machines.
 
 import {useData} from '../app/api.js';
 import {Button, Card, Empty, Loaded, Meter, Moment, Pill} from '../app/parts.js';
@@ -11,11 +11,11 @@ import {html, useEffect, useRef} from '../app/ui.js';
 import {Tasks, web} from './hub/tasks.js';
 
 const LOOK_MS = 4000;
-/** Number of polls that are skipped while a request is still unanswered. */
+/** Maximum number of polls in a row that are skipped because a request is still unanswered. */
 const PATIENCE = 3;
 const KIND = {up: 'ok', draining: 'draining', lost: 'bad', removed: 'cancelled'};
 
-/** Return the nodes and counts; while the hub cannot be reached, the last known ones. */
+/** Return the state of the hub. While the hub cannot be reached, the last known nodes and counts are kept. */
 function useLast(data) {
   const last = useRef(null);
   if (data?.reachable) last.current = data;

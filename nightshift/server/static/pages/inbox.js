@@ -1,4 +1,4 @@
-// The inbox: open questions of tasks to the owner, unread commits, and earlier decisions.
+// The page of the inbox: open questions of tasks to the owner, unread commits, and earlier decisions.
 
 import {useData} from '../app/api.js';
 import {Card, Empty, Loaded} from '../app/parts.js';

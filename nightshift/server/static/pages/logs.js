@@ -1,4 +1,4 @@
-// The log: all events, live, with filter and search.
+// The log page: all events with live updates, a filter and a search.
 
 import {address} from '../app/api.js';
 import {useKeys} from '../app/keys.js';
@@ -13,12 +13,12 @@ import {Finder} from './log/find.js';
 import {LogModel} from './log/model.js';
 import {LogView, idOf} from './log/view.js';
 
-/** The shown span of the log, and how it is updated. */
+/** The lines that the page shows, and how they are updated. */
 export const model = new LogModel();
 const finder = new Finder(model);
 let current = null;
 
-/** Show the end or a position, and mark the requested line. */
+/** Show the end of the log, or the lines around a given line or time. A given line is marked. */
 async function open(place = {}) {
   if (!await model.open(place)) return;
   if (model.view.rowOf(place.line)) choose(place.line, 'center');
@@ -28,7 +28,7 @@ async function open(place = {}) {
   finder.paint();
 }
 
-/** Return the first row since the requested time; the lines before it are loaded too. */
+/** Return the first row at or after the requested time. Lines before that time are loaded as well. */
 const nearest = (view) => [...view.box.querySelectorAll('.line')].find((each) => idOf(each) >= model.middle)
   ?? view.box.lastElementChild?.lastElementChild;
 
@@ -67,7 +67,7 @@ async function find(by) {
   finder.paint();
 }
 
-/** Return the id of the line in the address, 0 if there is none. */
+/** Return the id of the line that the page's address names; 0 if it names no line. */
 const named = () => Number(/^#L(\d+)$/.exec(location.hash)?.[1] ?? 0);
 
 function clicked(event) {

@@ -1,4 +1,4 @@
-// Memory: the measured value of lessons, and the lessons themselves: search, details, retirement, export and import.
+// The memory page: the measured value of lessons, and the lessons, with search, details, retirement, export and import.
 
 import {useData} from '../app/api.js';
 import {Button, Card, Empty, Loaded} from '../app/parts.js';

@@ -1,4 +1,4 @@
-// One weekly report, drawn from its elements; strings are only ever drawn as text.
+// One weekly report, drawn from the elements that the API sends. Its strings are drawn as text, never as markup.
 
 import {page, useData} from '../app/api.js';
 import {Card, Loaded, Moment} from '../app/parts.js';
@@ -10,7 +10,7 @@ const {name} = page.where;
 const Contents = ({sections}) => html`<nav class="contents" aria-label="Parts of the report"><ul class="plain">
   ${sections.map((section) => html`<li key=${section.name}><a href=${`#${section.name}`}>${section.title}</a></li>`)}</ul></nav>`;
 
-/** A text in which names of tasks are links. */
+/** A text in which each name of a task, such as `task 7`, is a link to the task. */
 const Linked = ({text}) => text.split(/\b(task \d+)\b/).map((part, index) => (index % 2
   ? html`<a key=${index} href=${`/task/${part.slice(5)}`}>${part}</a>` : part));
 

@@ -1,4 +1,4 @@
-// The weekly reports, newest first, and a form that creates one now.
+// The list of weekly reports, newest first, and a form that creates a report.
 
 import {fault, get, post, useData} from '../app/api.js';
 import {go} from '../app/boot.js';

@@ -1,4 +1,4 @@
-// Repositories: the effective settings of each with their sources, and a form to change them.
+// The page of repositories: the effective settings of each with their sources, and a form that changes them.
 
 import {fault, patch, useData} from '../app/api.js';
 import {Button, Card, Empty, Fault, Loaded, Moment, Pill} from '../app/parts.js';
@@ -24,7 +24,7 @@ function From({option}) {
   return text ? html`<${Pill} status=${status} title=${option.place}>${text}<//>` : null;
 }
 
-/** The value that was found in the repository, if another value overrides it. */
+/** The value that was found in the repository, shown if another value overrides it. */
 function Otherwise({option}) {
   const used = option.source === 'found';
   if (option.found === null || used) return null;
@@ -59,7 +59,7 @@ function Options({data, keep}) {
       return;
     }
     setFaults({});
-    // Keep input that was typed while the request was running.
+    // Keep texts that the owner typed while the request was running.
     setDrafts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => !(name in changes) || text !== drafts[name])));
     keep(answer.data);
   };
@@ -79,7 +79,7 @@ const Commands = ({data}) => (data.commands.length ? html`<table aria-label="Com
     <td><code>${spelled('test_command', each.words)}</code></td><td>${each.path}:${each.line}</td></tr>`)}</tbody></table>`
   : html`<${Empty}>Its files name no commands.<//>`);
 
-/** Result of the test suite before any change, for one language, and which tests cannot run. */
+/** Result of the repository's test suite before any change, for one language, with the tests that cannot run. */
 function Check({check}) {
   const idle = Object.entries(check.idle);
   return html`<table aria-label=${`Tests in ${check.language}`}><tbody>
@@ -125,7 +125,7 @@ function Another() {
       onInput=${(event) => setTyped(event.target.value)} /><${Button} type="submit" disabled=${!typed.trim()}>Show<//></form>`;
 }
 
-/** All known repositories, with git's data for those that tasks used; others only have settings. */
+/** All known repositories. Those that tasks used have data from git; the others only have settings. */
 function All() {
   const known = useData('/api/repositories', {}, MOVED);
   const found = useData('/api/git', {}, MOVED);

@@ -1,4 +1,4 @@
-// The review stack: commits one at a time, riskiest first, each with its change and its verdict beside it.
+// The review page. It shows one commit at a time, riskiest first, with its change and its verdict side by side.
 
 import {address, useData} from '../app/api.js';
 import {go} from '../app/boot.js';
@@ -17,7 +17,7 @@ import {isSettled, useStack} from './review/stack.js';
 const KINDS = ['commit_recorded', 'integrated', 'discarded', 'reviewed', 'reverted'];
 const GIVEN = ['task', 'integrated', 'drafts', 'since', 'until'];
 
-/** Return the query from the address; by default, unread commits. */
+/** Return the query for the commits that the page's address selects; by default all unread commits. */
 function asked() {
   const given = new URLSearchParams(location.search);
   const query = Object.fromEntries(GIVEN.filter((name) => given.get(name)).map((name) => [name, given.get(name)]));
@@ -26,7 +26,7 @@ function asked() {
 
 const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text).slice(0, 5)}`);
 
-/** Describe which commits the stack contains. */
+/** Describe in a title which commits are shown. */
 function titleOf({task, integrated, drafts, since, until}) {
   const what = task ? `Commits of task ${task}` : integrated === '1' ? 'Landed' : integrated === '0' ? 'On a branch'
     : drafts === '1' ? 'Drafts' : since ? 'Commits' : 'Not read yet';

@@ -1,4 +1,4 @@
-// The settings: the description and the source of each, and controls that override config.yaml.
+// The settings page: each setting with its description and its source, and controls that override config.yaml.
 
 import {Card, Check, Fault, Loaded} from '../app/parts.js';
 import {whenever} from '../app/live.js';

@@ -1,4 +1,4 @@
-// A task: its status, its timeline step by step, and all actions on it.
+// The page of a task: its status, its course step by step, and all actions on it.
 
 import {page, useData} from '../app/api.js';
 import {LogLines} from '../app/loglines.js';
@@ -16,7 +16,7 @@ import {go, place} from './task/place.js';
 const id = Number(page.where.task_id);
 const title = signal(`Task ${id}`);
 
-/** Tasks whose log lines trigger a reload: this one and its subtasks. */
+/** Ids of the tasks whose events lead to a reload: this task and its subtasks. */
 const about = new Set([id]);
 const concerns = (line) => about.has(line.task_id);
 

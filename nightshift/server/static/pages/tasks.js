@@ -1,4 +1,4 @@
-// The tasks: search, sorting, actions, and a form for a new one.
+// The page of tasks: the list with search, sorting and actions, and a form for a new task.
 
 import {useData} from '../app/api.js';
 import {Causes} from '../app/causes.js';
@@ -10,7 +10,7 @@ import {Notices} from './dashboard/alerts.js';
 import {NewTask} from './tasks/newtask.js';
 import {Filters} from './tasks/filters.js';
 
-/** If the list shows only failed tasks, shows the causes of failures above them. */
+/** The causes of failures, shown above the list if it shows only failed tasks. */
 function Why({list}) {
   const {status, q, kind, repo, since, until} = list.wanted.value;
   const isShown = status.join() === 'failed' && !q && !kind && !repo;

@@ -1,6 +1,6 @@
-"""Embedders turn texts into vectors: by hashing, which needs nothing, by a local model, or by an endpoint.
+"""Embedders turn texts into vectors: by hashing, which needs nothing else, by a local model, or by an endpoint.
 
-`choose` maps the names in the settings to embedders; all other code uses only the protocol in `base`.
+`choose` maps the names in the settings to embedders. All other code uses only the protocol in `base`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """Addresses and key of the model servers, the same as for writing code."""
+    """Addresses and key of the model servers. They are the same as those for writing code."""
 
     ollama_base_url: str = "http://localhost:11434"
     openai_base_url: str | None = None
@@ -44,7 +44,13 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Embedders of a memory: `ready` at once, `better` once it is loaded. `why` explains the choice to the owner."""
+    """The embedders of a memory.
+
+    Attributes:
+        ready: the embedder that can be used at once.
+        better: the embedder to use once it is loaded; None if there is none.
+        why: an explanation of the choice for the owner.
+    """
 
     ready: Embedder
     better: Loadable | None
@@ -52,7 +58,7 @@ class Choice:
 
 
 Maker = Callable[[str | None, Endpoints, Provisioning], Loadable | None]
-"""Makes an embedder from its model's name; returns None if only hashing is used."""
+"""Creates an embedder from the name of its model. Returns None if only hashing is used."""
 
 
 def _none(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> None:  # noqa: ARG001  all are given it
@@ -73,7 +79,7 @@ def _openai(model: str | None, endpoints: Endpoints, provisioning: Provisioning)
     )
 
 
-# `auto` never sends a text to another machine.
+# The setting `auto` never sends a text to another machine.
 MAKERS: Mapping[str, Maker] = {
     "auto": _sentence,
     "hashed": _none,
@@ -86,16 +92,17 @@ MAKERS: Mapping[str, Maker] = {
 def choose(
     name: str, model: str | None = None, endpoints: Endpoints | None = None, provisioning: Provisioning | None = None
 ) -> Choice:
-    """Choose the embedders by the setting's name; nothing is loaded.
+    """Choose the embedders by the name in the settings. Nothing is loaded yet.
 
     Args:
         name: one of `MAKERS`.
-        model: the model's name there; for a sentence-transformer a folder, or its name in the Hugging Face cache.
+        model: the model's name for that embedder. For a sentence-transformer, it is a folder, or a name in the Hugging
+            Face cache.
         endpoints: addresses of the model servers.
         provisioning: how packages and models are installed on this machine.
 
     Raises:
-        ValueError: the name is not one of these.
+        ValueError: the name is not in `MAKERS`.
     """
     if name not in MAKERS:
         raise ValueError(f"there is no embedder {name!r}; known are {', '.join(MAKERS)}")

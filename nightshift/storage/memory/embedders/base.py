@@ -1,4 +1,4 @@
-"""Base of embedders: a name for the vector space, vectors of length 1, and a known or measured similarity floor."""
+"""The protocol of embedders: a named vector space, unit vectors, and a floor for the similarity of related texts."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 
 MAX_CHARS = 4000
-"""Number of characters of a text that are embedded; the important parts of signatures and descriptions come early."""
+"""Number of characters of a text that are embedded. It suffices, because the important parts of signatures and
+descriptions come early.
+"""
 
 
 class EmbedderMissing(NightshiftError):
-    """An embedder cannot be used on this machine, or not now; the message gives the reason and a remedy."""
+    """An embedder cannot be used on this machine, or not now. The message gives the reason and a remedy."""
 
 
 class Embedder(Protocol):
-    """Makes vectors of length 1. Thread-safe; may block, so it is never called on an event loop."""
+    """Computes unit vectors of texts. Thread-safe; may block, so it is never called on an event loop."""
 
     @property
     def name(self) -> str:
-        """Name of the vector space: only vectors under the same name are comparable."""
+        """Name of the vector space. Only vectors under the same name are comparable."""
         ...
 
     @property
@@ -43,7 +45,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts: a row for each, float32, shape (len(texts), dims).
+        """Embed texts. Returns a float32 array of shape (len(texts), dims), with a row for each text.
 
         Raises:
             EmbedderMissing: the embedder cannot be used now.
@@ -52,30 +54,32 @@ class Embedder(Protocol):
 
 
 class Loadable(Embedder, Protocol):
-    """An embedder that must be loaded, or contacted, before it is used; its name and floor are valid from then."""
+    """An embedder that must be loaded or contacted before use. Only after that are its name and floor valid."""
 
     def load(self) -> None:
-        """Prepare the embedder; may take seconds. May be called again after it failed.
+        """Prepare the embedder, which may take seconds. May be called again after a failure.
 
         Raises:
-            EmbedderMissing: it cannot be used on this machine, or not now.
+            EmbedderMissing: the embedder cannot be used on this machine, or not now.
         """
         ...
 
     def close(self) -> None:
-        """Release its resources. May be called twice; the embedder may be used again afterwards."""
+        """Release the embedder's resources. May be called twice. The embedder may be used again afterwards."""
         ...
 
 
 REMEMBERED = 256
-"""Number of recent texts whose vectors are cached: a task's query is learned at its end, and errors recur."""
+"""Number of recent texts whose vectors are cached. Caching helps, because a task's query is embedded again when the
+task ends, and errors recur.
+"""
 
 
 class Recent:
-    """Cache of the vectors of recent texts, so that no text is embedded twice in a row. Thread-safe.
+    """Cache of the vectors of recent texts, so that a text is not embedded again soon. Thread-safe.
 
     Args:
-        embed: makes the vectors, shape (texts, dims); it is never called without texts or with duplicates.
+        embed: computes the vectors, of shape (texts, dims). It is never called without texts or with duplicates.
     """
 
     def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
@@ -83,7 +87,7 @@ class Recent:
         self._rows = OrderedDict[str, "Vectors"]()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts: a row for each; at least one text must be given."""
+        """Embed texts. Returns an array with a row for each text; at least one text must be given."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         with self._lock:
@@ -124,8 +128,8 @@ LOWEST, HIGHEST = 0.2, 0.95
 def floor_of(embed: Callable[[Sequence[str]], Vectors]) -> float:
     """Return the cosine similarity that unrelated texts hardly ever reach.
 
-    Models differ in the similarity of unrelated texts: for one 0.1 is usual, for another 0.7. So it is measured on such
-    texts: their mean similarity plus three standard deviations.
+    The similarity of unrelated texts depends on the model: about 0.1 for one model, 0.7 for another. So it is measured
+    on unrelated texts, as their mean similarity plus three standard deviations.
     """
     import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 

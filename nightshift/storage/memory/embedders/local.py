@@ -1,4 +1,4 @@
-"""Local embedding by hashed n-grams, which needs nothing else, alone or blended with a model of word meanings."""
+"""Local embedding by hashed n-grams, which needs no other software, alone or combined with a model of word meanings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _stem(word: str) -> str:
     return _ENDING.sub("", word)
 
 
-# Words that occur in every sentence, and in every error.
+# Words that say little, because they occur in every sentence or in every error.
 _COMMON = frozenset(
     _stem(word)
     for word in """
@@ -34,18 +34,21 @@ _COMMON = frozenset(
     """.split()  # noqa: SIM905  words are read more easily than quotes
 )
 WORD, COMMON, PAIR, PIECE, KIND, RELATION = 1.0, 0.2, 1.0, 0.05, 0.5, 4.0
-"""Weights of features; `RELATION` is for the line that describes how the sides of a comparison differ."""
+"""Weights of features. `RELATION` is the weight of the line that describes how the sides of a comparison differ."""
 FRAME, ASIDE = 0.1, 0.3
-"""Weights of a line that only names a function, and of a line without the error if another line names it."""
+"""Weights of lines: `FRAME` for a line that contains only the name of a function; `ASIDE` for a line that does not name
+the error, if another line names it.
+"""
 
 
 class HashedEmbedder:
     """Signed feature hashing of words, pairs of words, character 3- to 5-grams and kinds of errors.
 
-    Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009): each feature adds +1 or -1, by one
-    bit of its hash, at the position given by the other bits, so collisions cancel out on average. Counts are reduced to
-    their square root. Words are cut to their stems. The embedder finds shared words and identifiers, not shared
-    meaning. The weights of the features were chosen with 103 pairs of errors with one cause each (`../README.md`).
+    Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009): one bit of a feature's hash decides
+    whether the feature adds +1 or -1, and the other bits decide the position, so collisions cancel out on average.
+    Counts are reduced to their square roots. Words are reduced to their stems. The embedder recognises shared words and
+    identifiers, but not shared meaning. The weights of the features were chosen with 103 pairs of errors, where both
+    errors of a pair have the same cause (`../README.md`).
     """
 
     dims = 384
@@ -53,7 +56,7 @@ class HashedEmbedder:
     floor = 0.30
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts: a row for each, float32, shape (len(texts), 384)."""
+        """Embed texts. Returns a float32 array of shape (len(texts), 384), with a row for each text."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         rows = np.zeros((len(texts), self.dims), dtype=np.float32)
@@ -98,17 +101,17 @@ def _weight(word: str) -> float:
 
 
 WORDS = 0.5
-"""Share of the hashed vector if the text names an error."""
+"""Weight of the hashed vector, relative to 1 in total, if the text names an error."""
 
 
 class BlendedEmbedder:
-    """A loadable embedder combined with hashing: meaning and words together.
+    """A loadable embedder combined with hashing: one for meaning, the other for words.
 
-    A model recognises that two sentences have the same meaning. In errors, where the words are the same everywhere and
-    the names are the owner's, it gives the names too much weight. So it gets only the lines that name an error, and the
-    hashed vector of all lines is appended to its vector: the cosine of such vectors is the mean of the two
-    (`../README.md` has the measured gain). A text that names no error, such as a task's description, is embedded by the
-    model alone.
+    A model recognises that two sentences have the same meaning. But errors use the same few words everywhere, with the
+    repository's own names, and a model gives these names too much weight. So the model gets only the lines that name an
+    error, and the hashed vector of all lines is appended to the model's vector. The cosine of such vectors is the mean
+    of both cosines (`../README.md` has the measured gain). A text that names no error, such as a task's description, is
+    embedded by the model alone.
 
     Args:
         model: the model of word meanings.
@@ -130,7 +133,7 @@ class BlendedEmbedder:
 
     @property
     def floor(self) -> float:
-        """The model's floor: hashed vectors of unrelated texts are less similar than those of any model."""
+        """The model's floor, because hashed vectors of unrelated texts are less similar than those of any model."""
         return self._model.floor
 
     def load(self) -> None:
@@ -142,7 +145,7 @@ class BlendedEmbedder:
         self._model.close()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts: a row for each, float32, shape (len(texts), dims)."""
+        """Embed texts. Returns a float32 array of shape (len(texts), dims), with a row for each text."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         named = [is_error(text) for text in texts]
@@ -151,16 +154,17 @@ class BlendedEmbedder:
         meaning = self._meaning.embed([error_text(text) for text in texts]) if texts else self._model.embed(texts)
         share = share.reshape(len(texts), 1)
         both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
-        # A text without a word has no hashed vector, which would make its vector shorter than others.
+        # A text without words has no hashed vector, so its combined vector would be shorter than others.
         lengths = np.linalg.norm(both, axis=1, keepdims=True)
         scaled: Vectors = (both / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         return scaled
 
 
 def error_text(text: str) -> str:
-    """Reduce an error to the lines that name it, or to all lines except function names; remove placeholders.
+    """Reduce an error to the lines that name it, and remove placeholders.
 
-    A text that is not an error is returned unchanged.
+    If no line names the error, only the lines with names of functions are removed. A text that is not an error is
+    returned unchanged.
     """
     if not is_error(text):
         return text

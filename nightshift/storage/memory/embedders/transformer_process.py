@@ -1,11 +1,11 @@
-"""Program that makes vectors with a sentence-transformer; `transformer.py` starts it and communicates with it.
+"""The program that computes vectors with a sentence-transformer. `transformer.py` starts it and communicates with it.
 
 Each request on standard input is a length (4 bytes, big-endian) and a JSON list of texts. Each answer on standard
-output is a length, a JSON head (`{"rows": n, "dims": d}`), and the vectors as float32. The first head, without vectors,
-states that the model is loaded, or has the reason in `error` or `missing`. The program ends when its input ends, so it
-does not outlive its parent process.
+output is a length, a JSON header (`{"rows": n, "dims": d}`), and the vectors as float32. The first header comes without
+vectors and shows that the model is loaded; if loading failed, it has the reason in `error` or `missing`. The program
+ends when its input ends, so it does not outlive its parent process.
 
-It is run as a separate file, isolated (`-I`), and imports nothing of Nightshift.
+This file runs as a separate program in Python's isolated mode (`-I`) and imports nothing of Nightshift.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NICE = 10
 
 
 def main(source: str, *, fetch: bool, max_tokens: int | None) -> None:
-    """Load the model and answer requests; only the first `max_tokens` tokens of a text are used."""
+    """Load the model and answer requests. Only the first `max_tokens` tokens of a text are used."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library's prints must not mix with answers
     os.nice(NICE)
@@ -49,7 +49,7 @@ def main(source: str, *, fetch: bool, max_tokens: int | None) -> None:
 
 
 def load(source: str, *, fetch: bool) -> SentenceTransformer:
-    """Load the model from this machine; if it is missing and may be fetched, download it from the Hugging Face hub."""
+    """Load the model from this machine. If it is missing and may be fetched, download it from the Hugging Face hub."""
     import torch  # noqa: PLC0415  its absence is an answer
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415  as above
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415  as above
@@ -68,9 +68,10 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
 
 
 def multiplies_bfloat16() -> bool:
-    """Check whether the processor multiplies bfloat16: halves the time of long texts, turns vectors by 2 degrees.
+    """Check whether the processor can multiply numbers in bfloat16.
 
-    That is far less than the difference between two errors with one cause, so the vector space is the same.
+    This halves the time for long texts, and turns vectors by 2 degrees. That is far less than the angle between two
+    errors with the same cause, so the vector space stays the same.
     """
     import torch  # noqa: PLC0415  as above
 
@@ -85,7 +86,7 @@ def question() -> list[str] | None:
 
 
 def answer(out: IO[bytes], head: Mapping[str, object], vectors: bytes = b"") -> None:
-    """Write an answer, ignoring that nobody may be there to read it."""
+    """Write an answer. It does not matter if nobody is left to read it."""
     text = json.dumps(head).encode()
     with contextlib.suppress(BrokenPipeError):
         out.write(struct.pack(">I", len(text)) + text + vectors)

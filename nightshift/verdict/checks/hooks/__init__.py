@@ -1,6 +1,6 @@
-"""Commands that never run: finds what a command line really runs, and compares it with a table of patterns.
+"""Finds the commands that a command line really runs, and refuses those that match a table of forbidden patterns.
 
-The sandbox is the boundary; this is a warning. It refuses before anything starts, with a reason that a model can act on
-and that the owner can read in the morning. It also checks code that will leave the sandbox one day: scripts, recipes
-and commands in code that the owner may run.
+The sandbox is the security boundary; this check is an early warning. It refuses a command before anything starts, with
+a reason that helps the model to correct the command and the owner to understand the refusal later. The same patterns
+are applied to code that may one day run outside of the sandbox: scripts, build recipes, and commands in code.
 """

@@ -1,4 +1,4 @@
-"""One command as it would run: its operands and options, and checks of the paths that it reaches."""
+"""A single shell command with its operands and options, and checks of the paths that commands name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """Placeholder in a word for text that is only known at run time: an argument, or the output of another command."""
 _HOME = re.compile(r"^(?:~[\w.-]*|\$HOME|\$\{HOME\})(?=/|$)")
-# A named path below these folders is nobody else's. The folder itself, or everything in it, is shared.
+# A command may change a named path below these folders. The folder itself, or a wildcard for everything in it, would
+# also cover files of other programs.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/", "/work/")  # noqa: S108 - compared with only
 _HARMLESS_DEVICES = frozenset({
     "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
@@ -26,12 +27,17 @@ _PRIVATE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A simple command.
+    """A simple shell command.
 
-    `argv` is unquoted; `$HOME`, `~` and wild cards stay as typed, and unknown text is `UNKNOWN`. `writes` are the files
-    that its output goes to. `stdin` is the text that it reads, if known. `fed_by` are the programs whose output it
-    reads or takes as arguments. `cwd` is the folder that it runs in, "" for the workspace. `within` are the shell
-    functions around it. `parallel` is true if something else runs beside it.
+    Attributes:
+        argv: the program and its arguments, without quotes. `$HOME`, `~` and wildcards stay unexpanded; unknown text is
+            `UNKNOWN`.
+        writes: the files that the output is redirected to.
+        stdin: the text on standard input; empty if it is unknown.
+        fed_by: the programs whose output the command reads through a pipe or receives as an argument.
+        cwd: the folder that the command runs in; empty for the workspace.
+        within: the names of the shell functions that contain the command.
+        parallel: true if the command runs in the background or in a pipeline.
     """
 
     argv: tuple[str, ...]
@@ -65,7 +71,12 @@ class Command:
         return operand_words
 
     def has(self, letters: str = "", *names: str) -> bool:
-        """Check whether an option is present: a short one as a letter, a long one by name (or as `name=…`)."""
+        """Check whether the command has one of these options.
+
+        Args:
+            letters: short options without their dash, such as `rf` for `-r` or `-f`; an argument may combine several.
+            names: long options with their dashes, such as `--force`; a value after `=` is ignored.
+        """
         return any(word in names for word in self._long()) or any(
             letter in letters for word in self._short() for letter in word
         )
@@ -85,9 +96,10 @@ class Command:
 
 
 def outside(word: str, cwd: str = "") -> bool:
-    """Check whether a path is surely outside of the workspace: the root, a home, or another folder.
+    """Check whether a path is certainly outside of the workspace, such as the root or a home folder.
 
-    An unknown path counts as inside: a script that removes `$BUILD_DIR` is the rule, not the exception.
+    An unknown path counts as inside, because scripts that remove a folder like `$BUILD_DIR` are common. A named path
+    below a scratch folder like `/tmp` counts as inside too.
     """
     if not word or word.startswith(UNKNOWN):
         return False
@@ -117,5 +129,5 @@ def device(word: str) -> bool:
 
 
 def _names(rest: str) -> bool:
-    """Check whether the rest of a path below a scratch folder is a name, not only a wild card."""
+    """Check whether the part of a path below a scratch folder begins with a name rather than a wildcard."""
     return bool(rest.split("/", maxsplit=1)[0].strip("*?.")) if rest else False

@@ -1,6 +1,6 @@
-"""The hook: checks whether a command, or anything that it runs, is one that never runs.
+"""Checks whether a command, or a command that it runs, matches a forbidden pattern.
 
-The owner may add patterns: `git push --force*`, `terraform apply *`.
+The owner can add patterns such as `git push --force*` and `terraform apply *`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ PREFIX = "command."
 class Blocked:
     """A command that must not run.
 
-    `rule` is `command.` plus the pattern's name; `why` is a sentence with an alternative.
+    Attributes:
+        rule: `command.` and the pattern's name.
+        argv: the program and its arguments.
+        why: a sentence with the reason; for a built-in pattern, it also names an alternative.
     """
 
     rule: str
@@ -31,11 +34,11 @@ class Blocked:
 
 
 class CommandHooks:
-    """The built-in patterns and the owner's.
+    """Compares commands with the built-in patterns and the owner's patterns.
 
     Args:
-        blocked: the owner's patterns, as typed (see `own_patterns`).
-        off: rules, or prefixes of rules up to a dot, that are switched off.
+        blocked: the owner's patterns as text (see `own_patterns`).
+        off: rules that are switched off, in full or by a dotted prefix.
 
     Raises:
         ValueError: a pattern cannot be read.
@@ -47,11 +50,11 @@ class CommandHooks:
 
     @property
     def rules(self) -> list[str]:
-        """The names of all patterns, as rules."""
+        """The rules of all patterns, as `command.<name>`."""
         return [PREFIX + name for name in (*(built.name for built in PATTERNS), *(mine.name for mine in self._own))]
 
     def refusal(self, argv: Sequence[str], allow: Collection[str] = ()) -> str | None:
-        """Return why a command must not run, or None. Pure; never raises.
+        """Return the reason why a command must not run; None if it may run. Has no side effects and never raises.
 
         Args:
             argv: the program and its arguments.
@@ -71,7 +74,13 @@ class CommandHooks:
     def blocked(
         self, commands: Iterable[Command], allow: Collection[str] = (), *, in_code: bool = False
     ) -> Iterator[Blocked]:
-        """List the commands that must not run, with wrappers opened; `in_code` is true for commands that code runs."""
+        """List the commands that must not run, including commands inside wrappers such as `sudo`.
+
+        Args:
+            commands: the commands to check.
+            allow: rules that the task may break.
+            in_code: true for commands that code runs; some patterns apply only to these.
+        """
         for outer in commands:
             for command in unwrap(outer):
                 yield from self._matches(command, allow, in_code=in_code)
@@ -99,13 +108,16 @@ def covers(names: Collection[str], rule: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnPattern:
-    """A program, and globs for its arguments.
+    """A pattern that the owner added: a program, and globs for its arguments.
 
-    The first word is the program's name, without a folder. Each further word is a glob that one whole argument must
-    match, in this order; other arguments may come before, between and after. A `*` alone requires nothing.
+    The first word is a glob for the program's name, without a folder. Each further word is a glob that must match one
+    whole argument. The matching arguments must have the order of the globs; other arguments may come before, between
+    and after them. A `*` alone requires nothing.
 
     Attributes:
-        name: allows the command again, as `command.<name>`.
+        name: settings and tasks allow the command again as `command.<name>`.
+        text: the pattern as the owner wrote it.
+        words: the words of the pattern.
     """
 
     name: str

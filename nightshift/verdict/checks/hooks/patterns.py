@@ -1,4 +1,4 @@
-"""The table of commands that never run: each with its name, its reason, and an alternative."""
+"""The table of forbidden commands: each with its name, the reason, and an alternative."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from nightshift.verdict.checks.hooks.wrappers import SHELLS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Matches a command that never runs. Settings and tasks allow it by `name`, as `command.<name>`.
+    """A pattern for forbidden commands.
 
-    `in_code` is true if the ban applies only to code; scripts for people may run the command.
+    Attributes:
+        name: settings and tasks allow the command again as `command.<name>`.
+        why: the reason for the ban, which completes a sentence about the command.
+        instead: the alternative that the message proposes.
+        matches: checks whether a command matches the pattern.
+        in_code: true if the ban applies only to commands in code; scripts for people may run the command.
     """
 
     name: str
@@ -180,7 +185,7 @@ def _install(c: Command) -> bool:
 
 
 def _pip(c: Command) -> tuple[str, ...]:
-    """Return the arguments of pip, however it is called; empty for other programs."""
+    """Return pip's arguments, whether pip is called directly, with Python or with uv; empty for other programs."""
     if re.fullmatch(r"(?:python|pypy|uv)[\d.]*", c.program) and c.args[:1] in {("-m",), ("pip",)}:
         words = c.args[1:] if c.program.startswith("uv") else c.args[2:]
         return words if "pip" in c.args[:2] else ()

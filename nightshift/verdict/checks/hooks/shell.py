@@ -2,9 +2,10 @@
 
 Handles quotes, expansions, pipelines, lists, functions, here-documents and substitutions.
 
-It is not a shell: it never fails, and unknown text (a variable that the script does not set, the output of a command)
-becomes `UNKNOWN`. It follows everything that decides which program runs with which arguments: constant assignments,
-brace expansion, word splitting of `$IFS`, `cd`, and text that is piped or redirected into a shell.
+The parser runs nothing and never fails. Text that is only known at run time, such as a variable that the script does
+not set or the output of a command, becomes `UNKNOWN`. The parser evaluates everything that decides which program runs
+with which arguments: constant assignments, brace expansion, word splitting of `$IFS`, `cd`, and text that is piped or
+redirected into a shell.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _OPERATORS = (
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 _BRACED = re.compile(r"([A-Za-z_]\w*|[0-9@*#?$!-])(?::?[-=+?](.*))?$", re.DOTALL)
 _ESCAPED = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
-# Variables that are not expanded, because rules look for them.
+# Variables that are not expanded, because the patterns of forbidden commands look for their names.
 _KEPT = frozenset({"HOME", "0"})
 MOST = 64
-"""Maximum number of words from one brace expansion; a word with more is left as it is."""
+"""Maximum number of words from one brace expansion; a word that would give more is not expanded."""
 MOST_CHARS = 1000
-# Quoted characters that would be read as a brace expansion are moved to code points that no text uses.
+# Quoted braces and commas are mapped to private code points, so that they are not read as a brace expansion.
 MARKED = {ord(char): 0xF0000 + ord(char) for char in "{},"}
 _BACK = {code: char for char, code in MARKED.items()}
 _GROUP = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -82,7 +83,10 @@ class _Script:
             self._end_pipe(parallel=operator == "&")
 
     def _names_function(self) -> bool:
-        """Check for `name (`, which begins a function; its `)` and body are then parsed as if they were commands."""
+        """Check whether `(` follows a single word, which begins a function, and record the function's name.
+
+        The `)` and the function's body are then parsed like commands.
+        """
         if len(self._open.words) != 1:
             return False
         self._functions.append(self._open.words[0].text)
@@ -103,7 +107,7 @@ class _Script:
             self._open.words.append(token)
 
     def _assigns(self, token: Token) -> bool:
-        """Check for `NAME=value` before a command, and store the value for the rest of the script."""
+        """Check whether a word is an assignment `NAME=value`, and store its value for the rest of the script."""
         name, equals, value = token.text.partition("=")
         if not (equals and name.isidentifier()):
             return False
@@ -179,13 +183,13 @@ def _output(command: Command) -> str:
 
 
 def words(text: str) -> Iterator[str]:
-    """Return the words of a text without operators, for patterns that a person typed."""
+    """Return the words of a shell text without its operators; used for patterns that the owner wrote."""
     return (token.text for token in Lexer(text).tokens() if not token.operator)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word or an operator. `inner` are the texts of the substitutions in a word."""
+    """A word or an operator. `inner` holds the text of each substitution in a word."""
 
     text: str = ""
     operator: str = ""
@@ -200,7 +204,11 @@ class _Word:
 
 
 class Lexer:
-    """Reads a text once. `values` are the variables known so far; the caller may add to them while reading."""
+    """Splits a shell text into words and operators; can be read only once.
+
+    Attributes:
+        values: the variables known so far, name to value. The caller may add variables while it reads tokens.
+    """
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text.replace("\\\n", ""), 0
@@ -241,7 +249,7 @@ class Lexer:
             yield Token(operator=operator)
 
     def _heredoc(self, *, strip: bool) -> str:
-        """Cut a here-document out of the text, and return its body; its end mark is the next word."""
+        """Cut the body of a here-document out of the text, and return it. The next word of the text is the end mark."""
         match = re.compile(r"[ \t]*(['\"\\]?)([\w.-]+)['\"]?").match(self._text, self._at)
         if match is None:
             return ""
@@ -257,7 +265,7 @@ class Lexer:
         return body
 
     def _part(self, char: str) -> Iterator[Token]:
-        """Read one piece of a word."""
+        """Read one part of a word, such as a quoted text, a substitution or a single character."""
         self._word.begun = True
         self._at += 1
         if char == "\\":
@@ -311,7 +319,7 @@ class Lexer:
         return f"${name}" if name in _KEPT and name not in self.values else self.values.get(name, UNKNOWN)
 
     def _split(self, value: str) -> Iterator[Token]:
-        """Add an unquoted value; white space in it separates words."""
+        """Add the value of an unquoted expansion; white space in the value separates words."""
         for at, part in enumerate(re.split(r"\s+", value)):
             if at:
                 yield from self._flush()
@@ -387,7 +395,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def expand(word: str) -> list[str]:
-    """Return the brace expansions of a word; the word itself if it has no braces."""
+    """Return the words that a word's braces expand to; the word itself if it has no braces or too many expansions."""
     words = [word]
     if len(word) > MOST_CHARS:
         return words

@@ -1,4 +1,4 @@
-"""Opens wrappers to find the real command: `env`, `timeout`, `xargs`, `sh -c`, `find -exec` …, layer by layer."""
+"""Unwraps programs that run other commands (`env`, `timeout`, `xargs`, `sh -c`, `find -exec` …), layer by layer."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 class Wrapper:
     """A program that runs the command in its arguments.
 
-    `valued` are the options whose value is the next argument. `skipped` is the number of operands before the command.
-    `sub` are sub-commands, one of which must come first (`uv run`).
+    Attributes:
+        valued: the options whose value is the next argument.
+        skipped: the number of operands before the command, such as the duration of `timeout`.
+        sub: the sub-commands that run a command; one of them must come first, as in `uv run`.
     """
 
     valued: frozenset[str] = frozenset()
@@ -100,7 +102,7 @@ def _inside(command: Command, depth: int) -> Iterator[Command]:
 
 
 def _strip_wrapper(args: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
-    """Return a wrapper's arguments without its own options and operands."""
+    """Return the command in a wrapper's arguments; empty if the arguments contain no command."""
     words = list(args)
     if wrapper.sub:
         while words and words[0].startswith("-"):
@@ -125,7 +127,7 @@ def _strip_wrapper(args: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
 
 
 def _of_shell(command: Command, depth: int) -> Iterator[Command]:
-    """List the commands of `sh -c TEXT`, and of a shell whose standard input is known."""
+    """List the commands in the text of `sh -c TEXT`, or in a shell's standard input if that is known."""
     args = list(command.args)
     while args:
         word = args.pop(0)
@@ -136,7 +138,7 @@ def _of_shell(command: Command, depth: int) -> Iterator[Command]:
             yield from _script(script, command, depth)
             return
         elif not word.startswith(("-", "+")):
-            return  # A script file, which is checked where it is written.
+            return  # The text of a script file is checked in the change that writes it.
     yield from _script(command.stdin, command, depth)
 
 
@@ -186,7 +188,7 @@ def _places(command: Command) -> list[str]:
 
 
 def _of_xargs(command: Command, depth: int) -> Iterator[Command]:
-    """Turn the input of `xargs` into arguments."""
+    """Yield the command of `xargs` with the words of its standard input as arguments, if the input is known."""
     del depth
     argv = _strip_wrapper(command.args, WRAPPERS["xargs"])
     if argv and command.stdin.strip():
@@ -194,7 +196,7 @@ def _of_xargs(command: Command, depth: int) -> Iterator[Command]:
 
 
 def _of_python(command: Command, depth: int) -> Iterator[Command]:
-    """List the commands of `python -c TEXT`, and of a Python whose standard input is known."""
+    """List the commands that Python code runs, given by `python -c TEXT` or on a known standard input."""
     del depth
     for at, word in enumerate(command.args):
         if word.startswith("-") and not word.startswith("--") and word.endswith("c"):

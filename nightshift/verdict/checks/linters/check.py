@@ -1,11 +1,14 @@
-"""Checks a change with the linters and type checkers of its repository; only findings that the change brings count.
+"""Checks a change with the linters and type checkers of its repository; only findings that the change causes count.
 
-Their plugins and settings are the repository's own code, so they run in the sandbox: on the change and, if they find
-something, on the tree before it. New findings are noted in the commit, because right work that breaks a rule is still
-right. They go back to the author if they are in lines that the change wrote, and if the repository or the task has
-`lint: required` or the owner's `checker_rules` name the rule; in tests, only the named rules go back. A linter that
-does not start, or whose output cannot be read, is noted as well and stops nothing. The settings are those of the base:
-a change is not judged by its own settings.
+The linters run in the sandbox, because their plugins and settings are code of the repository. They run on the changed
+tree and, if they find something, also on the tree before the change. They use the settings of the base, so that a
+change cannot alter the rules that it is judged by.
+
+New findings become notes in the commit, because correct work that breaks a lint rule is still correct. A finding goes
+back to the author instead if it is in a line that the change wrote and if its rule is required. All rules are required
+if the repository or the task has `lint: required`; a single rule is required if the owner's `checker_rules` name it. In
+tests, only rules that `checker_rules` name are required. A linter that does not start, or whose output cannot be read,
+becomes a note and stops nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ from nightshift.verdict.checks.policy import Policy
 from nightshift.verdict.languages.repository_commands.find import find, list_read_files
 
 MOST = 10
-"""Maximum number of findings that go back at once; fixing the first often fixes others."""
+"""Maximum number of findings that go back to the author at once. Fixing the first often fixes others."""
 MOST_FILES = 200
 REMEMBERED = 256
 LOOK_AGAIN = timedelta(minutes=5)
@@ -64,7 +67,12 @@ Fetch = Callable[[str], Awaitable[Mapping[str, str]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """The issues that a linter finds in a tree. If it could not run, `fault` is the reason and `issues` is empty."""
+    """The result of a linter on a tree.
+
+    Attributes:
+        issues: the linter's findings.
+        fault: the reason why there is no usable result; empty if there is one. With a fault, `issues` is empty.
+    """
 
     issues: tuple[Issue, ...] = ()
     fault: str = ""
@@ -72,7 +80,15 @@ class _Looked:
 
 @dataclass(frozen=True, kw_only=True)  # No slots: cached properties need `__dict__`.
 class _Work:
-    """The input of the linters: the files before and after, and the lines that were written."""
+    """The input of the linters. Files that configure a linter are left out of `before`, `change` and `tests`.
+
+    Attributes:
+        job: the change to check.
+        commands: the linters and commands that the base declares.
+        before: the files that the owner gave with the task, which lie over the base before the change.
+        change: the files that the change wrote or removed.
+        tests: the tests that the change wrote.
+    """
 
     job: ChangeCheckJob
     commands: Found
@@ -96,7 +112,7 @@ class _Work:
 
 
 class LinterCheck:
-    """Runs linters on changes; any number at the same time.
+    """Runs the linters of repositories on changes; checks any number of changes concurrently.
 
     Args:
         shell: runs the linters in the sandbox.
@@ -116,7 +132,7 @@ class LinterCheck:
         self._away = dict[str, tuple[float, str]]()
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """List the findings of the repository's linters that the change brings."""
+        """List the findings of the repository's linters that the change causes."""
         if job.wanted or not (job.change or job.own):
             return ChangeCheckReport()
         work = await asyncio.to_thread(self._work, job)
@@ -149,7 +165,7 @@ class LinterCheck:
         return self._commands[key]
 
     async def _examine_work(self, work: _Work, declared_linter: FoundLinter) -> list[Finding]:
-        """List the findings of one linter."""
+        """List the new findings of one linter, or a note with the reason if there is no usable result."""
         tool, name = TOOLS[declared_linter.linter], declared_linter.linter.value
         files = sorted(path for path in work.texts if path.endswith(tool.endings))[:MOST_FILES]
         if not files:
@@ -169,7 +185,10 @@ class LinterCheck:
         return self._report_issues(work, name, looked.issues)
 
     async def _packages(self, work: _Work, tool: Tool, declared_linter: FoundLinter) -> Mapping[str, str]:
-        """Return the wheels of a linter that the repository's environment lacks; empty if it has the linter.
+        """Return the wheels of a linter, name to version.
+
+        Return an empty mapping if the repository's environment already contains the linter, or if missing linters are
+        not downloaded.
 
         Raises:
             SandboxError: the download failed, now or a short time ago.
@@ -188,7 +207,7 @@ class LinterCheck:
             raise
 
     async def _is_there(self, work: _Work, tool: Tool) -> bool:
-        """Check whether the repository's environment has a linter; without a lock there is no environment."""
+        """Check whether the repository's environment contains a linter; false if the repository has no environment."""
         key = work.job.environment, tool.wheel
         if key[0] and key not in self._there:
             probe = ShellJob(command=f"python -c 'import {tool.wheel}'", base=work.job.tree, environment=key[0])
@@ -198,7 +217,11 @@ class LinterCheck:
     async def _look_before(
         self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
     ) -> _Looked:
-        """Run a linter on the tree before the change. Cached by tree, linter and target."""
+        """Run a linter on the tree before the change.
+
+        The result is cached by everything that decides it: the tree and the files over it, the environment, the
+        linter's wheels, and the command with its files.
+        """
         old_files = [path for path in files if work.was(path) is not None]
         if not (old_files or tool.is_tree_wide):
             return _Looked()
@@ -243,7 +266,11 @@ class LinterCheck:
         return _read(tool, result)
 
     def _report_issues(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
-        """Report findings to the author, plus one note each for new issues in written lines, in tests and elsewhere."""
+        """Return required issues as blocking findings, and all other issues as notes.
+
+        Each group of other issues gives one note. The groups are lines that the change wrote, tests of the change, and
+        lines that the change did not write.
+        """
         findings, noted, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue](), list[Issue]()
         required = work.job.spec.lint is Lint.REQUIRED
         for issue in issues:
@@ -288,7 +315,11 @@ def _remember(cache: OrderedDict[K, V], key: K, value: V) -> None:
 
 
 def _aim_tool(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
-    """Return a linter and its targets: the files of the change, or the targets that the repository configures."""
+    """Return a linter and the files that it checks.
+
+    mypy checks the targets that the repository configures, if there are any. The returned linter's command then
+    contains these targets.
+    """
     if linter is not Linter.MYPY:
         return tool, files
     declared_linter = work.commands.linter(linter)
@@ -316,7 +347,10 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
 
 
 def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tuple[Issue, ...]:
-    """Remove issues that existed as often before. Of equal issues in a file, those in written lines count as new."""
+    """Return the new issues: those that occur more often after the change than before.
+
+    If a file has several equal issues, those in lines that the change wrote are the first to count as new.
+    """
     left = Counter(map(_key, before))
     new = list[Issue]()
     for issue in sorted(after, key=lambda issue: issue.line in work.lines.get(issue.path, ())):
@@ -328,7 +362,7 @@ def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tu
 
 
 def _key(issue: Issue) -> tuple[str, str, str]:
-    """Return a key of an issue that does not depend on line numbers; messages may contain some too."""
+    """Return a key that still identifies an issue after its line has moved; numbers in the message are ignored."""
     return issue.path, issue.code, re.sub(r"\d+", "#", issue.message)
 
 

@@ -1,4 +1,4 @@
-"""The command of each linter, and parsers for its output; lines that are no findings are ignored."""
+"""The command of each linter, and parsers for the output of linters. Output lines that are not findings are ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nightshift.core.code.repository_commands import Found, Linter, Purpose
 
 NOT_THERE = 97
-"""Exit status of the command if the linter is not in its environment."""
+"""Exit status of `Tool.command` if the linter is not installed in the environment."""
 _PYTHON = (".py", ".pyi")
 _SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _TYPED = (".ts", ".mts", ".cts", ".tsx")
@@ -32,13 +32,16 @@ class Tool:
     """A linter.
 
     Attributes:
-        endings: extensions of the files that it reads.
+        endings: the extensions of the files that the linter reads.
         words: the command without the files; it must print one finding per line, and write no files.
         pattern: matches such a line, with the groups `path`, `line`, `message` and optionally `code`.
-        fine: the exit statuses after which it has checked everything.
-        wheel: the distribution that contains it; empty if it must already be in the environment.
-        about_imports: the codes that only report a missing module, which is the environment's fault.
-        doubtful: the codes that may follow from a missing module.
+        fine: the exit statuses after which the linter has checked everything.
+        wheel: the distribution that contains the linter; empty if the linter is never downloaded.
+        about_imports: the codes of findings that only report a missing module. They are ignored, because the
+            environment is to blame.
+        doubtful: the codes of findings that a missing module may cause. They are ignored if a module is missing.
+        is_tree_wide: true if the linter checks the whole tree rather than single files.
+        read: parses the output; None to compare each line with `pattern`.
     """
 
     endings: tuple[str, ...]
@@ -73,7 +76,7 @@ def _by_lines(tool: Tool, output: str) -> Iterator[Issue]:
 
 
 def _by_differences(tool: Tool, output: str) -> Iterator[Issue]:
-    """List the hunks of `gofmt -d`, each with the first line that it would write."""
+    """List one issue for each hunk of `gofmt -d`, then the errors that gofmt reports."""
     path, at, is_reported = "", 0, True
     for line in output.splitlines():
         if header := re.match(r"\+\+\+ (?:b/)?(.+?)(?:\t.*)?$", line):
@@ -90,7 +93,7 @@ def _by_differences(tool: Tool, output: str) -> Iterator[Issue]:
 
 
 def _by_blocks(tool: Tool, output: str) -> Iterator[Issue]:
-    """List the findings of pyright: a message continues in indented lines, and the rule is at its end."""
+    """List the findings of pyright, whose messages may continue on indented lines and end with the rule."""
     lines = list[str]()
     for line in output.splitlines():
         if re.match(r"\s{3}", line) and lines:
@@ -135,7 +138,7 @@ TOOLS: Mapping[Linter, Tool] = {
             *("--hide-error-context", "--hide-error-code-links", "--cache-dir=/tmp/mypy-cache"),
         ),
         pattern=re.compile(_COLUMNS + r" error: (?P<message>.+?)(?:  \[(?P<code>[\w-]+)\])?$"),
-        fine=frozenset({0, 1, 2}),  # 2: a file is not valid Python, which is reported as an ordinary line
+        fine=frozenset({0, 1, 2}),  # 2 means that a file is not valid Python; a line of the output reports it
         wheel="mypy",
         about_imports=frozenset({"import", "import-not-found", "import-untyped"}),
         doubtful=frozenset({"misc", "no-any-return", "no-any-unimported", "untyped-decorator", "unused-ignore"}),
@@ -200,11 +203,15 @@ def configures(path: str) -> bool:
 
 
 def mypy_targets(commands: Found, config: str) -> tuple[str, ...] | None:
-    """Return mypy's targets from the repository's command; empty if its settings have them, None to check the files.
+    """Return the targets that the repository's own mypy command names.
 
     Args:
         commands: the commands of the repository.
         config: the text of mypy's configuration file.
+
+    Returns:
+        Empty if mypy's configuration names the targets instead. None if neither names targets, so that mypy has to
+        check the files of the change.
     """
     command = commands.command(Purpose.TYPES)
     words = command.words if command else ()

@@ -1,1 +1,1 @@
-"""Go: the files that are staged for a test run, their must-fail copies, and the launch of that run."""
+"""Go: chooses the files to stage for a test run, creates their must-fail copies, and starts the run."""

@@ -1,4 +1,4 @@
-"""Translates a `go test` command into the files that it would run; other commands are left as they are."""
+"""Translates a `go test` command into the test files that it runs. Other commands are not translated."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _HARMLESS = frozenset({"-v", "-json", "-race", "-short", "-failfast", *_WITH_VAL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoCommand:
-    """A `go test` of these packages, which are named relative to the root of the tree."""
+    """A `go test` command with its packages, which are relative to the root of the tree."""
 
     packages: tuple[str, ...]
 
     def files(self, paths: Collection[str]) -> list[str]:
-        """Return the test files of the packages among the paths of a tree, without those that `./...` excludes."""
+        """Return the paths of the test files that the command runs, without those that `./...` excludes."""
         return [path for path in paths if is_test(path) and any(_matches(package, path) for package in self.packages)]
 
 
 def parse(argv: Sequence[str]) -> GoCommand | None:
-    """Parse a command; None if it does not run `go test`, runs only some of the tests, or builds with tags."""
+    """Parse a command; None if it is not `go test`, selects tests by name, or sets build tags."""
     if tuple(argv[:2]) != ("go", "test"):
         return None
     packages, words = list[str](), list(argv[2:])

@@ -1,4 +1,7 @@
-"""Checks whether Go builds a file here: by name (`a_windows_test.go`) and build constraint (`//go:build`)."""
+"""Checks whether Go builds a test file on this machine.
+
+A file name (`a_windows_test.go`) and a build constraint (`//go:build`) can restrict a file to some systems.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _TOKEN = re.compile(r"\s*(&&|\|\||!|\(|\)|[\w.]+)")
 
 
 def ending(name: str) -> str:
-    """Return the suffix of a test file's name that decides where it is built."""
+    """Return the end of a test file's name that restricts it to some systems, such as `_windows_test.go`."""
     return "".join(f"_{part}" for part in _places(name)) + "_test.go"
 
 

@@ -1,10 +1,10 @@
-"""Makes the must-fail copy of a Go test file: inverts each comparison that leads to a failure.
+"""Creates the must-fail copy of a Go test file by inverting each comparison that leads to a failure.
 
-Go has no assertions: a test compares, and calls `t.Error` or a similar method. So the copy fails where the original
-finds nothing wrong, in the test itself and by its own comparison. Types are fixed before the run, and tested code
-cannot take over a comparison, so no other value needs to be tried. If no comparison of a test is certainly reached, the
-copy fails at the end by an added call: this tells a genuine report from a forged one, but says nothing about what the
-test checks.
+Go has no assertions: a test compares values and calls `t.Error` or a similar method. Where the original finds nothing
+wrong, the copy fails, in the same test and by the same comparison. No changed expected value is needed as in Python,
+because types are fixed before the run, and tested code cannot redefine a comparison. If no comparison of a test is
+certain to be reached, an added call makes the copy fail at its end. That failure distinguishes a genuine report from a
+forged one, but says nothing about what the test checks.
 """
 
 from __future__ import annotations
@@ -34,14 +34,18 @@ _LEAVING = frozenset({"return_statement", "break_statement", "continue_statement
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Code that can fail a test, and the edits that make it fail where it would not."""
+    """A piece of code that can fail a test, and the edits that make it fail whenever the original would not."""
 
     node: Node
     edits: tuple[Edit, ...]
 
 
 def edits(root: Node) -> tuple[list[Edit], tuple[str, ...]]:
-    """Return the edits that make a parsed file's must-fail copy, and the tests that fail only by an added call."""
+    """Return the edits that turn a parsed file into its must-fail copy.
+
+    Returns:
+        The edits, and the names of the tests that fail only because of an added call.
+    """
     checks = _Checks(root)
     changes = [edit for check in checks.checks.values() for edit in check.edits]
     added = list[str]()
@@ -66,7 +70,7 @@ def checks_something(root: Node) -> bool:
 
 
 def name_tests(root: Node, handle: str) -> list[Edit]:
-    """List the edits that name the parameter for the running test in tests that leave it unnamed."""
+    """Return the edits that name the `testing` parameter of each test that leaves it unnamed."""
     return [edit for case in cases(root) if not case.handle.strip("_") for edit in _naming(case, handle)]
 
 
@@ -79,7 +83,7 @@ def _naming(case: Case, handle: str) -> Iterator[Edit]:
 
 
 class _Checks:
-    """The checks of a file, by the location of their nodes."""
+    """The checks of a file, keyed by the position and type of their syntax nodes."""
 
     def __init__(self, root: Node) -> None:
         self._handles = all_handles(root)
@@ -108,14 +112,15 @@ class _Checks:
                 continue
             if handle := next((owner for owner in map(self._failure, _statements(branch)) if owner), ""):
                 turned = Edit(condition.start_byte, condition.end_byte, f"!({node_text(condition)})")
-                # The block may depend on the condition, as `err.Error()` does, so it fails before its own code.
+                # The block may rely on the condition, as `err.Error()` does, so the added failure comes before the
+                # block's own code.
                 return Check(
                     node, (turned, Edit(branch.start_byte + 1, branch.start_byte + 1, f" {handle}.FailNow();"))
                 )
         return None
 
     def _failure(self, statement: Node) -> str:
-        """Return the name of the running test that a statement fails; empty if it fails none."""
+        """Return the variable (such as `t`) on which a statement reports a failure; empty if it reports none."""
         call = statement.named_children[0] if statement.type == "expression_statement" else None
         return _fails(call, self._handles) if call is not None and call.type == "call_expression" else ""
 
@@ -131,7 +136,7 @@ class _Checks:
         return Check(call, (Edit(field.start_byte, field.end_byte, f"{opposite}{ending}"),))
 
     def is_certain(self, body: Node, within: tuple[str, ...] = ()) -> bool:
-        """Check whether a check is reached whenever a block runs to its end."""
+        """Check whether a block that runs to its end certainly reaches a check."""
         for statement in _statements(body):
             if self._reaches(statement, within):
                 return True
@@ -151,7 +156,10 @@ class _Checks:
         return call.type == "call_expression" and self._calls_a_check(call, within)
 
     def _calls_a_check(self, call: Node, within: tuple[str, ...]) -> bool:
-        """Check whether a call is a check, a call of a helper with a check, or a `t.Run` whose test has a check."""
+        """Check whether a call is certain to reach a check.
+
+        The call may be the check itself, a call of a helper, or a `t.Run` with a function.
+        """
         if _locate(call) in self.checks:
             return True
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
@@ -170,7 +178,7 @@ class _Checks:
 
 
 def _fails(call: Node, handles: frozenset[str]) -> str:
-    """Return the name of the running test that a call fails; empty if it fails none."""
+    """Return the variable (such as `t`) on which a call reports a failure; empty if it reports none."""
     function = call.child_by_field_name("function")
     if function is None or function.type != "selector_expression":
         return ""

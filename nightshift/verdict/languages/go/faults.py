@@ -1,6 +1,6 @@
-"""The faults that Go mutants are made of, like `verdict.languages.python.faults` for Python.
+"""The faults from which Go mutants are made, like `verdict.languages.python.faults` for Python.
 
-A mutant that does not build proves nothing about the tests, so only edits that keep types are made.
+Only edits that keep types are made, because a mutant that does not build proves nothing about the tests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
 _LOOPS = frozenset({"for_statement"})
-# Without `+`, which may also join texts: these have no other operator.
+# `+` is missing, because it may also concatenate strings, for which `-` does not exist.
 _NUMERIC = {"-": "+", "*": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "-=": "+=", "*=": "+="}
 _SWAPS = {
     **{was: ("arithmetic", PLAIN, now) for was, now in _NUMERIC.items()},
@@ -31,7 +31,7 @@ _SWAPS = {
 
 
 def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """List every fault at these lines: the function's name, the fault, and a function that generates the file.
+    """List the faults at these lines: the function's name, the fault, and a function that returns the faulty file.
 
     Args:
         path: the path of the source; test files have no faults.
@@ -52,7 +52,10 @@ def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, 
 
 
 def _below(top: Node) -> Iterator[Fault]:
-    """List the faults in a body. Faults in loops rank lower, because an endless loop takes long."""
+    """List the faults in a function body.
+
+    A fault in a loop gets a higher rank number, so it is tried later, because an endless loop takes long.
+    """
     waiting = [(top, False)]
     while waiting:
         node, in_loop = waiting.pop()
@@ -84,7 +87,7 @@ def _at(node: Node) -> Iterator[Fault]:
 
 
 def _joins_texts(node: Node) -> bool:
-    """Check whether an expression visibly joins texts."""
+    """Check whether an operand shows that an expression concatenates strings."""
     kinds = {"interpreted_string_literal", "raw_string_literal"}
     sides = (node.child_by_field_name("left"), node.child_by_field_name("right"))
     return any(side is not None and (side.type in kinds or _is_sum_of_texts(side)) for side in sides)

@@ -1,4 +1,4 @@
-"""Describes the interface of changed Go files."""
+"""Describes the declarations of changed Go files that tests can use."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from nightshift.core.code.golang import node_text, parse
 
 
 def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
-    """Describe the declarations that a file offers to its tests, with the comments above the changed ones.
+    """Describe the declarations of a file; a changed declaration includes the comment directly above it.
 
     Args:
-        text: the file.
+        text: the text of the file.
         lines: the lines that the change wrote, counted from 1.
-        short: the number of declarations above which only the changed ones are shown.
+        short: a file with more declarations than this is described by its changed declarations only.
     """
     root = parse(text) if len(text) <= MAX_CHARS else None
     declarations = [node for node in (root.named_children if root else ()) if describe(node)]

@@ -1,4 +1,4 @@
-"""Finds the tests of a Go file in its text: `go test` recognises them by the names and types of functions alone."""
+"""Finds the tests of a Go file in its text. `go test` recognises them by the names and types of functions alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ HANDLES = frozenset({"testing.T", "testing.B", "testing.F", "testing.TB"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A test: its name, its parameter's name for the running test (empty without one), and its function."""
+    """A test.
+
+    Attributes:
+        name: the name of the test function.
+        handle: the name of its `testing` parameter, usually `t`; empty or `_` if the parameter has no name.
+        function: the syntax node of the test function.
+    """
 
     name: str
     handle: str
@@ -28,19 +34,24 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The tests of a file; `examples` are checked too, but not reported one by one."""
+    """The tests of a file.
+
+    Attributes:
+        names: the names of the tests.
+        examples: the names of the example functions, which are checked as well but not reported one by one.
+    """
 
     names: frozenset[str]
     examples: tuple[str, ...] = ()
 
     @property
     def required(self) -> frozenset[str]:
-        """The names that must be reported."""
+        """The names of the tests that the run must report."""
         return self.names
 
     @property
     def is_closed(self) -> bool:
-        """True: the text names every test, and subtests are reported in addition."""
+        """Always true, because the text names every test; subtests are reported in addition."""
         return True
 
 
@@ -62,7 +73,10 @@ def cases(root: Node) -> Iterator[Case]:
 
 
 def handles(function: Node) -> list[tuple[str, str]]:
-    """Return the parameters of a function: name (empty or `_` without one) and type, without a pointer's `*`."""
+    """Return the name and the type of each parameter of a function.
+
+    The name of an unnamed parameter is empty or `_`. The type of a pointer is returned without the `*`.
+    """
     given = function.child_by_field_name("parameters")
     parameters = list[tuple[str, str]]()
     for parameter in given.named_children if given else ():
@@ -74,7 +88,7 @@ def handles(function: Node) -> list[tuple[str, str]]:
 
 
 def all_handles(root: Node) -> frozenset[str]:
-    """Return all names that a file uses for running tests."""
+    """Return the names of all `testing` parameters in a file, such as `t` and `b`."""
     kinds = {"function_declaration", "method_declaration", "func_literal"}
     functions = (node for node in walk(root) if node.type in kinds)
     return frozenset(name for function in functions for name, kind in handles(function) if kind in HANDLES)

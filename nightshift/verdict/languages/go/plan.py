@@ -1,4 +1,4 @@
-"""Plans a run of Go tests, and exports the other functions of `TestDialect`."""
+"""Plans a run of Go tests, and provides the functions of `TestDialect` for Go."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from nightshift.verdict.languages.planning import Planner, folder_of
 __all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies", "refusal"]
 
 RESERVED_MB = 4 << 10
-"""Megabytes of address space that Go reserves beyond what it uses."""
+"""MiB of address space that Go reserves beyond the memory it uses."""
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoLaunch:
-    """The launch of a run of Go tests, and the reader of its report.
+    """Starts a run of Go tests and reads its report.
 
     Attributes:
-        go: the toolchain.
-        module: the path prefix of the tree's packages.
+        go: the Go toolchain.
+        module: the module path from go.mod, with which the names of the tree's packages begin.
         files: the test files.
     """
 
@@ -43,25 +43,25 @@ class GoLaunch:
 
     @property
     def framework(self) -> str:
-        """The program that runs the tests, for messages."""
+        """The name of the test runner, for messages."""
         return "go test"
 
     @property
     def reserved_mb(self) -> int:
-        """Megabytes of address space that Go reserves."""
+        """MiB of address space that Go reserves beyond the memory it uses."""
         return RESERVED_MB
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
-        """Return the toolchain's folders."""
+        """Return the paths and environment of the Go toolchain, for the trusted parent process."""
         return {"go": describe(self.go)}
 
     def read(self, session: Session) -> Session:
-        """Return the session with the tests that its command reported."""
+        """Return the session with the tests that `go test` reported."""
         return report.read(session, self.module, self.files)
 
 
 def describe(go: Go) -> dict[str, object]:
-    """Describe a toolchain to the trusted parent: its path inside the sandbox, and its path for a bare process."""
+    """Describe a toolchain to the trusted parent process: its paths inside the sandbox, and its paths without one."""
     places = [
         {"path": toolchain.path, "root": toolchain.root, "cache": toolchain.cache} for toolchain in (go.shown, go)
     ]
@@ -69,7 +69,7 @@ def describe(go: Go) -> dict[str, object]:
 
 
 def refusal(spec: TaskSpec, go: Go | None) -> str:
-    """Return why this machine cannot judge a task (no Go); empty if it can, and for other languages."""
+    """Return why this machine cannot judge a Go task: Go is missing; empty if it can, and for other languages."""
     return INSTALL if spec.language is Language.GO and go is None else ""
 
 
@@ -82,7 +82,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         runtime: the interpreter and libraries inside the sandbox, including Go.
 
     Raises:
-        SandboxError: there is no Go.
+        SandboxError: Go is not installed.
     """
     if runtime.go is None:
         raise SandboxError(INSTALL)
@@ -111,7 +111,7 @@ class _GoPlanner(Planner):
         return golang.is_test(path)
 
     def _closure(self, files: tuple[SuiteFile, ...], support: object) -> frozenset[str] | None:  # noqa: ARG002 (the interface)
-        """Return None: a package consists of all files of its folder, and may embed others."""
+        """Return None for the whole tree: a package consists of all files in its folder and may embed further files."""
         return None
 
     def _of_command(self) -> list[SuiteFile] | None:

@@ -1,6 +1,7 @@
-"""Reads the report of `go test` on a run's files: its JSON lines, and its output for packages that do not build.
+"""Reads the report of `go test`: its JSON lines, and the compiler's messages for packages that do not build.
 
-The `go` program writes the lines, but copies the tests' output into them: a test that prints `--- PASS` can lie.
+The `go` program writes the lines, but it copies the output of tests into them. So a test that prints `--- PASS` can
+forge a result.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ OUTPUT = 3000
 
 
 def read(session: Session, module: str, files: tuple[SuiteFile, ...]) -> Session:
-    """Return the session with the tests that `go test` reported, by test file.
+    """Return the session with the tests that `go test` reported, each assigned to its test file.
 
     Args:
-        session: the session of a command whose output has the lines.
-        module: the path prefix of the tree's packages.
+        session: the session of a command that printed the report.
+        module: the module path, with which the names of the tree's packages begin.
         files: the test files.
     """
     reader = _Reader(module, files)
@@ -57,16 +58,16 @@ class _Reader:
         }
 
     def _folder(self, package: str) -> str:
-        """Return the folder of a package of the tree."""
+        """Return the folder of one of the tree's packages, relative to the root."""
         return package.removeprefix(self._module).strip("/")
 
     def files_of(self, package: str) -> list[str]:
-        """Return the test files of a package; the package's folder if no file is known."""
+        """Return the paths of a package's test files; the package's folder if none is known."""
         folder = self._folder(package)
         return [file.path for file in self._files if file.path.rpartition("/")[0] == folder] or [folder or "."]
 
     def case(self, test: Told) -> CaseReport:
-        """Return the report of a test or subtest."""
+        """Convert a reported test or subtest into a case report with its file and fault."""
         package, _, name = test.id.partition("::")
         folder, top = self._folder(package), name.partition("/")[0]
         path = self._places.get((folder, top), folder or ".")
@@ -81,7 +82,7 @@ class _Reader:
         )
 
     def fault(self, text: str, name: str, package: str) -> Fault:
-        """Read the fault of a test, or a package, from its output."""
+        """Read the fault of a test or package from its output: a panic, or a failure message with its location."""
         panics = [panic[1] for line in text.split("\n") if (panic := _SAID.fullmatch(line))]
         if panics:
             places = [(trace[1], int(trace[2])) for line in text.split("\n") if (trace := _TRACE.fullmatch(line))]
@@ -94,7 +95,7 @@ class _Reader:
         return Fault(kind="Failure", message=message, frames=frames)
 
     def unbuilt(self, lines: list[str]) -> Iterator[tuple[str, Fault]]:
-        """List the packages that could not be built, with the compiler's messages."""
+        """List the packages that did not build, each with the compiler's messages."""
         output, package = dict[str, list[str]](), ""
         for line in lines:
             if head := _HEAD.fullmatch(line):

@@ -1,4 +1,4 @@
-"""Prepares Go test files for a run: unchanged, each with a copy in which every test must fail."""
+"""Prepares Go test files for a run: the unchanged file, and a must-fail copy in which the tests fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def suite_paths(tests: Files) -> list[str]:
-    """Return the files that contain tests or do not parse; files for other machines are left out."""
+    """Return the paths of files that contain tests or do not parse, except files that are not built on this machine."""
     mine = (path for path, text in tests.items() if golang.is_test(path) and constraints.is_built(path, text))
     roots = {path: golang.parse(tests[path]) for path in mine}
     return [path for path, root in roots.items() if root.has_error or _holds_tests(root)]
@@ -30,7 +30,10 @@ def _holds_tests(root: Node) -> bool:
 
 
 def prepare(role: Role, path: str, text: str) -> SuiteFile:
-    """Prepare one test file. A file that does not parse gets no copy, because its package does not build."""
+    """Prepare one test file with its must-fail copy.
+
+    A file that does not parse gets no copy, because its package does not build.
+    """
     file = as_is(role, path, text)
     root = golang.parse(text)
     names = outline(root).names
@@ -49,7 +52,7 @@ def prepare(role: Role, path: str, text: str) -> SuiteFile:
 
 
 def as_is(role: Role, path: str, text: str) -> SuiteFile:
-    """Return a file with its tests and without a copy."""
+    """Return a test file with the list of its tests, but without a must-fail copy."""
     root = golang.parse(text)
     is_built = not root.has_error and constraints.is_built(path, text)
     file_outline = outline(root) if is_built else Outline(names=frozenset())
@@ -60,6 +63,6 @@ def as_is(role: Role, path: str, text: str) -> SuiteFile:
 
 
 def checks_something(text: str) -> bool:
-    """Check whether a test file contains anything that can fail."""
+    """Check whether a test file contains anything that can fail a test; true if it does not parse."""
     root = golang.parse(text)
     return root.has_error or copies.checks_something(root)

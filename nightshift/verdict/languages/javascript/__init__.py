@@ -1,1 +1,1 @@
-"""JavaScript and TypeScript: the files that are staged for a run of node:test, with must-fail copies of the tests."""
+"""JavaScript and TypeScript: chooses the files to stage for a test run, and creates must-fail copies of the tests."""

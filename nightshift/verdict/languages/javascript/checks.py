@@ -1,8 +1,9 @@
-"""Turns a call of node:assert or `expect` into one that must fail where the original passes.
+"""Edits a call of node:assert or `expect` so that it must fail where the original passes.
 
-As for Python, a literal value is changed if there is one. Only that exposes objects which claim to be equal to
-everything, and code which reads the expected value from the test, because the changed line has the form of the
-original. Otherwise, functions at the end of the copy compare with another value, or invert the check.
+If the check contains a literal value, the value is changed, as for Python. Only such a change exposes objects that
+claim to be equal to everything, and code that reads the expected value from the test, because the changed line looks
+like the original. Without a literal, the check calls a helper function at the end of the copy, which compares with
+another value or inverts the check.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _COMPLEMENT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "==", "!==": "=
 
 
 class Rank(IntEnum):
-    """The quality of a changed check: the lowest rank reveals most."""
+    """The quality of a changed check. The change with the lowest rank reveals most."""
 
     LITERAL = 0
     VALUE = 1
@@ -47,8 +48,11 @@ class Rank(IntEnum):
 class Check:
     """A call that checks something, and the edits that make it fail.
 
-    `edits` make it fail if it is certainly reached. `handed` passes it to the helper, which makes it fail and records
-    that it was reached. With `rank` LITERAL, or for an inverted comparison, `edits` do not need the helper.
+    Attributes:
+        rank: the quality of the changed check.
+        edits: make a check fail that is certain to be reached. They need no helper function if `rank` is LITERAL, or if
+            they invert a comparison.
+        handed: pass the check to the helper function, which makes it fail and records that it was reached.
     """
 
     rank: Rank
@@ -57,11 +61,11 @@ class Check:
 
 
 class Perturber:
-    """Makes checks fail.
+    """Finds the edits that make checks fail.
 
     Args:
-        names: the meaning of the file's names.
-        helper: the prefix of the helper's functions.
+        names: the local names of the test file that refer to tests and checks.
+        helper: the prefix of the names of the helper functions.
         chance: picks the new values.
     """
 
@@ -69,7 +73,7 @@ class Perturber:
         self._names, self._helper, self._chance = names, helper, chance
 
     def check(self, call: Node) -> Check | None:
-        """Return a call as a check; None if it is not a check, or checks nothing."""
+        """Return a call as a check with its edits; None if the call checks nothing."""
         if (expectation := self._names.expectation(call)) is not None:
             return self._expectation(call, expectation)
         method = self._names.check(call.child_by_field_name("function"))
@@ -135,7 +139,7 @@ class Perturber:
         return Check(rank=Rank.TURNED, edits=handed, handed=handed)
 
     def _hand_function(self, call: Node, method: str) -> list[Edit]:
-        """Pass a call's function to the helper; no line moves."""
+        """Return the edit that makes a check call the helper with the original function; line numbers do not change."""
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         assert function is not None
         assert given is not None

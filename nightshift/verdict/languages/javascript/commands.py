@@ -1,4 +1,7 @@
-"""Reads test commands of JavaScript projects: the files that node:test runs, and reports of vitest and jest."""
+"""Reads the test commands of JavaScript projects.
+
+Finds the files that a node:test command runs, and adds a reporter to a vitest or jest command.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,23 @@ _MANAGERS = frozenset({"npm", "yarn", "pnpm"})
 _OTHERWISE = ("--reporter", "--outputFile", "--json", "--watch", "--list", "--showConfig", "--help", "--version")
 _NOT_A_RUN = frozenset({"watch", "dev", "bench", "list", "typecheck", "-w", "-h", "-v"})
 _BY_DEFAULT = re.compile(r"(?:.*/)?(?:(?:[^/]*[._-])?test|test-[^/]*)\.[cm]?js|(?:.*/)?test/.*\.[cm]?js")
-"""The files that `node --test` runs by default."""
+"""Matches the files that `node --test` runs by default."""
 _SCRIPTS = ("package.json", "Makefile", "makefile")
 _PRINTING = ("--test-reporter=spec", "--test-reporter-destination=stdout")
-"""Options that keep node:test's default output. With several reporters, each needs a destination."""
+"""Options that preserve node:test's default output, because a further reporter would replace it.
+
+If there are several reporters, each needs a destination.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCommand:
-    """A command that runs `node --test`; `targets` are the given paths."""
+    """A command that runs `node --test`; `targets` are the paths given as arguments."""
 
     targets: tuple[str, ...]
 
     def files(self, paths: Collection[str]) -> list[str]:
-        """Return the test files that the command runs, among the paths of a tree; installed packages are ignored."""
+        """Return the paths of the test files that the command runs, without installed packages."""
         own = [path for path in paths if "node_modules/" not in path]
         if not self.targets:
             return [path for path in own if _BY_DEFAULT.fullmatch(path)]
@@ -45,17 +51,22 @@ class NodeCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reporting:
-    """A command that reports its tests: its arguments, and the options that make node:test print its usual output."""
+    """A command that reports its tests.
+
+    Attributes:
+        words: the arguments of the command.
+        printing: options that make node:test print its usual output in addition to the report.
+    """
 
     words: tuple[str, ...] = ()
     printing: tuple[str, ...] = ()
 
 
 def parse(argv: Sequence[str], text_of: TextOf) -> NodeCommand | None:
-    """Parse a command; None if it does not run node:test, or runs only some of its tests.
+    """Parse a command; None if it does not run node:test, or runs only some of the tests.
 
     Args:
-        argv: the command; `npm test` is replaced by the script in package.json.
+        argv: the command; a package script such as `npm test` is replaced by its command in package.json.
         text_of: returns the text of a file of the base, or None.
     """
     words = _read_script(argv, text_of)
@@ -74,12 +85,12 @@ def parse(argv: Sequence[str], text_of: TextOf) -> NodeCommand | None:
 
 
 def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reporting:
-    """Return the owner's command with one more reporter for vitest or jest.
+    """Return the owner's command, with an additional reporter if it runs vitest or jest.
 
     Args:
-        argv: the command; empty for none.
+        argv: the command; empty if there is none.
         text_of: returns the text of a file of the base, or None.
-        code: the folder of our own code inside, which has the reporters.
+        code: the folder inside the sandbox that contains Nightshift's reporters.
     """
     if not argv:
         return Reporting()
@@ -101,7 +112,7 @@ def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reportin
 
 
 def _read_script(argv: Sequence[str], text_of: TextOf) -> list[str]:
-    """Return a command's arguments, with a package.json script expanded; empty if it is more than one command."""
+    """Return a command's arguments, with a package.json script expanded; empty if the script uses shell syntax."""
     if not argv or argv[0] not in _MANAGERS:
         return list(argv)
     name, *more = [word for word in argv[1:] if word != "run"] or [""]

@@ -1,7 +1,8 @@
-"""Makes the must-fail copy of a test file: changes one check in each test, if the text shows one that is reached.
+"""Creates the must-fail copy of a test file: one check of each test is changed, if it is certain to be reached.
 
-If no check of a test is certainly reached, all are changed, and the test fails at its end if none of them was reached:
-such a copy proves nothing. The functions that changed checks call are at the end of the copy, so that no line moves.
+If no check of a test is certain to be reached, all its checks are changed. The test then also fails at its end if it
+reached none of them, but that failure proves nothing about what it checks. The helper functions that changed checks
+call are at the end of the copy, so that line numbers do not change.
 """
 
 from __future__ import annotations
@@ -65,12 +66,20 @@ function _h_expect(chain: any, start: any, ...v: any[]): any {
   return words.slice(0, -1).reduce((owner: any, word: any) => owner[word], start)[words.pop()](...v);
 }
 """
-"""Helper functions of a copy. `_h` is replaced by a unique name in each copy; types are kept for TypeScript only."""
+"""Helper functions that are added to a copy.
+
+`_h` is replaced by a random name in each copy. Type annotations are removed unless the file is TypeScript.
+"""
 
 
 @dataclass(slots=True)
 class _Found:
-    """The checks of one test: those that are reached whenever it passes, and the others."""
+    """The checks of one test.
+
+    Attributes:
+        certain: checks that are reached whenever the test passes.
+        possible: checks that may not be reached.
+    """
 
     certain: list[Check] = field(default_factory=list)
     possible: list[Check] = field(default_factory=list)
@@ -79,14 +88,14 @@ class _Found:
 def must_fail_copy(
     text: str, root: Node, outline: Outline, names: Names, *, is_typed: bool = False
 ) -> tuple[str, tuple[Case, ...]]:
-    """Return the file's text with failing tests, and these tests: all except those without anything to change.
+    """Return the text of a file's must-fail copy, and the tests that fail in it. Tests without a body are left out.
 
     Args:
-        text: the file.
-        root: its syntax tree.
-        outline: its tests.
-        names: the meaning of its names.
-        is_typed: whether it is TypeScript.
+        text: the text of the file.
+        root: the file's syntax tree.
+        outline: the tests of the file.
+        names: the local names of the file that refer to tests and checks.
+        is_typed: whether the file is TypeScript.
     """
     helper = f"_{secrets.token_hex(4)}"
     copy, cases = _Copy(root, outline, names, helper).make(text)
@@ -106,7 +115,7 @@ class _Copy:
         self._callbacks = {case.callback.id for case in outline.cases if case.callback and case.callback.id != root.id}
 
     def make(self, text: str) -> tuple[str, tuple[Case, ...]]:
-        """Return the copy of a text, and the tests that are changed in it."""
+        """Return the text of the copy, and the tests that are changed in it."""
         edits, changed, is_uncertain = list[Edit](), list[Case](), False
         for case in self._cases:
             checks = self._checks(case.callback) if case.callback else _Found()
@@ -124,7 +133,7 @@ class _Copy:
         return edit(encode(text), edits), tuple(changed)
 
     def _ending(self, callback: Node) -> Iterator[Edit]:
-        """List the edits that make a test fail at its end if no changed check of it was reached."""
+        """List the edits that make a test fail at its end unless one of its changed checks was reached."""
         body = callback.child_by_field_name("body") if callback.type in FUNCTIONS else None
         if body is None:
             return
@@ -151,7 +160,10 @@ class _Copy:
         return checks
 
     def _block(self, statements: Sequence[Node], checks: _Found) -> None:
-        """Sort the checks of a block. After a statement that may leave the block, no check is certain."""
+        """Divide the checks of a block into certain and possible ones.
+
+        After a statement that may leave the block, no check is certain.
+        """
         certain = True
         for statement in statements:
             call = _find_call(statement)
@@ -163,12 +175,12 @@ class _Copy:
                 certain = False
 
     def _below(self, node: Node) -> list[Check]:
-        """Return all checks in a node, without those of nested tests."""
+        """Return all checks inside a node, except checks in nested tests."""
         calls = (inner for inner in self._own(node) if inner.type == "call_expression")
         return [check for call in calls if (check := self._perturber.check(call))]
 
     def _outside(self) -> list[Check]:
-        """Return the checks in functions outside of the tests, which tests may call."""
+        """Return the checks outside of the tests, in functions that tests may call."""
         return self._below(self._root)
 
     def _own(self, node: Node) -> Iterator[Node]:
@@ -181,7 +193,7 @@ class _Copy:
 
 
 def _find_call(statement: Node) -> Node | None:
-    """Return the call that a statement consists of, whether it is awaited, returned or neither."""
+    """Return the call that makes up a statement, which may be awaited or returned; None for other statements."""
     node = statement
     while node.type in {"expression_statement", "await_expression", "return_statement", "parenthesized_expression"}:
         inner = [child for child in node.named_children if child.type != "comment"]
@@ -192,5 +204,5 @@ def _find_call(statement: Node) -> Node | None:
 
 
 def _leaves(statement: Node) -> bool:
-    """Check whether something in a branch can end the test."""
+    """Check whether a statement contains a `return` or `throw`, which may end the test."""
     return any(node.type in {"return_statement", "throw_statement"} for node in walk(statement))

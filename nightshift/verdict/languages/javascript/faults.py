@@ -1,4 +1,4 @@
-"""The faults that JavaScript mutants are made of, like `verdict.languages.python.faults` for Python."""
+"""The faults from which JavaScript mutants are made, like `verdict.languages.python.faults` for Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SWAPS = {
     **{was: ("assignment", PLAIN, now) for was, now in _ASSIGNED.items()},
 }
 _LOOPS = frozenset({"while_statement", "do_statement", "for_statement"})
-# Error messages are rarely asserted, and inner functions are processed separately.
+# Tests rarely assert error messages, so `throw` is excluded. Nested functions are processed on their own.
 _LEFT_OUT = frozenset({"throw_statement", "import_statement", "template_string", "class_declaration", *FUNCTIONS})
 _OTHER = "_otherValue"
 _OTHER_TEXT = """
@@ -56,7 +56,7 @@ function _otherValue(value) {
 
 
 def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """List every fault at these lines: the function's name, the fault, and a function that generates the file.
+    """List the faults at these lines: the function's name, the fault, and a function that returns the faulty file.
 
     Args:
         path: the path of the source; its extension selects the language.
@@ -75,7 +75,7 @@ def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, 
 
 
 def _write_mutant(path: str, raw: bytes, fault: Fault) -> str | None:
-    """Return the file with the fault in it; None if it does not parse."""
+    """Return the text of the file with the fault; None if it does not parse."""
     changed = edit(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
     return None if parse(path, changed).has_error else changed
 
@@ -102,7 +102,10 @@ def _of_body(function: Node) -> Iterator[Fault]:
 
 
 def _walk(node: Node, *, in_loop: bool) -> Iterator[Fault]:
-    """List the faults at a node and below. Faults in loops rank lower, because an endless loop takes long."""
+    """List the faults at a node and below it.
+
+    A fault in a loop gets a higher rank number, so it is tried later, because an endless loop takes long.
+    """
     if node.type in _LEFT_OUT:
         return
     in_loop = in_loop or node.type in _LOOPS

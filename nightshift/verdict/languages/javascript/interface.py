@@ -24,13 +24,13 @@ _TESTS = frozenset({"test", "it", "test.only", "it.only"})
 
 
 def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> list[str]:
-    """Describe a file's interface for its tests, with comments above changed definitions, and declared routes.
+    """Describe the definitions and the declared routes of a file; a changed definition includes the comment above it.
 
     Args:
         path: the file's path; its extension selects the language.
-        text: the file.
+        text: the text of the file.
         lines: the lines that the change wrote, counted from 1.
-        short: the number of definitions above which only the changed ones and those that they name are shown.
+        short: a file with more definitions than this is described only by those that are changed or that these use.
     """
     nodes = parse(path, text).named_children if len(text) <= MAX_CHARS else []
     definitions = [node for node in nodes if any(describe(node))]
@@ -67,7 +67,7 @@ def _list_defined(node: Node) -> set[str]:
 
 
 def idle_tests(path: str, text: str) -> list[str]:
-    """Return the titles of tests that neither assert anything themselves nor call a function of the file that does."""
+    """Return the titles of tests that assert nothing, neither directly nor by calling an asserting function."""
     root = parse(path, text)
     helpers = {node_text(node.child_by_field_name("name")) for node in root.named_children if _asserts(node)} - {""}
     return [title for title, body in _tests(root) if not (_asserts(body) or _list_called(body) & helpers)]
@@ -79,7 +79,7 @@ def number_of_tests(path: str, text: str) -> int:
 
 
 def let_off(path: str, text: str) -> Iterator[tuple[str, str]]:
-    """List each place where a test is skipped or marked as to do: the titles above it, and the keyword."""
+    """List each `skip` or `todo`: the titles of the enclosing suites and the test, joined by ` > `, and the keyword."""
     waiting: list[tuple[Node, str]] = [(parse(path, text), "")]
     while waiting:
         node, holder = waiting.pop()
@@ -99,7 +99,7 @@ def _name(call: Node) -> str:
 
 
 def _options(given: Node) -> Iterator[str]:
-    """List the options of a test that skip it or mark it as to do."""
+    """List the keys `skip` and `todo` in the options object of a test."""
     for each in given.named_children:
         key, value = (each.child_by_field_name(name) for name in ("key", "value"))
         word = node_text(key).strip("'\"") if key else node_text(each)

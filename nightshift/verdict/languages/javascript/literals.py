@@ -1,7 +1,8 @@
-"""Replaces literal values by near ones of the same form and shape.
+"""Replaces literal values by similar values of the same type and structure.
 
-The change varies: one leaf or all, a number slightly up or down, a letter changed, added or removed. Any tolerance
-would tell a distant value from a right one, and a constant change would reveal the copy.
+The change is random: one literal or all, a number slightly up or down, or a letter changed, added or removed. It is
+small, because code that compares with any tolerance would distinguish a distant value from the right one. It varies,
+because a constant change would reveal the copy.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ _LETTER = re.compile(r"[A-Za-z]")
 
 
 def other(node: Node, chance: random.Random) -> list[Edit]:
-    """Return the edits that change the literals of an expression; empty if it has none.
+    """Return the edits that change the literals of an expression; empty if it contains none.
 
     Args:
-        node: an expression.
+        node: the expression.
         chance: picks the new values.
     """
     leaves = _leaves(node)
     if not leaves:
         return []
-    # If all items of a Set changed, they could be the original ones in another order.
+    # Change only one item of a Set or Map: if all changed, they could equal the original items in another order.
     alone = _is_among(node, _UNORDERED) or chance.random() < 0.5
     taken = {node_text(leaf) for leaf in leaves}
     return [_change_leaf(leaf, taken, chance) for leaf in ([chance.choice(leaves)] if alone else leaves)]
 
 
 def _leaves(node: Node) -> list[Node]:
-    """Return the parts of an expression that can be changed independently."""
+    """Return the literals in an expression, each of which can be changed independently; empty if there are none."""
     match node.type:
         case "string" | "template_string" | "regex" | "number" | "true" | "false" | "null" | "undefined":
             return [node]
@@ -67,7 +68,7 @@ def _value(child: Node) -> Node | None:
 
 
 def _is_among(node: Node, names: frozenset[str]) -> bool:
-    """Check whether an expression creates an instance of one of these classes, or contains one that does."""
+    """Check whether an expression, or a part of it, creates an instance of one of these classes with `new`."""
     if node.type == "new_expression" and node_text(node.child_by_field_name("constructor")) in names:
         return True
     return any(_is_among(child, names) for child in node.named_children)
@@ -95,7 +96,7 @@ def _put(leaf: Node, text: str) -> Edit:
 
 def _text(leaf: Node, chance: random.Random) -> Edit:
     pattern = leaf.child_by_field_name("pattern")
-    if pattern is not None:  # a group, because of alternatives; a near pattern may match the right text too
+    if pattern is not None:  # grouped because of alternatives; long, because a small change could still match
         letters = "".join(chance.choices(_LETTERS, k=chance.randint(3, 6)))
         return Edit(pattern.start_byte, pattern.end_byte, f"(?:{node_text(pattern)}){letters}")
     places = [
@@ -115,7 +116,7 @@ def _text(leaf: Node, chance: random.Random) -> Edit:
 
 
 def _number(text: str, taken: set[str], chance: random.Random) -> str:
-    """Return another number as text, without a sign."""
+    """Return the text of a number that is near the given one; it has no sign."""
     bare = text.replace("_", "")
     if bare.endswith("n"):
         return f"{_near(int(bare[:-1], 0), taken, chance, 'n')}n"
@@ -131,7 +132,7 @@ def _number(text: str, taken: set[str], chance: random.Random) -> str:
 
 
 def _near(value: int, taken: set[str], chance: random.Random, suffix: str = "") -> int:
-    """Return a nearby number that is not negative and not among the other literals of the expression."""
+    """Return a nearby number that is not negative and does not occur among the expression's literals."""
     candidates = [near for step in _STEPS for near in (value - step, value + step) if near >= 0]
     free = [near for near in candidates if f"{near}{suffix}" not in taken]
     return chance.choice(free) if free else value + len(taken) + 3

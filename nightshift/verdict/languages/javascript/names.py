@@ -1,4 +1,4 @@
-"""Finds by a file's imports the names that refer to node:test, vitest or jest and to their checks."""
+"""Finds the local names that refer to node:test, vitest or jest and to their checks, from the imports of a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ _ASSERT_MODULES = frozenset({"assert", "assert/strict", "node:assert", "node:ass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A check of vitest or jest: the `expect(x)` that starts it, and the properties up to the final call."""
+    """A check with `expect`, as in vitest and jest.
+
+    Attributes:
+        start: the node of the call `expect(x)`.
+        chain: the property names after it, such as `not` and `toBe`.
+    """
 
     start: Node
     chain: tuple[str, ...]
@@ -33,11 +38,15 @@ class Expectation:
 
 @dataclass(slots=True)
 class Names:
-    """The local names of a file.
+    """The local names in a file that refer to tests and checks.
 
-    `tests` maps names to `test` or `suite`, and `checks` maps them to the function of node:assert. `asserts` refer to
-    the node:assert object, `runners` to the whole of node:test, `contexts` to the argument of a running test, and
-    `expects` to `expect` of vitest and jest.
+    Attributes:
+        tests: functions that create tests, each with `test` or `suite`.
+        runners: names of the whole node:test module.
+        checks: imported functions of node:assert, each with its original name.
+        asserts: names of the node:assert object, which can be called itself.
+        contexts: parameters of test functions that receive the running test, such as `t`.
+        expects: names of `expect` from vitest or jest.
     """
 
     tests: dict[str, str] = field(default_factory=dict)
@@ -48,7 +57,7 @@ class Names:
     expects: set[str] = field(default_factory=set)
 
     def kind(self, function: Node | None) -> str | None:
-        """Return `test` or `suite` if a called function makes one, otherwise None."""
+        """Return `test` or `suite` if a called function creates one; otherwise None."""
         if function is None:
             return None
         if function.type == "identifier":
@@ -65,11 +74,14 @@ class Names:
         return TEST if name == "test" and node_text(owner) in self.contexts else None
 
     def is_made(self, function: Node | None) -> bool:
-        """Check whether a called function is made by a call, like `test.each(table)`, for any number of tests."""
+        """Check whether a called function is itself the result of a call, as in `test.each(table)(…)`.
+
+        Such a function creates any number of tests.
+        """
         return function is not None and _inner(function) is not function and _member(_inner(function))[1] in _MAKING
 
     def expectation(self, call: Node) -> Expectation | None:
-        """Return a call as a check of `expect`, or None."""
+        """Return a call as a check with `expect`; None for other calls."""
         node, chain = call.child_by_field_name("function"), list[str]()
         while node is not None and node.type == "member_expression":
             node, name = _member(node)
@@ -84,7 +96,10 @@ class Names:
         return Expectation(start=node, chain=tuple(chain)) if is_expect else None
 
     def check(self, function: Node | None) -> str | None:
-        """Return the name in node:assert of a called function; `assert(x)` is `ok`. None if it is not a check."""
+        """Return the name of a called function in node:assert; None for other functions.
+
+        The name of `assert(x)` is `ok`.
+        """
         if function is None:
             return None
         if function.type == "identifier":
@@ -107,11 +122,11 @@ class Names:
 
 
 def read(root: Node, *, has_globals: bool = False) -> Names:
-    """Return the names of a file. The arguments of its tests are found by the parameters of their functions.
+    """Return the local names of a file that refer to tests and checks.
 
     Args:
-        root: its syntax tree.
-        has_globals: whether tests and checks may be used without an import, like those of jest.
+        root: the file's syntax tree.
+        has_globals: whether tests and checks may be used without an import, as in jest.
     """
     names = Names(tests=dict(_GLOBALS), expects={"expect"}) if has_globals else Names()
     for node in walk(root):
@@ -138,7 +153,10 @@ def first_parameter(function: Node) -> str | None:
 
 
 def _inner(function: Node) -> Node:
-    """Return the function whose call returns the called function; the function itself if there is none."""
+    """Return `f` if the called function is itself a call `f(…)`.
+
+    Other functions are returned unchanged.
+    """
     if function.type == "call_expression" and (inner := function.child_by_field_name("function")):
         return inner
     return function

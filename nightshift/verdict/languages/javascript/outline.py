@@ -1,8 +1,8 @@
-"""Reads the tests of a node:test file from its text: the list that a run's report is compared with.
+"""Lists the tests of a JavaScript test file from its text. The report of a run is compared with this list.
 
-A test is named by the titles above it, as in `suite > test`; further tests of the same name are numbered. Tests that
-are made in a loop, under a condition, or with a computed title cannot be listed: their surroundings are open, and
-reports below them are accepted in addition to the listed ones.
+The name of a test includes the titles of the suites around it, as in `suite > test`; repeated names are numbered. Tests
+that are created in a loop, under a condition, or with a computed title cannot be listed. Reported tests below such a
+place are accepted in addition to the listed ones.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
 
 JOINED = " > "
 FUNCTIONS = frozenset({"arrow_function", "function_expression"})
-# Nodes that may enclose a call that certainly runs once when its block runs.
+# If a call has only such nodes around it in a block, it runs exactly once when the block runs.
 _PLAIN = frozenset({"program", "expression_statement", "await_expression", "statement_block", "comment"})
 _NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A call that makes a test.
+    """A call that creates a test.
 
-    `name` is empty if it is unknown. `callback` is the test's function, or the whole file. `is_marked` is true if a
-    constant mark skips the test.
+    Attributes:
+        name: the name of the test; empty if the text does not show it.
+        required: true if the run must report the test.
+        callback: the test's function; for a file that is itself a test, the root of its syntax tree.
+        is_marked: true if a constant mark skips the test.
     """
 
     name: str
@@ -44,7 +47,9 @@ class Case:
 class Outline:
     """The tests of a file.
 
-    `is_script` is true if the file itself is its only test.
+    Attributes:
+        cases: the calls that create tests.
+        is_script: true if the file has no test calls and counts as one test itself.
     """
 
     cases: tuple[Case, ...]
@@ -52,7 +57,7 @@ class Outline:
 
     @property
     def required(self) -> frozenset[str]:
-        """The names that must be reported."""
+        """The names of the tests that the run must report."""
         return frozenset(case.name for case in self.cases if case.required)
 
     @property
@@ -62,7 +67,10 @@ class Outline:
 
 
 def script(path: str, root: Node) -> Outline:
-    """Return the outline of a file that is itself a test, named like the file; a helper may add tests to it."""
+    """Return the outline of a file that is itself one test, with the file's name.
+
+    The test is not required, because a helper that the file imports may create tests in its place.
+    """
     case = Case(name=PurePosixPath(path).name, required=False, callback=root)
     return Outline(cases=(case,), is_script=True)
 
@@ -71,8 +79,8 @@ def outline(root: Node, local_names: Names) -> Outline:
     """List the tests of a parsed file.
 
     Args:
-        root: its syntax tree.
-        local_names: the meaning of its names.
+        root: the file's syntax tree.
+        local_names: the local names of the file that refer to tests and checks.
     """
     reader = _Reader(local_names)
     reader.visit(root, "", certain=True)
@@ -85,7 +93,7 @@ class _Reader:
         self.cases: list[Case] = []
 
     def visit(self, node: Node, scope: str, *, certain: bool) -> None:
-        """Find tests in a node; `certain` is true if it runs exactly once when its surroundings run."""
+        """Record the tests inside a node; `certain` is true if the node runs exactly once whenever its parent runs."""
         for child in node.named_children:
             kind = None
             if child.type == "call_expression":
@@ -118,7 +126,7 @@ class _Reader:
 
 
 def _is_marked(call: Node) -> bool:
-    """Check whether the text alone marks a test as skipped or as to do."""
+    """Check whether a constant in the text marks a test as `skip` or `todo`."""
     function = node_text(call.child_by_field_name("function"))
     if function.endswith((".skip", ".todo")) or function in {"xit", "xtest"}:
         return True

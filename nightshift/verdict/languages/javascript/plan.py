@@ -1,4 +1,4 @@
-"""Plans a run of node:test, vitest or jest, and exports the other functions of `TestDialect`."""
+"""Plans a run of node:test, vitest or jest, and provides the functions of `TestDialect` for JavaScript."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ __all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies",
 _TSX = "node_modules/tsx/"
 _TYPED_NAME = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, TYPED))})\b")
 BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
-"""Megabytes that Node.js needs in addition to the heap of the tested code, and the minimum size of that heap."""
+"""MiB that Node.js needs in addition to the heap of the tested code, and the minimum size of that heap in MiB."""
 RESERVED_MB = 16 << 10
-"""Megabytes of address space that V8 reserves: for code, and ten gigabytes for a WebAssembly memory, which `fetch` has.
+"""MiB of address space that V8 reserves. About ten GiB are for the WebAssembly memory of `fetch`, the rest is for code.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLaunch:
-    """The launch of a run of node:test, or of the project's own vitest or jest.
+    """Starts a run of node:test, or of the project's own vitest or jest.
 
     Attributes:
+        program: the path of Node.js inside the sandbox.
+        flags: the options of Node.js.
         runner: the program that runs the tests.
-        roots: vitest or jest files to the folders of their packages, if these are not the tree's root.
-        loads_types: whether TypeScript needs the project's own `tsx`, because this Node.js does not run it.
-        program: the path of Node.js inside.
-        flags: its options.
-        scripts: the files that are themselves a test.
+        roots: vitest or jest files, each with the folder of its package if that is not the tree's root.
+        loads_types: whether TypeScript needs the project's own `tsx`, because this Node.js does not run TypeScript.
+        scripts: the files that are themselves one test.
         marked: the ids of tests that a constant mark skips.
-        printing: further options of a command, which keep the output that the owner sees.
+        printing: additional options for a command that preserve the output that the owner is used to.
         is_bare: whether a command runs without any reporter.
     """
 
@@ -61,16 +61,16 @@ class NodeLaunch:
 
     @property
     def framework(self) -> str:
-        """The program that runs the tests, for messages."""
+        """The name of the test runner, for messages."""
         return self.runner.value
 
     @property
     def reserved_mb(self) -> int:
-        """Megabytes of address space that V8 reserves."""
+        """MiB of address space that V8 reserves beyond the memory it uses."""
         return RESERVED_MB
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
-        """Return the instructions that start Node.js."""
+        """Return the instructions with which the trusted parent process starts Node.js."""
         if self.is_bare:
             return {"node": None}
         heap = f"--max-old-space-size={max(LEAST_HEAP_MB, memory_mb - BESIDE_HEAP_MB)}"
@@ -87,16 +87,15 @@ class NodeLaunch:
         return {"node": node}
 
     def read(self, session: Session) -> Session:
-        """Return the session unchanged, because the reporters write events."""
+        """Return the session unchanged, because the reporters already write events in the session's format."""
         return session
 
 
 def refusal(spec: TaskSpec, node: Node | None) -> str:
-    """Return why this machine cannot judge a task: no Node.js, or one too old; empty otherwise.
+    """Return why this machine cannot judge a task, because Node.js is missing or too old; empty if it can.
 
-    It checks the files that come with the task and those that the task's text names, before a model is asked. The
-    environment of a repository may bring a tool that runs TypeScript, which is only known later; then the result is
-    empty.
+    The check runs before a model is asked, on the task's own files and the files that its text names. It is skipped for
+    a task on a repository, whose environment may contain a tool that runs TypeScript.
     """
     if spec.language is not Language.JAVASCRIPT:
         return ""
@@ -117,7 +116,7 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         runtime: the interpreter and libraries inside the sandbox, including Node.js.
 
     Raises:
-        SandboxError: there is no Node.js, or it is too old for these tests.
+        SandboxError: Node.js is not installed, or is too old for these tests.
     """
     node = runtime.node
     if node is None:
@@ -151,7 +150,11 @@ class _NodePlanner(Planner):
         self.text_before = self._before
 
     def _list_asked(self) -> Iterator[tuple[str, str]]:
-        """List path and text of the test files that select the framework: given ones first, the base's last."""
+        """List path and text of the files that select the test framework, in order of precedence.
+
+        The task's test files come first, then those of the agent, then the other files of the task, and last those of
+        the base.
+        """
         for tests in (self._job.given, self._own):
             yield from ((path, text) for path, text in tests.items() if suite.is_suite(path))
         yield from self._job.given.items()
@@ -163,24 +166,30 @@ class _NodePlanner(Planner):
             yield suite.prepare(role, path, tests[path], self.framework)
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
-        """Return a file without a copy. Its text does not list its tests, except if it is a script."""
+        """Return a file without a copy and without a list of its tests.
+
+        A file that is itself one test keeps the list.
+        """
         file = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
         return file if suite.scripts([file]) else replace(file, outline=None, names=frozenset())
 
     def roots(self, planned: Plan) -> Mapping[str, str]:
-        """Return the files of a run to the folders of their packages, if these are not the tree's root."""
+        """Return the test files whose package is not in the tree's root, each with the folder of its package."""
         folders = {file.path: frameworks.root_of(file.path, self._text) for file in planned.files}
         return {path: root for path, root in folders.items() if root}
 
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
-        """Return the visible files; None for vitest and jest, whose configuration may read any file."""
+        """Return the paths to stage; None stands for all paths.
+
+        Vitest and jest get all paths, because their configuration may read any file.
+        """
         return super()._closure(files, support) if self.framework is Framework.NODE else None
 
     def _is_mine(self, path: str) -> bool:
         return suite.is_suite(path) and self._runs(path)
 
     def _runs(self, path: str) -> bool:
-        """Check whether a test file belongs to the framework of this job."""
+        """Check whether a test file uses the test framework of this job."""
         return frameworks.framework_of(path, self._text(path) or "", self._text) is self.framework
 
     def _of_command(self) -> list[SuiteFile] | None:

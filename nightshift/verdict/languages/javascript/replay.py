@@ -1,10 +1,10 @@
-"""Writes a program that repeats the calls in a test file's checks, outside of any test.
+"""Writes a program that repeats the calls in a test file's checks without running any test.
 
-The program is the test file with the functions of node:test and node:assert replaced: each comparing function reports
-its arguments, and the expected values are not in the program. So code that is only right under a test framework, or
-that has replaced a comparison, gives another answer here, or none.
+The program is the test file with node:test and node:assert replaced. Each check reports the value that it would
+compare; the expected values are not in the program. So code gives another answer, or none, if it is right only under a
+test framework or has replaced a comparison function.
 
-A file is replayed only if it contains nothing but tests, imports and declarations.
+Only files that consist of tests, imports and declarations are replayed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ELSEWHERE = re.compile(
     r"import\.meta|\brequire\.main\b|\b(?:__dirname|__filename|mock|process)\b"
     r"|\b(?:before|after)(?:Each)?\s*\("
 )
-"""Code that asks for the file's location or for the framework, or that prepares a test's state."""
+"""Matches code that depends on the file's location, the process or mocks, or that prepares the state of tests."""
 _OTHER = "$"
-"""Key that marks the substitute for a value that is not plain."""
+"""Key of the object that stands for a value other than plain data."""
 _START = """
 const T_waiting = [];
 const T_of = (given) => given.find((value) => typeof value === 'function') ?? (() => {});
@@ -59,7 +59,14 @@ _END = "\n;(async () => { for (const run of T_waiting) { try { await run(); } ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A program that repeats checks. `asked` is the subject of each check, `expected` its value, both by number."""
+    """A program that repeats the checks of a test file.
+
+    Attributes:
+        words: the arguments of Node.js that run the program.
+        token: a random prefix of the lines that contain answers.
+        asked: for each check, the source text of the expression that it compares.
+        expected: for each check, the expected value.
+    """
 
     words: tuple[str, ...]
     token: str
@@ -67,10 +74,14 @@ class Replay:
     expected: tuple[object, ...]
 
     def find_differing(self, printed: str) -> tuple[str, bool]:
-        """Return the first check with another answer, otherwise the first without an answer.
+        """Return the first check with a wrong answer; if there is none, the first check without an answer.
+
+        Args:
+            printed: the output of the program.
 
         Returns:
-            The subject of the check, empty if all answers are right, and whether there was an answer.
+            The source text of the check's expression, and whether the check had an answer. The text is empty if all
+            answers are right.
         """
         missing = ""
         given: dict[int, list[object]] = {}
@@ -86,11 +97,11 @@ class Replay:
 
 
 def replay(path: str, text: str) -> Replay | None:
-    """Return the program for a node:test file; None if it cannot be replayed, or has nothing to ask.
+    """Return the program for a node:test file; None if the file cannot be replayed or has no checks.
 
     Args:
         path: the file's path.
-        text: its text.
+        text: the text of the file.
     """
     root = parse(path, text)
     if root.has_error or path.endswith(TYPED) or _ELSEWHERE.search(text):
@@ -131,7 +142,7 @@ def replay(path: str, text: str) -> Replay | None:
 
 
 def _checks(root: Node, local_names: Names) -> Iterator[tuple[Node, str]]:
-    """List the checks of a file and their methods, without nested ones."""
+    """List the checks of a file, each with its node:assert name; checks inside other checks are left out."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -143,7 +154,10 @@ def _checks(root: Node, local_names: Names) -> Iterator[tuple[Node, str]]:
 
 
 def _double_condition(condition: Node, token: str) -> str:
-    """Return further conditions: an operand gives the same value twice, a class does not have all instances."""
+    """Return conditions to append to a repeated condition, so that special objects cannot satisfy it.
+
+    An operand must convert to the same number twice, and a class in `instanceof` must not claim a plain object.
+    """
     if condition.type != "binary_expression":
         return ""
     left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
@@ -154,7 +168,7 @@ def _double_condition(condition: Node, token: str) -> str:
 
 
 def _stand_ins(local_names: Names, token: str) -> str:
-    """Return declarations that replace the names of node:test and node:assert."""
+    """Return declarations of substitutes for the names that the file imports from node:test and node:assert."""
     tests = {name: "suite" if kind == SUITE else "test" for name, kind in local_names.tests.items()}
     others = dict.fromkeys((*local_names.asserts, *local_names.checks), "nothing")
     stand_ins: Mapping[str, str] = {**others, **dict.fromkeys(local_names.runners, "test"), **tests}
@@ -162,7 +176,7 @@ def _stand_ins(local_names: Names, token: str) -> str:
 
 
 def _is_plain(node: Node, local_names: Names) -> bool:
-    """Check whether a top-level statement is an import, a comment, a declaration, or makes tests."""
+    """Check whether a top-level statement is an import, a comment, a declaration or a call that creates tests."""
     if node.type in {"import_statement", "comment", "lexical_declaration", "function_declaration"}:
         return True
     if node.type != "expression_statement":
@@ -172,7 +186,7 @@ def _is_plain(node: Node, local_names: Names) -> bool:
 
 
 def _imports(root: Node, path: str) -> Iterator[Edit]:
-    """List the edits that remove the framework's imports and resolve the others from the root of the tree."""
+    """List the edits that remove imports of the test framework, and make other imports relative to the root."""
     folder = posixpath.dirname(path)
     for node in walk(root):
         source = None
@@ -196,7 +210,7 @@ def _imports(root: Node, path: str) -> Iterator[Edit]:
 
 
 def _declaration(node: Node) -> Node | None:
-    """Return the declaration that contains a call."""
+    """Return the declaration that contains a call; None if there is none."""
     ancestor: Node | None = node
     while ancestor is not None and ancestor.type != "lexical_declaration":
         ancestor = ancestor.parent
@@ -207,7 +221,7 @@ _UNKNOWN = object()
 
 
 def _value(node: Node) -> object:
-    """Return a literal's value in the form that the program reports; `_UNKNOWN` for any other expression."""
+    """Return the value of a literal as the program reports it; `_UNKNOWN` for other expressions."""
     match node.type:
         case "true" | "false" | "null" | "number":
             try:
@@ -248,11 +262,11 @@ def _object(node: Node) -> object:
 
 
 def _is_same(value: object, expected: object) -> bool:
-    """Check whether an answer may be right; for an expected value that is not a literal, any answer may be."""
+    """Check whether an answer may be right. If the expected value is not a literal, every answer may be."""
     if expected is _UNKNOWN:
         return True
     if isinstance(value, list) and isinstance(expected, list):
         return len(value) == len(expected) and all(map(_is_same, value, expected))
     if isinstance(value, dict) and isinstance(expected, dict):
         return value.keys() == expected.keys() and all(_is_same(value[key], expected[key]) for key in value)
-    return value == expected or str(value) == str(expected)  # a loose comparison may have been meant
+    return value == expected or str(value) == str(expected)  # the test may use a loose comparison

@@ -1,6 +1,7 @@
-"""Prepares test files for a run: under their own names, each with a copy in which every test must fail.
+"""Prepares JavaScript test files for a run: each under its own name, with a must-fail copy.
 
-A file without named tests, such as a script that ends with an error if a check fails, is one test with the file's name.
+A file without test calls is one test with the file's name. An example is a script that exits with an error if a check
+fails.
 """
 
 from __future__ import annotations
@@ -29,16 +30,19 @@ _OF_TYPES = re.compile(
     r"|\bexpect\.any",
     re.IGNORECASE,
 )
-"""Matches checks that only ask for types or for existence, or that want a stub."""
+"""Matches checks that only test types or existence, and checks that expect a stub."""
 
 
 def is_suite(path: str) -> bool:
-    """Check whether node:test treats a file as a test file."""
+    """Check whether a JavaScript or TypeScript file has the name of a test file."""
     return is_source(path) and is_test_path(path)
 
 
 def suite_paths(tests: Files, framework: Framework = Framework.NODE) -> list[str]:
-    """Return the files that contain tests, by name; all sources if no name indicates tests."""
+    """Return the paths of files that contain tests, judged by name; all candidates if no name indicates tests.
+
+    The candidates are the sources that use the test framework, or all sources if none does.
+    """
     sources = [path for path in tests if is_source(path) and not path.endswith((".d.ts", ".d.mts", ".d.cts"))]
     using = [path for path in sources if (_TEST_MODULE if framework is Framework.NODE else "expect") in tests[path]]
     candidates = using or sources
@@ -46,13 +50,13 @@ def suite_paths(tests: Files, framework: Framework = Framework.NODE) -> list[str
 
 
 def prepare(role: Role, path: str, text: str, framework: Framework = Framework.NODE) -> SuiteFile:
-    """Prepare one test file; a file that does not parse, or is nested too deeply, runs without a copy.
+    """Prepare one test file; a file that does not parse, or is nested too deeply, gets no copy.
 
     Args:
-        role: the role of its tests.
+        role: the origin of the file.
         path: its path in the repository.
         text: its text.
-        framework: runs the tests.
+        framework: the framework that runs the tests.
     """
     root = parse(path, text)
     if not root.has_error:
@@ -84,12 +88,18 @@ def _prepare(role: Role, path: str, text: str, root: Node, framework: Framework)
 
 
 def escape(name: str) -> str:
-    """Return a test's name as the run reports it: a bracket would begin parameters, as in pytest."""
+    """Return a test's name as the run reports it.
+
+    `[` is replaced, because in an id it would begin the parameters, as in pytest.
+    """
     return name.replace("[", "\u27e6")
 
 
 def checks_something(text: str) -> bool:
-    """Check whether a test file has an assertion that can fail, and that checks more than a type."""
+    """Check whether a test file has an assertion that can fail and that checks more than a type.
+
+    True if the file does not parse, because the run itself reports that error.
+    """
     root = parse("a.tsx" if re.search(r"\)\s*:\s*\w|\binterface\b|\bas const\b", text) else "a.mjs", text)
     if root.has_error:
         return True  # The run itself reports the error.
@@ -99,7 +109,7 @@ def checks_something(text: str) -> bool:
 
 
 def _checks(root: Node, local_names: Names) -> Iterator[str]:
-    """List the texts of a file's checks."""
+    """List the source texts of the checks in a file."""
     calls = (node for node in walk(root) if node.type == "call_expression")
     for call in calls:
         if local_names.expectation(call) or local_names.check(call.child_by_field_name("function")):
@@ -107,7 +117,7 @@ def _checks(root: Node, local_names: Names) -> Iterator[str]:
 
 
 def scripts(files: Iterable[SuiteFile]) -> tuple[str, ...]:
-    """Return the paths of the files that are one test with the file's name."""
+    """Return the paths of the files that are themselves one test."""
     return tuple(file.path for file in files if isinstance(file.outline, Outline) and file.outline.is_script)
 
 

@@ -1,1 +1,1 @@
-"""Python: the files that are staged for a run of pytest, with must-fail copies of the tests."""
+"""Python: chooses the files to stage for a run of pytest, and creates must-fail copies of the tests."""

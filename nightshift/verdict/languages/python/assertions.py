@@ -1,4 +1,4 @@
-"""Checks whether a Python test file compares a value."""
+"""Checks whether a Python test file contains an assertion about a value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ _OF_TYPES = frozenset({"assertIsInstance", "assertNotIsInstance", "assertIsNotNo
 
 
 def checks_something(text: str) -> bool:
-    """Check whether a test file has an assertion that can fail, and that checks more than a type."""
+    """Check whether a test file has an assertion that can fail and that checks more than a type.
+
+    True if the file does not parse, because the run itself reports that error.
+    """
     try:
         nodes = list(ast.walk(parse(text)))
     except (SyntaxError, ValueError, RecursionError):
@@ -32,7 +35,7 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _is_of_types(test: ast.expr) -> bool:
-    """Check whether a condition only asks for types or for existence."""
+    """Check whether a condition only tests the type or the existence of a value."""
     if isinstance(test, ast.BoolOp):
         return all(map(_is_of_types, test.values))
     if isinstance(test, ast.UnaryOp):

@@ -1,9 +1,9 @@
-"""Turns a statement that checks something into one that must fail where the original passes.
+"""Edits a statement that checks something so that it must fail where the original passes.
 
-The expected value of a comparison is changed (`== 5` becomes `== 4`), because only that exposes objects which claim to
-be equal to more than one value, and code which reads the expected value from the test. The change is small, as in
-`inside.close_values`, but larger than any tolerance of the test itself. Without a literal value, the comparison is
-inverted. A changed container keeps its shape, so that hand-written comparisons still work on it.
+The expected value of a comparison is changed, for example `== 5` to `== 4`. Only such a change exposes objects that
+claim to be equal to more than one value, and code that reads the expected value from the test. The change is small, as
+in `inside.close_values`, but larger than any tolerance in the test itself. A changed container keeps its structure, so
+that hand-written comparisons still work on it. Without a literal value, the comparison is inverted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMPLEMENT: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.NotEq: "==", ast.Is: "is not",
     ast.IsNot: "is",
 }  # fmt: skip
-_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # a class may define only one of them
+_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # a class may lack the opposite operator
 _EQUALITIES = frozenset({
     "assertEqual", "assertAlmostEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
     "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
@@ -43,16 +43,19 @@ _OPPOSITE["assertNotEqual"] = "assertEqual"
 _NO_TEXT = frozenset({'""', "''", 'b""', "b''"})
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 FAR = 1e15
-"""Larger numbers are changed by multiples of themselves."""
+"""Numbers of at least this size are changed by multiples of themselves."""
 TRIES = 16
 
 
 class Rank(IntEnum):
-    """The quality of a changed check: the lowest rank reveals most."""
+    """The quality of a changed check. The change with the lowest rank reveals most."""
 
     LITERAL = 0
     EMPTY = 1
-    """An empty text that becomes non-empty. An object that reads the value it is compared with may raise instead."""
+    """An expected empty text that becomes non-empty.
+
+    The tested code may return an object that reads the value it is compared with; such an object may now raise instead.
+    """
     VALUE = 2
     TURNED = 3
     NEGATED = 4
@@ -62,8 +65,10 @@ class Rank(IntEnum):
 class Check:
     """A statement that checks something, and the edits that make it fail.
 
-    `edit` makes it fail if it is certainly reached. `marked` does the same and records at run time that it was reached;
-    it is None if that is impossible.
+    Attributes:
+        rank: the quality of the changed check.
+        edit: makes a check fail that is certain to be reached.
+        marked: makes the check fail, and records at run time that it was reached; None if that is impossible.
     """
 
     rank: Rank
@@ -72,11 +77,11 @@ class Check:
 
 
 class Perturber:
-    """Makes checks fail.
+    """Finds the edits that make checks fail.
 
     Args:
-        source: the module.
-        helper: the name of the run-time helper in the changed module.
+        source: the test module.
+        helper: the name of the run-time helper in the must-fail copy.
         chance: picks the new values.
     """
 
@@ -84,7 +89,7 @@ class Perturber:
         self._source, self._helper, self._chance = source, helper, chance
 
     def check(self, statement: ast.stmt) -> Check | None:
-        """Return a statement as a check; None if it is not a check, or checks nothing."""
+        """Return a statement as a check with its edits; None if the statement checks nothing."""
         if isinstance(statement, ast.Assert):
             return self._assert(statement)
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -94,13 +99,13 @@ class Perturber:
     def _assert(self, statement: ast.Assert) -> Check | None:
         test = statement.test
         if isinstance(test, ast.Constant):
-            return None  # `assert True` says nothing about the code
+            return None  # `assert` with a constant says nothing about the code
         marked = self._source.replace(test, self._mark_check(test))
         rank, edit = next(self._ways(test))
         return Check(rank=rank, edit=edit, marked=marked)
 
     def _ways(self, test: ast.expr) -> Iterator[tuple[Rank, Edit]]:
-        """Yield the ways to make a condition false, the most revealing first."""
+        """Yield the edits that make a condition false, beginning with the most revealing."""
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             yield min((way for part in test.values for way in [next(self._ways(part))]), key=lambda way: way[0])
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -112,7 +117,7 @@ class Perturber:
     ) -> Iterator[tuple[Rank, Edit]]:
         text = self._source.segment
         for side in (right, left):
-            # `is` only for booleans: for other literals the compiler warns.
+            # `is` is handled for booleans only, because the compiler warns about other literals.
             fits = isinstance(operator, ast.Eq) or (isinstance(operator, ast.Is) and _is_bool(side))
             if fits and (edit := self._other_literal(side)):
                 yield Rank.EMPTY if self._source.segment(side) in _NO_TEXT else Rank.LITERAL, edit
@@ -127,7 +132,7 @@ class Perturber:
             yield Rank.TURNED, self._source.replace(test, f"({text(left)}) {turned} ({text(right)})")
 
     def _beyond_tolerance(self, left: ast.expr, right: ast.expr) -> Edit | None:
-        """Return the edit of `abs(f(x) - 1.5) < 1e-6` that moves the expected value slightly beyond the tolerance."""
+        """Return the edit that shifts the expected value of `abs(f(x) - 1.5) < 1e-6` just beyond the tolerance."""
         match left, _number(right):
             case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(op=ast.Sub() | ast.Add()) as difference]), float(
                 most
@@ -145,7 +150,7 @@ class Perturber:
         return f"not {self._helper}.reached({text(test)})"
 
     def _method(self, call: ast.Call) -> Check | None:
-        """Read a check in the style of unittest: `self.assertEqual(a, b)`."""
+        """Read a unittest check, such as `self.assertEqual(a, b)`."""
         if not isinstance(call.func, ast.Attribute) or not call.func.attr.startswith("assert"):
             return None
         name, edits = call.func.attr, list[Edit]()
@@ -172,7 +177,7 @@ class Perturber:
         return Edit(end - len(func.attr), end, other)
 
     def _other_literal(self, node: ast.expr, *, far: bool = False) -> Edit | None:
-        """Return the edit that changes a literal, or the one in a call to `approx`; None without a literal."""
+        """Return the edit that changes a literal, also inside a call to `approx`; None if there is no literal."""
         if isinstance(node, ast.Call) and _name(node.func) == "approx" and node.args:
             node, far = node.args[0], True
         try:
@@ -183,10 +188,10 @@ class Perturber:
         return None if other == value or repr(other) == repr(value) else self._source.replace(node, repr(other))
 
     def _other(self, value: Any, *, far: bool) -> Any:
-        """Return another value with the same number of minus signs, if one is found within `TRIES`.
+        """Return a different value, with the same number of minus signs if that is found within `TRIES` attempts.
 
-        An answer that reads its numbers from the copy's text may stumble over a new sign. The copy would then fail as
-        it must, and the answer would pass as right.
+        Code that reads the expected numbers from the text of the copy may not expect a new minus sign. The copy would
+        then fail as a right program makes it fail, and the cheating code would pass.
         """
         for _ in range(TRIES):
             other = beyond(value, self._chance) if far else close(value, self._chance)
@@ -196,7 +201,7 @@ class Perturber:
 
 
 def beyond(value: Any, chance: random.Random) -> Any:
-    """Return a value whose numbers differ so much from the given ones that no usual tolerance accepts them."""
+    """Return a value whose numbers are so far from the original ones that no usual tolerance accepts them."""
     if isinstance(value, list | tuple):
         return type(value)(beyond(item, chance) for item in value)
     if isinstance(value, dict):
@@ -229,7 +234,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _join_edits(source: Source, first: Edit, second: Edit) -> Edit:
-    """Join two edits of one statement."""
+    """Return one edit that makes two edits in the same statement."""
     return Edit(first.start, second.end, first.text + source.slice(first.end, second.start) + second.text)
 
 

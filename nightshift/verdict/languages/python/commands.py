@@ -1,4 +1,4 @@
-"""Translates a test command that runs pytest into the files that it would run; other commands are left as they are."""
+"""Translates a pytest command into the test files that it runs. Other commands are not translated."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _WITH_VALUE = frozenset({
 class PytestCommand:
     """A pytest command.
 
-    `words` are the arguments of pytest, and `targets` the paths or ids among them. `is_module` is true if Python starts
-    it.
+    Attributes:
+        words: the arguments of pytest.
+        targets: the paths or test ids among the arguments.
+        is_module: true if the command starts with Python, as in `python -m pytest`.
     """
 
     words: tuple[str, ...]
@@ -28,7 +30,7 @@ class PytestCommand:
     is_module: bool
 
     def files(self, paths: Collection[str], settings: PytestSettings) -> list[str]:
-        """Return the test files that the command names, among the paths of a tree."""
+        """Return the paths of the test files that the command runs; `paths` are all files of the tree."""
         wanted = [target.partition("::")[0].removeprefix("./").rstrip("/") for target in self.targets]
         named = [path for path in wanted if path in paths]
         folders = [path for path in wanted if path not in paths]
@@ -37,7 +39,7 @@ class PytestCommand:
 
 
 def parse(argv: Sequence[str]) -> PytestCommand | None:
-    """Parse a command; None if it does not run pytest, or in an unknown way."""
+    """Parse a command; None if it does not run pytest, or runs it in a way that is not recognised."""
     words = _arguments(list(argv))
     if words is None:
         return None

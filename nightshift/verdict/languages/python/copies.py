@@ -1,8 +1,8 @@
-"""Makes the must-fail copy of a test module: one changed check in each test, or a failure at its end.
+"""Creates the must-fail copy of a test module: each test has one changed check, or fails at its end.
 
-The best check to change is one that is certainly reached when the test passes: nothing before it can leave the
-function, and it is in no branch or loop. Checks in local helper functions that are certainly called count as well.
-Checks whose failure would be caught (below `try`, `pytest.raises` and similar) are not used.
+The best check to change is one that is certain to be reached when the test passes: it is in no branch or loop, and
+nothing before it can leave the function. Checks in helper functions of the module that are certain to be called count
+as well. A check is not changed if the test would catch its failure (in `try`, `pytest.raises` and similar blocks).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from nightshift.verdict.languages.python.checks import Check, Perturber, Rank
 from nightshift.verdict.languages.python.outline import Function
 
 HELPER = "nightshift_inside.must_fail"
-"""The module inside the sandbox that copies use if changing their text is not enough."""
+"""Module inside the sandbox that a copy imports if edits of its text alone cannot make the checks fail."""
 
-# Context managers that swallow or replace exceptions raised inside them.
+# Context managers that catch or replace exceptions raised inside them.
 _SWALLOW = frozenset({
     "raises", "RaisesGroup", "suppress", "subTest", "test", "warns", "deprecated_call", "assertRaises", "assertWarns",
     "assertRaisesRegex", "assertWarnsRegex",
@@ -28,11 +28,11 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def must_fail_copy(source: Source, tests: Sequence[Function], chance: random.Random) -> str:
-    """Return the module's text with each of `tests` made to fail.
+    """Return the module's text, edited so that each of `tests` fails.
 
     Args:
         source: the module.
-        tests: its test functions.
+        tests: test functions of the module.
         chance: picks checks and values.
     """
     return _Copy(source, chance).text(tests)
@@ -68,7 +68,10 @@ class _Copy:
         yield Edit(start, start, f"{indent}@{self._helper}.must_fail\n")
 
     def _list_checks(self, statements: Sequence[ast.stmt]) -> list[Check]:
-        """Return the checks among statements. Each check is changed in only one way, even if several tests reach it."""
+        """Return the checks among statements.
+
+        A check is remembered, so that it is changed in only one way even if several tests reach it.
+        """
         for statement in statements:
             if id(statement) not in self._checks:
                 self._checks[id(statement)] = self._perturber.check(statement)
@@ -82,7 +85,7 @@ class _Copy:
             )
 
     def _first_line(self) -> int:
-        """Return the line of the first statement that an import may precede."""
+        """Return the line of the first statement before which an import may be inserted."""
         for node in self._source.tree.body:
             future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
             if not future and not _is_docstring(node):
@@ -97,18 +100,23 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 @dataclass(slots=True)
 class Reached:
-    """Statements of a test and its helpers that may be checks."""
+    """Statements of a test and its helpers that may be checks.
+
+    Attributes:
+        certain: statements that run whenever the test passes.
+        possible: statements that may not run.
+    """
 
     certain: list[ast.stmt] = field(default_factory=list)
     possible: list[ast.stmt] = field(default_factory=list)
 
 
 def sort_reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
-    """Sort the statements that run when a test runs into certain and possible ones.
+    """Divide the statements of a test and its helpers into those that certainly run and those that possibly run.
 
     Args:
         test: the test function.
-        helpers: the functions of its module that it may call by name.
+        helpers: functions of the test's module by name, which the test may call.
     """
     walk = _Walk(helpers)
     walk.body(test.body, certain=True, helpers=helpers)
@@ -116,7 +124,10 @@ def sort_reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
 
 
 def helpers_of(tree: ast.Module) -> dict[str, Function]:
-    """Return the module's plain functions that only tests call, so that changing them affects nothing else."""
+    """Return the module's undecorated functions that are used only in functions and classes, not by fixtures.
+
+    Changing such a function affects only the tests that call it.
+    """
     functions = {node.name: node for node in tree.body if isinstance(node, Function)}
     elsewhere = {name for node in tree.body if not isinstance(node, Function | ast.ClassDef) for name in _names(node)}
     elsewhere |= {name for f in functions.values() if f.decorator_list for d in f.decorator_list for name in _names(d)}
@@ -133,7 +144,7 @@ class _Walk:
         self._module = helpers
 
     def body(self, statements: list[ast.stmt], *, certain: bool, helpers: Mapping[str, Function]) -> bool:
-        """Walk through a block; return false if the code after it may not be reached."""
+        """Collect the statements of a block; return false if the code after the block may not be reached."""
         local = dict(helpers)
         for statement in statements:
             if isinstance(statement, Function):
@@ -170,7 +181,7 @@ class _Walk:
 
 
 def _list_called(statement: ast.stmt) -> Iterator[str]:
-    """List the names of functions whose call is the whole statement, or the value that it binds."""
+    """Yield the name of the called function if a statement is a call or binds the result of one."""
     value = getattr(statement, "value", None) if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) else None
     value = value.value if isinstance(value, ast.Await) else value
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
@@ -183,12 +194,12 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _leaves(statement: ast.stmt) -> bool:
-    """Check whether a branch inside can end the function."""
+    """Check whether a statement contains a `return` or `raise`, which may end the function."""
     return any(isinstance(node, ast.Return | ast.Raise) for node in _own_nodes(statement))
 
 
 def _own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a statement without those of functions and classes defined in it."""
+    """Yield the nodes inside a statement, without those inside nested functions and classes."""
     for child in ast.iter_child_nodes(statement):
         if not isinstance(child, Function | ast.Lambda | ast.ClassDef):
             yield child

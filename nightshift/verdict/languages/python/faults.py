@@ -1,4 +1,4 @@
-"""The faults that mutants are made of: each is one edit in one function, ranked by how likely it stays invisible."""
+"""The faults from which Python mutants are made: each is an edit in one function, ranked by how hard it is to see."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def {name}(value):
 
 
 def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """List every fault at these lines: the function's name, the fault, and a function that generates the file.
+    """List the faults at these lines: the function's name, the fault, and a function that returns the faulty file.
 
     Args:
         text: the source; if it does not parse, there are no faults.
@@ -63,12 +63,12 @@ def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
 
 
 def faults(source: Source, function: Function, other: str) -> Iterator[Fault]:
-    """List every fault that can be put into a function's own body, without nested functions.
+    """List the faults that can be put into a function's own body; nested functions are excluded.
 
     Args:
         source: the module.
-        function: one of its functions.
-        other: the name of a function that returns another value of the same type.
+        function: a function of the module.
+        other: the name of the helper that returns another value of the same type.
     """
     maker = _Maker(source, other)
     for statement in _without_docstring(function.body):
@@ -80,7 +80,10 @@ class _Maker:
         self._source, self._other = source, other
 
     def walk(self, node: ast.AST, *, in_loop: bool) -> Iterator[Fault]:
-        """List the faults at a node and below; those in `while` loops rank lower, as endless loops take long."""
+        """List the faults at a node and below it.
+
+        A fault in a `while` loop gets a higher rank number, so it is tried later, because an endless loop takes long.
+        """
         if isinstance(node, Function | ast.ClassDef | ast.JoinedStr | ast.Raise | ast.Assert | ast.Import):
             return  # positions inside f-strings are wrong before 3.12; error messages are rarely asserted
         in_loop = in_loop or isinstance(node, ast.While)
@@ -141,7 +144,10 @@ class _Maker:
         self, kind: str, node: ast.expr | ast.stmt, left: ast.expr, right: ast.expr,
         words: tuple[str, str] | None, rank: int = PLAIN,
     ) -> Iterator[Fault]:  # fmt: skip
-        """Replace the operator between two operands; no fault if a comment or a bracket hides the operator."""
+        """Return a fault that replaces the operator between two operands.
+
+        There is none if the operator cannot be located, because a comment or a bracket is between the operands.
+        """
         if words is None:
             return
         start, end = self._source.span(left)[1], self._source.span(right)[0]
@@ -202,7 +208,7 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
 
 
 def _write_mutant(source: Source, fault: Fault) -> str | None:
-    """Return the file with the fault in it; None if it is not valid Python."""
+    """Return the text of the file with the fault; None if that is not valid Python."""
     text = source.edit([fault.edit])
     if fault.needs_other:
         text += _OTHER_TEXT.format(name=_OTHER)
@@ -220,6 +226,6 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _speaks(call: ast.Call) -> bool:
-    """Check whether a call only prints or logs something, which tests rarely check."""
+    """Check whether a call only prints, logs or writes something, which tests rarely check."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return name in {"print", "debug", "info", "warning", "error", "exception", "log", "echo", "write", "flush"}

@@ -1,8 +1,8 @@
-"""Separates tests of removed code from tests of remaining code in a Python file.
+"""Separates the tests of removed code from the tests of remaining code in a Python file.
 
-A file that imports a removed module fails as a whole, so the results of its tests do not tell. The names that tests
-refer to do: a test belongs to a removed module or name if it uses it, directly or through helpers and fixtures of its
-file.
+A file that imports a removed module fails as a whole, so the results do not show which of its tests concern the removed
+code. The names in the tests do: a test concerns a removed module or name if it uses it, directly or through helpers and
+fixtures in the same file.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _Unit = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str] | None:
-    """Return the tests of a file that use what the change removes, as `name` or `Class::name`.
+    """Return the tests of a file that use code which the change removes, as `name` or `Class::name`.
 
     Args:
-        text: the current text of the file.
+        text: the current text of the test file.
         change: path to new text; None for a removed file.
-        before: returns the text of a path without the change; None if there is none.
+        before: returns the text of a path without the change; None if the path does not exist.
 
     Returns:
-        None if the file imports nothing that is removed, or is not valid Python.
+        The tests; None if the file imports nothing that is removed, or is not valid Python.
     """
     tree = parse_python(text)
     gone = frozenset(_list_gone(tree, change, before)) if tree else frozenset[str]()
@@ -39,7 +39,10 @@ def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -
 def units_of(
     body: list[ast.stmt], holder: str = "", shared: tuple[ast.AST, ...] = ()
 ) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
-    """List the name and nodes of each test in a body, with the nodes that its class gives to all its tests."""
+    """List the tests in a body: name, and the nodes that the test depends on.
+
+    The nodes are the test function and the parts of its classes that all their tests share.
+    """
     for node in body:
         if isinstance(node, ast.ClassDef):
             others = [*node.bases, *node.decorator_list, *(each for each in node.body if not _is_test(each))]
@@ -54,7 +57,7 @@ def _is_test(node: ast.AST) -> bool:
 
 
 def _list_gone(tree: ast.Module, change: Change, before: Callable[[str], str | None]) -> Iterator[str]:
-    """List the dotted names by which this file imports the removed code."""
+    """List the local names that a file imports from code which the change removes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.asname or each.name for each in node.names if _is_removed(each.name, change))
@@ -76,7 +79,7 @@ def _is_removed(module: str, change: Change) -> bool:
 
 
 def _list_lost(module: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str]:
-    """Return the names that a module no longer defines."""
+    """Return the names that a module defined before the change and no longer defines."""
     for path in _paths(module):
         if (now := change.get(path)) is not None:
             return _names(before(path) or "") - _names(now)
@@ -89,7 +92,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
-    """Return the top-level bindings of a module by name, without tests."""
+    """Return the top-level names that a module binds, except tests, each with the nodes that define it."""
     bindings = dict[str, tuple[ast.AST, ...]]()
     for node in tree.body:
         if isinstance(node, _Unit | ast.ClassDef) and not _is_test(node):
@@ -104,7 +107,7 @@ def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
 
 
 def _list_used(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Return the dotted names that nodes refer to, including parameters, which name fixtures."""
+    """Return the dotted names that nodes refer to, and the names of parameters, because these refer to fixtures."""
     names = set[str]()
     for node in (each for top in nodes for each in ast.walk(top)):
         if isinstance(node, ast.Name | ast.Attribute):

@@ -1,7 +1,7 @@
-"""The interface of changed Python files: definitions with docstrings, routes, options, defaults; no bodies.
+"""Describes the interface of changed Python files: definitions with docstrings, routes, options and defaults.
 
-For a long file, only the changed definitions are shown, with those that they use and those that use them. For other
-files, only the imported definitions are shown.
+Function bodies are not shown. For a long file, only the changed definitions are shown, with the definitions that they
+use and those that use them. For other files, only the definitions that the changed code imports are shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A function, a class without its methods, or an assignment; `holder` is the class that contains it."""
+    """A function, a class without its methods, or an assignment.
+
+    Attributes:
+        node: the syntax node.
+        name: the defined name.
+        holder: the class that contains the definition; empty at the top level.
+        lines: the lines of the definition, counted from 1.
+    """
 
     node: ast.stmt
     name: str
@@ -45,7 +52,7 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
     Args:
         text: the file with the change.
         lines: the lines that the change wrote, counted from 1.
-        short: the number of definitions above which only those near the change are shown.
+        short: a file with more definitions than this is described only by those that are changed or related by use.
     """
     tree = parse_python(text)
     if tree is None:
@@ -59,7 +66,7 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
 
 
 def list_touched_names(text: str, lines: frozenset[int]) -> list[str]:
-    """List the public functions and classes that a change touches, most new lines first."""
+    """List the public functions and classes that a change touches, those with most new lines first."""
     tree = parse_python(text)
     if tree is None:
         return []
@@ -78,7 +85,7 @@ def list_touched_names(text: str, lines: frozenset[int]) -> list[str]:
 def describe_imports(
     path: str, text: str, lines: frozenset[int], files: Container[str], read: Callable[[str], str | None]
 ) -> str:
-    """Describe the definitions in other files that the changed ones import and use; empty if there are none."""
+    """Describe the definitions that the changed code imports from other files and uses; empty if there are none."""
     tree = parse_python(text)
     if tree is None:
         return ""
@@ -145,7 +152,11 @@ def _lines(node: ast.stmt) -> frozenset[int]:
 
 
 def _near(definitions: Sequence[Definition], touched: Sequence[Definition]) -> list[Definition]:
-    """List the changed definitions, those related by use, and the enclosing classes with their constructors."""
+    """List the changed definitions and their surroundings.
+
+    The surroundings are the definitions that the changed ones use or that use them, and the enclosing classes with
+    their constructors and fields.
+    """
     names = {definition.name for definition in touched}
     used = frozenset[str]().union(*(_names(definition.node) for definition in touched))
     chosen = [
@@ -181,7 +192,7 @@ def _names(node: ast.AST) -> frozenset[str]:
 
 
 def _show_definition(definition: Definition, *, is_full: bool) -> Iterator[str]:
-    """Yield the lines of a definition; the docstring is whole if `is_full`, otherwise its first line."""
+    """Yield the lines that describe a definition; the docstring is shortened to its first line unless `is_full`."""
     indent, node = "    " if definition.holder else "", definition.node
     if isinstance(node, _Function | ast.ClassDef):
         yield from (f"{indent}@{ast.unparse(each)}"[:_LINE_CHARS] for each in node.decorator_list)
@@ -209,14 +220,14 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
 
 
 def _value(node: ast.expr) -> str:
-    """Return a default as it is written if it is short and computes nothing; otherwise an ellipsis."""
+    """Return the source of a default value if it is short and computes nothing; otherwise an ellipsis."""
     text = ast.unparse(node)
     is_simple = not any(isinstance(child, ast.BinOp | ast.Lambda | ast.comprehension) for child in ast.walk(node))
     return text if is_simple and len(text) <= _VALUE_CHARS else "…"
 
 
 def _calls(tree: ast.Module) -> Iterator[str]:
-    """Describe the options and routes that calls declare, and the paths that requests are compared with."""
+    """Describe the options and routes that calls declare, and the URL paths that the code compares requests with."""
     options, paths = list[str](), dict[str, None]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name_called(node) in _OPTIONS | _ROUTES and _opens_with_text(node):

@@ -1,4 +1,4 @@
-"""Reads the tests of a file from its text; tests that the file generates on import cannot be listed."""
+"""Lists the tests of a Python file from its text. Tests that the file generates on import cannot be listed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A test function. `name` is qualified as in pytest (`TestX::test_y`); `owner` is its class's name, or empty."""
+    """A test function.
+
+    Attributes:
+        name: the name as in pytest, such as `TestX::test_y`.
+        node: the syntax node of the function.
+        required: true if the run must report the test.
+    """
 
     name: str
     node: Function
@@ -21,19 +27,19 @@ class Case:
 
     @property
     def owner(self) -> str:
-        """The qualified name of its class; empty at the top level of the module."""
+        """The qualified name of the class that contains the test; empty at the top level of the module."""
         return self.name.rpartition("::")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The tests of a file."""
+    """The tests that the text of a file defines."""
 
     cases: tuple[Case, ...]
 
     @property
     def required(self) -> frozenset[str]:
-        """The names that must be reported."""
+        """The names of the tests that the run must report."""
         return frozenset(case.name for case in self.cases if case.required)
 
 
@@ -48,7 +54,10 @@ class _Reader:
         self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
     def module(self) -> Iterator[Case]:
-        """Yield the tests at the top level and in classes; those under a condition are listed but not required."""
+        """Yield the tests at the top level and in classes.
+
+        Tests inside `if`, `try` or `with` are listed but not required, because they may not exist at run time.
+        """
         for node in self._tree.body:
             yield from self._statement(node, required=True)
 
@@ -100,7 +109,7 @@ def _is_test_case_base(base: ast.expr) -> bool:
 
 
 def _is_hidden(chain: list[ast.ClassDef]) -> bool:
-    """Check whether pytest ignores a class: it has a constructor, or declares that it is no test."""
+    """Check whether pytest ignores a class, because it has a constructor or sets `__test__` to false."""
     for member in (member for ancestor in chain for member in ancestor.body):
         if isinstance(member, Function) and member.name in {"__init__", "__new__"}:
             return True

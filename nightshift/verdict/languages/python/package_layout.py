@@ -1,7 +1,7 @@
-"""Reads the description of a repository's own package: name, version, entry points, and the folders to import from.
+"""Reads the description of a repository's own package: name, version, entry points and import folders.
 
-Nothing is executed: `pyproject.toml` (PEP 621, Poetry, Flit, Hatch, PDM, setuptools), `setup.cfg` and the literal
-arguments in `setup.py` are parsed as data, and so are the files that a version comes from.
+Nothing is executed. `pyproject.toml` (PEP 621, Poetry, Flit, Hatch, PDM, setuptools), `setup.cfg` and the literal
+arguments in `setup.py` are parsed as data, and so are the files that contain the version.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ _NO_MEMBERS = frozenset({
     "node_modules", "vendor", "third_party", "site-packages", "tests", "test", "testdata", "fixtures", "examples",
     "templates", "docs", "build", "dist",
 })  # fmt: skip
-"""Folders that contain none of the repository's own packages."""
+"""Folders whose packages do not count as the repository's own."""
 _VERSION = re.compile(
     r"""^(?:__version__|VERSION|version)(?:\s*:[^=\n]+)?\s*=\s*['"]v?([^'"\n]+)['"]""", re.MULTILINE | re.IGNORECASE
 )
 _PLAIN_VERSION = re.compile(r"v?\d[\w.!+-]*")
 _DESCRIBED = re.compile(r"(?:^|[vV_/-])(\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)?)-(\d+)-(g[0-9a-f]+)\Z")
-"""Matches the version, the number of commits since, and the commit in `pkg-v1.2rc1-5-gabc`."""
+"""Matches `git describe --long`. In `pkg-v1.2rc1-5-gabc`, the groups are the version `1.2rc1`, the number `5` of
+commits since the tag, and the commit `gabc`.
+"""
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SCRIPT = re.compile(r"[A-Za-z0-9_][\w.-]*")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*(?::[A-Za-z_][\w.]*)?(?:\s*\[[\w,\s.-]*\])?")
@@ -42,19 +44,19 @@ _Read = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnPackage:
-    """A repository's own package; all paths are relative to the folder of its configuration.
+    """A repository's own package. All paths are relative to the folder that contains the configuration.
 
     Attributes:
-        name: empty if the repository is not a package.
-        version: as written in the files.
-        roots: folders that its modules are imported from, apart from the folder itself.
-        entry_points: group to name to object, `module:attribute`.
-        requires: its requirements.
-        extras: name to the extra's requirements.
-        groups: further requirement lists of the repository, by name.
-        requires_python: the accepted Python versions.
-        about: fields of its metadata, with values.
-        version_files: files into which its build writes the version that it takes from git's tags.
+        name: the name of the package; empty if the repository is not a package.
+        version: the version as written in the files.
+        roots: the folders from which modules are imported, in addition to the configuration's folder.
+        entry_points: group to the entry points in it, each a name with an object as `module:attribute`.
+        requires: the package's requirements.
+        extras: the name of each extra with its requirements.
+        groups: the name of each other list of requirements, such as a dependency group, with the requirements.
+        requires_python: the specifier of the accepted Python versions.
+        about: further metadata fields with their values.
+        version_files: the files into which a build writes the version that it gets from git tags.
     """
 
     name: str = ""
@@ -70,10 +72,12 @@ class OwnPackage:
 
 
 def tag_version(described: str) -> str:
-    """Return the version that a tag stands for, counted as by setuptools_scm; `UNKNOWN_VERSION` if the tag has none.
+    """Return the version of a commit, derived from the last tag as by setuptools_scm.
+
+    The result is `UNKNOWN_VERSION` if the tag contains no version.
 
     Args:
-        described: the tag, the commits since and the commit, as in `git describe --long`.
+        described: the output of `git describe --long`: the tag, the number of commits since, and the commit.
     """
     match = _DESCRIBED.search(described)
     if not match:
@@ -86,7 +90,7 @@ def tag_version(described: str) -> str:
 
 
 def version_text(path: str, version: str) -> str:
-    """Return the text that a build writes into a version file: a Python module, or the version alone."""
+    """Return the text that a build writes into a version file: a Python module, or just the version in other files."""
     if not path.endswith(".py"):
         return f"{version}\n"
     parts = tuple(int(part) if part.isdecimal() else part for part in re.split(r"[.+]", version))
@@ -97,23 +101,23 @@ def version_text(path: str, version: str) -> str:
 
 
 def read(text_of: _Read, paths: Collection[str]) -> OwnPackage:
-    """Read the package of a folder.
+    """Read the package that a folder contains.
 
     Args:
         text_of: returns the text of a file below the folder, or None.
-        paths: the paths of all files below it.
+        paths: the paths of all files below the folder.
     """
     return _Reader(text_of, paths).read()
 
 
 def find_members(text_of: _Read, paths: Collection[str]) -> tuple[str, ...]:
-    """Return the folders that packages below the root are imported from, as if all were installed in editable mode.
+    """Return the import folders of the packages below the root, as if all were installed in editable mode.
 
-    These packages are members of a workspace, sources by path and lines with `-e`.
+    Such packages are, for example, the members of a workspace, dependencies given by path, and `-e` lines.
 
     Args:
         text_of: returns the text of a file of the repository, or None.
-        paths: the paths of all its files.
+        paths: the paths of all files of the repository.
     """
     listing, roots = paths if isinstance(paths, Listing) else Listing(dict.fromkeys(paths, "")), list[str]()
     configs = (path for path in listing.having(last_of, *CONFIG_FILES) if "/" in path)
@@ -170,7 +174,7 @@ class _Reader:
     def _options(self) -> Mapping[str, Any]:
         return _table(self._cfg.get("options"))
 
-    # --- where modules are
+    # Folders from which modules are imported.
 
     def _roots(self) -> Iterator[str]:
         setuptools = _table(self._tool.get("setuptools"))
@@ -194,7 +198,7 @@ class _Reader:
         if self._paths.below("src/"):
             yield "src"
 
-    # --- the version
+    # The version, which may be in the configuration or in a file that the configuration names.
 
     def _version(self, name: str, roots: Sequence[str]) -> str:
         meta = _table(self._cfg.get("metadata"))
@@ -268,7 +272,7 @@ class _Reader:
         version = text.strip()
         return version.removeprefix("v") if _PLAIN_VERSION.fullmatch(version) else ""
 
-    # --- what it offers, and needs
+    # Entry points, requirements and metadata.
 
     def _entry_points(self) -> dict[str, dict[str, str]]:
         tool = _table(self._tool.get("flit"))
@@ -342,7 +346,7 @@ class _Reader:
         return groups | ({"tests": (*groups.get("tests", ()), *tests)} if tests else {})
 
     def _about(self, meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """List the metadata fields that programs ask for."""
+        """List the metadata fields that programs may read: summary, license, authors, URLs, classifiers, keywords."""
         project = self._project
         summary = project.get("description") or self._poetry.get("description") or meta.get("description")
         yield from (("Summary", summary),) if isinstance(summary, str) else ()
@@ -364,7 +368,7 @@ class _Reader:
 
 
 def _target(given: object) -> str:
-    """Return the object of an entry point; Poetry also allows tables."""
+    """Return the object that an entry point names, which Poetry may also give in a table."""
     value = _table(given).get("callable") or _table(given).get("reference") or given
     return value.strip() if isinstance(value, str) else ""
 
@@ -381,7 +385,10 @@ def _of_group(groups: Mapping[str, Any], name: str, seen: tuple[str, ...]) -> It
 
 
 def _of_poetry(table: Mapping[str, Any]) -> list[str]:
-    """Return Poetry's dependencies as requirements; those from outside of the index become addresses."""
+    """Return Poetry's dependencies as requirements.
+
+    A dependency on a git repository, URL or path becomes `name @ address`.
+    """
     requirements = []
     for name, given in table.items():
         value = (
@@ -401,7 +408,7 @@ def _of_poetry(table: Mapping[str, Any]) -> list[str]:
 
 
 def _specifier(text: str) -> str:
-    """Return a Poetry constraint as a version specifier; a constraint without Poetry's own syntax stays as it is."""
+    """Convert a Poetry constraint into a version specifier; a constraint that is already a specifier stays as it is."""
     text = text.partition("||")[0].strip()
     return ",".join(filter(None, (_one_specifier(part.strip()) for part in text.split(","))))
 
@@ -423,7 +430,7 @@ def _one_specifier(part: str) -> str:
 
 
 def _roots_of(table: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the folders that `package_dir` imports packages from."""
+    """List the folders from which the packages in a `package_dir` mapping are imported."""
     for package, folder in table.items():
         if not isinstance(folder, str):
             continue
@@ -436,7 +443,7 @@ def _roots_of(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _folder(path: str) -> str:
-    """Return a folder below the repository in normal form; empty for the repository itself and for folders outside."""
+    """Return the normalised path of a folder below the repository; empty for the root and for folders outside."""
     folder = path.strip().removeprefix("./").strip("/")
     return folder if folder not in {"", "."} and not path.startswith("/") and ".." not in folder.split("/") else ""
 
@@ -450,7 +457,10 @@ def _match_pattern(pattern: str, text: str) -> str:
 
 
 def _setup_arguments(text: str) -> dict[str, Any]:
-    """Return the literal arguments of `setup` in a setup.py; names are replaced by literals assigned to them."""
+    """Return the literal arguments of the `setup` call in a setup.py.
+
+    A name is replaced by the literal that is assigned to it.
+    """
     try:
         tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -495,7 +505,7 @@ def _ini(text: str) -> dict[str, dict[str, str]]:
 
 
 def _pairs(given: object) -> dict[str, str]:
-    """Parse lines of `name = value`, in a text or a list."""
+    """Parse lines of the form `name = value`, which may be given as a text or as a list."""
     lines = given.splitlines() if isinstance(given, str) else _strings(given)
     pairs = (line.partition("=") for line in lines if "=" in line)
     return {name.strip(): value.strip() for name, _, value in pairs}

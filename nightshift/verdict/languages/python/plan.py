@@ -1,4 +1,4 @@
-"""Plans a run of pytest or of the owner's command, and exports the other functions of `TestDialect`."""
+"""Plans a run of pytest or of the owner's command, and provides the functions of `TestDialect` for Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
 def plan_copies(
     planned: Plan, _passed: Collection[str], mended: Collection[str], text_of: Callable[[str], str | None]
 ) -> Copies | None:
-    """Plan copies of a run's given and own files, and of other files with tests that the change fixes."""
+    """Plan must-fail copies of the task's and the agent's test files, and of files with tests that the change fixes."""
     settings, files, tests = pytest_settings.read(text_of), list[SuiteFile](), set[str]()
     for file in planned.files:
         is_wanted = file.role in {Role.GIVEN, Role.OWN} or file.path in mended
@@ -51,7 +51,7 @@ def plan_copies(
 
 
 def list_required(file: SuiteFile, text_of: Callable[[str], str | None]) -> frozenset[str]:
-    """List the tests that a file must have."""
+    """List the tests that a file must report."""
     tree = parse_quietly(file.text)
     return outline(tree, pytest_settings.read(text_of)).required if tree else frozenset()
 
@@ -66,7 +66,7 @@ class _PytestPlanner(JobFiles):
         self._has_src = any(path.startswith("src/") for path in self._present)
 
     def plan(self) -> Plan:
-        """Return the plan."""
+        """Return the plan of the job's run."""
         files = tuple(self._files_as_they_are())
         support = self._support([file.path for file in files])
         plan = self._lay_out(files, support)
@@ -96,7 +96,7 @@ class _PytestPlanner(JobFiles):
                 yield SuiteFile(role=roles[path], path=path, text=self._text(path) or "")
 
     def _words(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
-        """Return pytest's arguments: the owner's, plus files that they do not name."""
+        """Return pytest's arguments: those of the owner's command, and the files that the command does not select."""
         if self._command is None:
             settings = ["-c", self._settings.config] if self._settings.config else []
             return ("--rootdir=.", *settings, *(file.path for file in files))
@@ -105,15 +105,15 @@ class _PytestPlanner(JobFiles):
         return (*self._command.words, *(more if self._command.targets else ()))
 
     def _hides_a_library(self) -> bool:
-        """Check whether the tree has a package that pytest itself uses.
+        """Check whether the tree contains a package that pytest itself uses.
 
-        In that case no process may have imported another copy of it.
+        If it does, pytest must run in a process that has not already imported an installed copy of that package.
         """
         roots = ("", *(f"{path}/" for path in self._paths()[1:]))
         return any(provides(name, root, self._present) for name in LIBRARY_NAMES for root in roots)
 
     def _preloads(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
-        """Return the tests' imports from the standard library, and Hypothesis."""
+        """Return the modules to import beforehand: those of the standard library that tests import, and Hypothesis."""
         names = {name for file in files for name in _IMPORTED.findall(file.text)}
         tops = {name: name.partition(".")[0] for name in names}
         standard = sys.stdlib_module_names - _NEVER_PRELOADED
@@ -124,7 +124,7 @@ class _PytestPlanner(JobFiles):
         return path.endswith(".py") and (named or bool(self._settings.collected([path], ["."])))
 
     def _support(self, suites: Collection[str]) -> list[str]:
-        """Return the conftests that apply, outermost first."""
+        """Return the paths of the conftest files that apply to these test files, outermost first."""
         folders = {""} | {path[: i + 1] for path in suites for i, char in enumerate(path) if char == "/"}
         return [path for folder in sorted(folders) if (path := f"{folder}conftest.py") in self._present]
 
@@ -132,7 +132,10 @@ class _PytestPlanner(JobFiles):
         return (self._settings.config,) if self._settings.config else ()
 
     def _list_built(self) -> Iterator[tuple[str, str]]:
-        """Yield version files that git ignores, because setuptools_scm and hatch-vcs generate them from git's tags."""
+        """Yield version files, path and text, for builds that generate them from git tags.
+
+        setuptools_scm and hatch-vcs generate such files. Git ignores them, so they are missing from the tree.
+        """
         if not _VERSION_FILE.search(self._before("pyproject.toml") or ""):
             return
         own, (tree, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)

@@ -1,7 +1,7 @@
-"""Reads a repository's pytest settings: the file that has them, the patterns for tests, and the named plugins.
+"""Reads a repository's pytest settings: the file that contains them, the patterns for tests, and the ignored paths.
 
-Command line options that a repository adds are not used: coverage, parallel runs or stopping at the first failure would
-only disturb a verdict. Exceptions are plugins, and options that leave tests out: an owner who never runs slow tests
+Other command line options in the settings are not used, because coverage, parallel runs or stopping at the first
+failure would only disturb a verdict. Options that exclude tests are used, because an owner who never runs slow tests
 does not want them run here.
 """
 
@@ -24,7 +24,7 @@ CONFIG_FILES = (
 """Files in which pytest looks for its settings, in pytest's order."""
 
 NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
-"""Folders that pytest does not enter by default."""
+"""Patterns of folders that pytest does not enter by default."""
 
 _SECTION = {"setup.cfg": "tool:pytest"}
 _Read = Callable[[str], str | None]
@@ -32,10 +32,17 @@ _Read = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestSettings:
-    """A repository's settings. `config` is the file that has them; `paths` are import paths below its root.
+    """The pytest settings of a repository.
 
-    `ignored` are the patterns of files and folders that options leave out. `test_paths` are the folders that pytest
-    searches by default, and `not_entered` the folders that it skips.
+    Attributes:
+        config: the file that contains the settings; None if there is none.
+        files: the patterns for names of test files.
+        functions: the prefixes or patterns for names of test functions.
+        classes: the prefixes or patterns for names of test classes.
+        paths: the import paths, relative to the root.
+        ignored: the patterns of files and folders that options exclude.
+        test_paths: the folders that pytest searches by default.
+        not_entered: the patterns of folders that pytest does not enter.
     """
 
     config: str | None = None
@@ -52,11 +59,11 @@ class PytestSettings:
         return _fits(path, self.files)
 
     def collected(self, paths: Iterable[str], below: Iterable[str] = ()) -> list[str]:
-        """Return the paths of a tree that pytest collects as test files.
+        """Return the paths that pytest collects as test files.
 
         Args:
-            paths: the paths of all files.
-            below: the folders given on the command line, as typed; empty for the default folders.
+            paths: the paths of all files in the tree.
+            below: the folders given on the command line, as the owner wrote them; empty for the default folders.
         """
         folders = [folder.removeprefix("./").rstrip("/") for folder in below]
         suites = [path for path in paths if self.is_suite(path)]
@@ -70,7 +77,10 @@ class PytestSettings:
         return []
 
     def _enters(self, path: str, start: int) -> bool:
-        """Check whether pytest reaches a file from a folder; `start` is the length of the folder's path."""
+        """Check whether pytest reaches a file when it starts in one of the file's folders.
+
+        `start` is the number of characters in the path of that folder.
+        """
         below = [part for part in (*folders_of(path), path) if len(part) > start]
         return not any(_fits(part, self.ignored) for part in below) and not any(
             _fits(part, self.not_entered) for part in below if part != path
@@ -86,10 +96,10 @@ class PytestSettings:
 
 
 def read(text_of: _Read) -> PytestSettings:
-    """Read the settings of a repository.
+    """Read the pytest settings of a repository.
 
     Args:
-        text_of: returns the text of a file at its root, or None.
+        text_of: returns the text of a file at the root of the repository, or None.
     """
     for name in CONFIG_FILES:
         text = text_of(name)
@@ -100,7 +110,7 @@ def read(text_of: _Read) -> PytestSettings:
 
 
 def section(name: str, text: str) -> Mapping[str, Any] | None:
-    """Read pytest's settings from a file; None if it has none or cannot be read."""
+    """Read pytest's settings from a file; None if the file has no such settings or cannot be parsed."""
     base = name.rpartition("/")[2]
     try:
         if base.endswith(".toml"):
@@ -142,7 +152,10 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _list_ignored(options: Iterable[str]) -> Iterable[str]:
-    """List the patterns of ignored files; a plain path becomes a pattern that matches only itself."""
+    """List the patterns of the paths that options ignore.
+
+    A plain path becomes a pattern that matches only that path.
+    """
     words = iter(options)
     for word in words:
         name, equals, value = word.partition("=")
@@ -152,9 +165,10 @@ def _list_ignored(options: Iterable[str]) -> Iterable[str]:
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    """Match a path as pytest does.
+    """Check whether a path matches a pattern, by pytest's rules.
 
-    A pattern with a slash applies to the end of the path, and one with a leading slash to the whole path.
+    A pattern with a slash is matched with the end of the path. A pattern with a leading slash is matched with the whole
+    path. Any other pattern is matched with the last part of the path.
     """
     name = path.rpartition("/")[2]
     return any(
@@ -166,7 +180,7 @@ def _fits(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _glob(location: str) -> str:
-    """Return a regular expression for a path with `glob` wildcards, and for everything below it."""
+    """Return a regular expression that matches a path with `glob` wildcards at the start of a file's path."""
     path = location.removeprefix("./").rstrip("/")
     parts = re.split(r"(\*\*/|\*|\?)", "" if path == "." else path)
     wild = {"**/": "(?:[^/]+/)*", "*": "[^/]*", "?": "[^/]"}
@@ -174,7 +188,7 @@ def _glob(location: str) -> str:
 
 
 def _starts(path: str, patterns: Iterable[re.Pattern[str]]) -> Iterable[int]:
-    """Yield the length of each prefix of a path that matches a pattern."""
+    """Yield for each pattern that matches the start of a path the number of characters that it matches."""
     return (len(match[0].rstrip("/")) for pattern in patterns if (match := pattern.match(path)))
 
 

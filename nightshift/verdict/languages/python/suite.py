@@ -1,8 +1,8 @@
-"""Finds test files, and makes their must-fail copies: the same file with one expected value changed in each test.
+"""Finds test files and creates their must-fail copies: the same file with one expected value changed in each test.
 
-The copy replaces its file, under the same names. Nothing that treats all tests alike (exits, hooks, objects equal to
-everything, patched assertions) can satisfy both. If a test has no check that can be changed, its copy runs to the end
-and then fails.
+The copy replaces the original and has the same names. Nothing that treats all tests alike can satisfy both files, such
+as an early exit, a hook, an object that equals everything or a patched assertion. If a test has no check that can be
+changed, its copy runs to the end and then fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from nightshift.verdict.languages.python.pytest_settings import PytestSettings
 
 
 def suite_paths(tests: Files, settings: PytestSettings) -> list[str]:
-    """Return the files that contain tests, by name; all Python files if no name indicates tests."""
+    """Return the paths whose names indicate tests.
+
+    If no name does, return all Python files except `conftest.py` and `__init__.py`.
+    """
     python = [path for path in tests if path.endswith(".py")]
     named = [path for path in python if settings.is_suite(path)]
     support = {"conftest.py", "__init__.py"}
@@ -28,7 +31,10 @@ def suite_paths(tests: Files, settings: PytestSettings) -> list[str]:
 
 
 def copy_tests(text: str, settings: PytestSettings, chance: random.Random) -> tuple[str, frozenset[str]] | None:
-    """Return the must-fail copy of a test file, and its tests; None if the text cannot be edited safely."""
+    """Return the text of a file's must-fail copy and the names of its tests.
+
+    The result is None if the text cannot be edited safely.
+    """
     try:
         source = Source(text.replace("\r\n", "\n").replace("\r", "\n"))
         cases = outline(source.tree, settings).cases

@@ -1,1 +1,1 @@
-"""Finds the commands that test, lint and type-check a repository in the text of its files, without executing any."""
+"""Finds the commands that test, lint and type-check a repository. The files are only read; nothing is executed."""

@@ -1,9 +1,9 @@
-"""Searches the files of a tree for its test, lint and type commands, in a fixed order of precedence.
+"""Searches the files of a tree for its test, lint and type-check commands, in a fixed order of precedence.
 
-The owner's instructions for agents come first (AGENTS.md), then the commands that people type (project tasks, scripts,
-Makefile), then those of environment runners (tox, nox), then those of the pipeline, and last those that follow from the
-presence of a file. The first command in a file counts; in Makefiles and scripts, `test` precedes `check`. Files below
-the root are ignored, except pipelines.
+Files are searched in this order: the owner's instructions for agents (AGENTS.md), commands that people type (project
+tasks, scripts, Makefile), environment runners (tox, nox), and CI pipelines. Commands that the presence of a file
+implies come last. Within a file, the first command counts, except that the target `test` precedes `check` in Makefiles.
+Files below the root are ignored, except pipelines.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _READERS: tuple[tuple[tuple[str, ...], Callable[[str, str], Iterator[FoundComman
     (("tox.ini",), readers.tox),
     (("noxfile.py",), readers.nox),
 )
-"""In order of precedence; of several names, the first existing one counts."""
+"""File names and their readers, in order of precedence. If a row has several names, the first existing file is read."""
 _IMPLIED: tuple[tuple[str, Purpose, tuple[str, ...]], ...] = (
     ("pytest.ini", Purpose.TEST, ("python", "-m", "pytest")),
     ("go.mod", Purpose.TEST, ("go", "test", "./...")),
     ("Cargo.toml", Purpose.TEST, ("cargo", "test")),
 )
-"""Commands that follow from the presence of a file."""
+"""Files whose presence implies a command."""
 _LINTER_FILES: Mapping[str, Linter] = {
     "ruff.toml": Linter.RUFF, ".ruff.toml": Linter.RUFF, "mypy.ini": Linter.MYPY, ".mypy.ini": Linter.MYPY,
     "pyrightconfig.json": Linter.PYRIGHT, "tsconfig.json": Linter.TSC, "go.mod": Linter.GOVET,
@@ -50,7 +50,8 @@ _OF_OTHERS = (
     "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "meson.build", "Gemfile",
     "composer.json", "mix.exs", "Package.swift", "build.sbt", "build.zig", "stack.yaml",
 )  # fmt: skip
-"""Files at the root of a program in another language; scripts in a supported language may be beside it."""
+"""Files that mark the root as a program in another language, even if scripts in a supported language are beside them.
+"""
 _SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _LOOKED_AT = frozenset({
     *(name for names, _ in _READERS for name in names), *(name for name, _, _ in _IMPLIED), *_LINTER_FILES, *_SETTINGS,
@@ -60,7 +61,7 @@ _PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
 
 
 def list_read_files(tree: Tree) -> list[str]:
-    """Return the files of a tree that `find` reads or checks for."""
+    """Return the paths of the files that `find` reads, or whose presence it checks."""
     entries = listing_of(tree.entries())
     return [*(path for path in _LOOKED_AT if path in entries), *_pipelines(entries)]
 
@@ -70,7 +71,7 @@ def _pipelines(entries: Listing[str]) -> list[str]:
 
 
 def find(tree: Tree) -> Found:
-    """Find the commands that the files of a tree name. Reads the repository."""
+    """Find the commands, linters and test paths that the files of a tree name."""
     texts = _Texts(tree)
     pipelines = [*_pipelines(listing_of(tree.entries())), ".gitlab-ci.yml"]
     commands = [
@@ -82,25 +83,25 @@ def find(tree: Tree) -> Found:
 
 
 def is_judged_here(paths: Collection[str], language: Language) -> bool:
-    """Check whether our own runs find the tests of a tree, so that its commands are not needed."""
+    """Check whether Nightshift's own runs find the tests of a tree, so that the tree's commands are not needed."""
     if any(is_test_path(path) and language_of(path) is language for path in paths):
         return True
     return not is_foreign(paths) and any(language_of(path) is language for path in paths)
 
 
 def is_foreign(paths: Collection[str]) -> bool:
-    """Check whether a tree's root is a program in a language whose tests we cannot run without a command."""
+    """Check whether the root contains a program whose tests can only run with a command of the repository."""
     return any(name in paths for name in _OF_OTHERS)
 
 
 class _Texts:
-    """Reads the files of a tree."""
+    """Reads the text of a tree's files."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.entries = tree, tree.entries()
 
     def read(self, path: str) -> str | None:
-        """Return a file's text; None if it is missing, or too long to be written by hand."""
+        """Return a file's text; None if the file is missing, or so long that it is not written by hand."""
         if path not in self.entries:
             return None
         raw = self.tree.read(path)
@@ -120,7 +121,7 @@ def _of(texts: _Texts, path: str, reader: Callable[[str, str], Iterator[FoundCom
 
 
 def _rank(command: FoundCommand) -> tuple[int, int]:
-    """Return the sort key of a command: by line, with the usual names of Makefile targets first."""
+    """Return the sort key of a command: usual Makefile targets by precedence, then the line number."""
     is_target = command.words[0] == "make" and len(command.words) == 2
     return (list(NAMES).index(command.words[1]) if is_target and command.words[1] in NAMES else 0), command.line
 
@@ -132,7 +133,7 @@ def _list_implied(texts: _Texts) -> Iterator[FoundCommand]:
 
 
 def _linters(texts: _Texts, commands: list[FoundCommand]) -> Iterator[FoundLinter]:
-    """Yield the configured linters, then those that a command runs. Hooks may give their versions."""
+    """List the linters that files configure, those in pre-commit hooks (with versions), and those that commands run."""
     for path, linter in _LINTER_FILES.items():
         if path in texts.entries:
             yield FoundLinter(linter=linter, path=path, line=1)

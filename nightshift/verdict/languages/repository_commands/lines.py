@@ -1,7 +1,7 @@
-"""Finds the purpose of a shell line: whether it tests, lints or type-checks, and the arguments that run it.
+"""Recognises shell lines that test, lint or type-check, and returns the arguments that run them.
 
-The shell is parsed roughly, and unclear lines are left out: a missed command costs the owner a line in the repository's
-settings, but a wrong one would judge the owner's tasks.
+The shell syntax is parsed roughly, and unclear lines are left out. If a command is missed, the owner adds a line to the
+repository's settings; a wrong command would judge the owner's tasks.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from nightshift.core.code.repository_commands import FoundCommand, Purpose
 
 MAX_CHARS = 2_000
-"""Characters. A longer line is a script of its own."""
+"""Maximum characters of a line. A longer line is a script of its own."""
 
 NAMES = {
     **dict.fromkeys(("test", "tests", "unittest", "unittests", "unit-test", "unit-tests", "check"), Purpose.TEST),
     **dict.fromkeys(("lint", "linter", "linting", "style"), Purpose.LINT),
     **dict.fromkeys(("typecheck", "type-check", "typing", "types", "mypy", "pyright", "tsc"), Purpose.TYPES),
 }
-"""The usual names of targets, scripts, sessions and environments, in order of precedence for each purpose."""
+"""Usual names of Makefile targets, scripts, sessions and environments. For each purpose, earlier names take precedence.
+"""
 
 _PROGRAMS = {
     **dict.fromkeys((
@@ -45,11 +46,11 @@ _TWO_WORDS = {
     ("cargo", "check"): Purpose.TYPES,
 }  # fmt: skip
 _BY_NAME = {"make", "gmake", "just", "task", "poe", "invoke", "inv"}
-"""Programs whose next argument is an owner-defined name of what to do."""
+"""Programs whose first argument is the name of a target that the owner defined."""
 _RUN_BY_NAME = {"npm", "pnpm", "yarn", "bun", "pdm", "hatch", "rye", "composer"}
-"""Programs that take such a name after `run`."""
+"""Programs that take the name of a script or task, defined by the owner, after `run`."""
 _MAKERS = {"uv", "poetry", "pdm", "pipenv", "rye", "hatch"}
-"""Programs that make an environment, and run the command after `run` in it."""
+"""Programs that create an environment and run in it the command that follows the argument `run`."""
 _VALUED = {
     "--with", "--extra", "--group", "--only-group", "--python", "-p", "--package", "--project", "--env-file", "-e",
     "--with-requirements", "--directory", "-C", "--env", "-E",
@@ -58,17 +59,17 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
 _SHELL = re.compile(r"[|<>$`(){}*?\[\]\\]|&(?!&)")
 """Characters that only a shell interprets."""
 _PLACEHOLDER = re.compile(r"\$\{\{|<[\w /.-]+>|\bpath/to\b|\.\.\.|…|::")
-"""Signs of an example that cannot run, or of one test among many."""
+"""Matches text in lines that are only examples, or that run a single test."""
 _SEPARATORS = re.compile(r"\s*(?:&&|\|\||;)\s*")
 
 
 def commands(text: str, path: str, line: int) -> Iterator[FoundCommand]:
-    """Yield the commands in a shell line that have one of the purposes.
+    """Yield the commands in a shell line that test, lint or type-check.
 
     Args:
         text: the line.
-        path: the path of the file that contains it.
-        line: its line number.
+        path: the path of the file that contains the line.
+        line: the line number in that file.
     """
     text = text.strip().removeprefix("$ ").strip()
     if not text or len(text) > MAX_CHARS or _PLACEHOLDER.search(text):
@@ -83,7 +84,7 @@ def commands(text: str, path: str, line: int) -> Iterator[FoundCommand]:
 
 
 def words_of(text: str) -> list[str] | None:
-    """Split a simple command; None if it cannot be parsed."""
+    """Split a simple shell command into its arguments; None if it cannot be parsed."""
     try:
         return shlex.split(text, comments=True)
     except ValueError:
@@ -91,7 +92,7 @@ def words_of(text: str) -> list[str] | None:
 
 
 def purpose_of(words: Sequence[str]) -> Purpose | None:
-    """Return the purpose of a command by its program; None if it is unknown."""
+    """Return whether a command tests, lints or type-checks, judged by its program and arguments; None if unknown."""
     if not words:
         return None
     program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if word]
@@ -140,7 +141,7 @@ def _command(part: str, before: str) -> tuple[Purpose, tuple[str, ...]] | None:
 
 
 def unwrapped(words: Sequence[str]) -> list[str]:
-    """Return a command without the programs that only make an environment for it."""
+    """Return a command without the programs in front of it that only set up an environment, such as `uv run`."""
     words = list(words)
     while words:
         program = words[0]
@@ -156,7 +157,7 @@ def unwrapped(words: Sequence[str]) -> list[str]:
 
 
 def _is_script(words: Sequence[str]) -> bool:
-    """Check whether the argument after `run` is an owner-defined name, not a program."""
+    """Check whether the argument after `run` is the name of a script that the owner defined, not a program."""
     after = _after_options(list(words)[list(words).index("run") + 1 :])
     named = bool(after) and after[0].rpartition(":")[2] in NAMES and after[0] not in _PROGRAMS
     return words[0] in _RUN_BY_NAME and named

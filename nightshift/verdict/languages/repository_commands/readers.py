@@ -1,7 +1,8 @@
-"""Reads the files that name commands. Each reader accepts any text, and returns the commands or linters in it.
+"""Reads files that name commands. Each reader accepts any text, and yields the commands or linters that the text names.
 
-Readers are bounded: a file is read up to `MAX_CHARS`, YAML as a tree whose nodes are each visited once, and TOML, INI
-and JSON by parsers that execute nothing. A file that cannot be read gives nothing.
+The work of a reader is bounded. At most `MAX_CHARS` characters of a file are read. YAML is read as a tree in which each
+node is visited once. TOML, INI and JSON are read by parsers that execute nothing. A file that cannot be read yields
+nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ MAX_CHARS = 256_000
 MAX_YAML_CHARS = 64_000
 MAX_NODES = 20_000
 MAX_DOTS, MAX_BRACKETS = 300, 200
-"""Maximum dots in a TOML line, and open brackets in YAML. Beyond these, the parsers take quadratic time."""
+"""Maximum number of dots in a TOML line, and of nested brackets in YAML.
+
+Above these limits, the parsers take quadratic time.
+"""
 MAX_FOUND = 200
 """Maximum number of commands or linters from one file."""
 
@@ -37,7 +41,7 @@ _PIN = re.compile(r"^\s*(ruff|flake8|mypy|pyright)\s*==\s*([0-9][\w.]*)\s*(?:;.*
 
 
 def markdown(text: str, path: str) -> Iterator[FoundCommand]:
-    """List the commands in the code blocks and inline code of an AGENTS.md."""
+    """List the commands in code blocks and inline code of a Markdown file such as AGENTS.md."""
     fence, kind = "", ""
     for number, line in enumerate(text.splitlines(), 1):
         mark = _FENCE.match(line)
@@ -54,7 +58,7 @@ def markdown(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def makefile(text: str, path: str) -> Iterator[FoundCommand]:
-    """List the Makefile targets whose names indicate their purpose."""
+    """List `make` commands for the Makefile targets whose names indicate that they test, lint or type-check."""
     for number, line in enumerate(text.splitlines(), 1):
         match = _TARGET.match(line)
         for name in match[1].split() if match else ():
@@ -63,7 +67,7 @@ def makefile(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def tox(text: str, path: str) -> Iterator[FoundCommand]:
-    """List the commands that the environments of a tox.ini run."""
+    """List the commands that the test environments of a tox.ini run."""
     parser = ini(text)
     for section in parser.sections() if parser else ():
         if section.startswith("testenv") and parser is not None:
@@ -76,7 +80,7 @@ def tox(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def nox(text: str, path: str) -> Iterator[FoundCommand]:
-    """List the commands that the sessions of a noxfile.py run, as far as their arguments are literals."""
+    """List the commands that the sessions of a noxfile.py run; arguments that are not literals end a command."""
     tree = parse_quietly(text)
     for node in ast.walk(tree) if tree else ():
         if not isinstance(node, ast.FunctionDef) or not any(map(_is_session, node.decorator_list)):
@@ -89,7 +93,7 @@ def nox(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def package_json(text: str, path: str) -> Iterator[FoundCommand]:
-    """List the scripts whose names indicate their purpose."""
+    """List the package.json scripts whose names indicate that they test, lint or type-check."""
     scripts = _json(text).get("scripts")
     for name, script in scripts.items() if isinstance(scripts, dict) else ():
         purpose = NAMES.get(name) if isinstance(name, str) else None
@@ -103,7 +107,7 @@ def package_json(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def project_tasks(text: str, path: str) -> Iterator[FoundCommand]:
-    """List the tasks and scripts of a pyproject.toml: poe, pdm and hatch."""
+    """List the commands in a pyproject.toml: poe tasks, pdm scripts and hatch scripts."""
     tool = _table(_toml(text), "tool")
     tasks: list[tuple[str, object, str]] = [
         *((name, each, "tool.poe.tasks") for name, each in _table(tool, "poe", "tasks").items()),
@@ -129,7 +133,7 @@ def pipelines(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def hooks(text: str, path: str) -> Iterator[FoundLinter]:
-    """List the linters among the hooks of a .pre-commit-config.yaml, with their pinned versions."""
+    """List the linters among the hooks of a .pre-commit-config.yaml, with the versions that it pins."""
     import yaml  # noqa: PLC0415 (slow to import)
 
     for key, node in _pairs(text):
@@ -155,7 +159,7 @@ _HOOKS = {
 
 
 def project_linters(text: str, path: str) -> Iterator[FoundLinter]:
-    """List the linters that a pyproject.toml configures, with the versions that its groups pin."""
+    """List the linters that a pyproject.toml configures, with the versions that its dependency groups pin."""
     read = _toml(text)
     versions = dict[str, str]()
     groups = [*_table(read, "dependency-groups").values(), *_table(read, "project", "optional-dependencies").values()]
@@ -169,7 +173,7 @@ def project_linters(text: str, path: str) -> Iterator[FoundLinter]:
 
 
 def ini_linters(text: str, path: str) -> Iterator[FoundLinter]:
-    """List the linters for which a setup.cfg, a tox.ini or a .flake8 has a section."""
+    """List the linters that have a section in a setup.cfg, tox.ini or .flake8."""
     parser = ini(text)
     for linter in (Linter.FLAKE8, Linter.MYPY):
         if parser and parser.has_section(linter.value):
@@ -177,9 +181,9 @@ def ini_linters(text: str, path: str) -> Iterator[FoundLinter]:
 
 
 def test_paths(text: str, path: str) -> FoundPaths | None:
-    """Return the `testpaths` of pytest's settings in a file; None if they are not all plain paths.
+    """Return the `testpaths` in pytest's settings; None if there are none, or if one is not a plain path.
 
-    The file is a pyproject.toml, a pytest.ini, a setup.cfg or a tox.ini.
+    The file is a pyproject.toml, pytest.ini, setup.cfg or tox.ini.
     """
     if path.endswith(".toml"):
         read = _toml(text)
@@ -200,7 +204,7 @@ def _is_plain(path: str) -> bool:
     return bool(path.strip("/.")) and ".." not in path.split("/") and not re.search(r"[*?\[\]\\\0]|^/", path)
 
 
-# --- parsers
+# Parsers that accept any text and return plain data.
 
 
 def ini(text: str) -> configparser.ConfigParser | None:
@@ -237,7 +241,7 @@ def _table(value: object, *keys: str) -> Mapping[str, Any]:
 
 
 def _texts(value: object) -> list[str]:
-    """Return the commands of a task: a text, a list of texts, or a table with a command."""
+    """Return the commands of a task, which may be a text, a list of texts, or a table with `cmd` or `shell`."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, list):
@@ -248,7 +252,10 @@ def _texts(value: object) -> list[str]:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield each key of a YAML text with its node, at any depth; a node that aliases share is visited once."""
+    """Yield each key of a YAML text with the node of its value, at any depth.
+
+    A node that several aliases share is visited once.
+    """
     import yaml  # noqa: PLC0415 (slow to import)
 
     if len(text) > MAX_YAML_CHARS or _depth(text) > MAX_BRACKETS:
@@ -273,7 +280,7 @@ def _pairs(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _depth(text: str) -> int:
-    """Return the maximum number of open brackets, wherever they are in the text."""
+    """Return the maximum depth of nested brackets in a text; brackets inside strings count as well."""
     deepest = depth = 0
     for sign in re.findall(r"[\[{}\]]", text):
         depth = max(0, depth + (1 if sign in "[{" else -1))
@@ -282,7 +289,7 @@ def _depth(text: str) -> int:
 
 
 def _scalars(node: Any) -> list[tuple[str, int]]:
-    """Return the texts of a scalar node or a list of scalars, each with the number of its first line of text."""
+    """Return the texts of a YAML scalar or of a list of scalars, each with the line number at which its text starts."""
     import yaml  # noqa: PLC0415 (slow to import)
 
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
@@ -306,7 +313,7 @@ def _is_session(decorator: ast.expr) -> bool:
 
 
 def _constants(args: list[ast.expr]) -> list[str]:
-    """Return the arguments of a call up to the first that is not a literal, such as `*session.posargs`."""
+    """Return the arguments of a call up to the first that is not a string literal, such as `*session.posargs`."""
     words = list[str]()
     for arg in args:
         if not (isinstance(arg, ast.Constant) and isinstance(arg.value, str)):
@@ -315,11 +322,11 @@ def _constants(args: list[ast.expr]) -> list[str]:
     return words
 
 
-# --- lines
+# Line numbers of findings in a file.
 
 
 def _line_of_header(text: str, name: str) -> int:
-    """Return the line of `[name]`, or of the first header below it; 1 if there is no such header."""
+    """Return the line number of the header `[name]`; without it, of the first `[name.…]`; otherwise 1."""
     for pattern in (rf"^\s*\[\[?\s*{re.escape(name)}\s*\]", rf"^\s*\[\[?\s*{re.escape(name)}\."):
         if match := re.search(pattern, text, re.MULTILINE):
             return text.count("\n", 0, match.end()) + 1
@@ -327,6 +334,6 @@ def _line_of_header(text: str, name: str) -> int:
 
 
 def _line_with(text: str, wanted: str, start: int) -> int:
-    """Return the first line at or after `start` that contains a text; `start` if none does."""
+    """Return the number of the first line at or after `start` that contains `wanted`; `start` if there is none."""
     lines = text.split("\n")
     return next((n for n, line in enumerate(lines[start - 1 :], start) if wanted in line), start)

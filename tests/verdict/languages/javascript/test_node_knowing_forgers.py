@@ -1,4 +1,4 @@
-"""Forgeries that know how JavaScript is judged: must-fail copies, the lock and checks outside the tests stop them."""
+"""Forgeries that know how JavaScript is judged; must-fail copies, the lock and checks outside the tests stop them."""
 # ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations

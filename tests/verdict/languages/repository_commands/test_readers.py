@@ -1,4 +1,4 @@
-"""The readers accept any text: they do not fail, do not run it, end soon, and report only lines of it."""
+"""The readers handle any text: they never fail, never run it, finish quickly, and report only commands on its lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The last ten ended tasks: the result of each with its reason, and a link to its change.
+// The last ten ended tasks, each with its result, the reason, and a link to its change.
 
 import {useData} from '../../app/api.js';
 import {Card, Empty, Loaded, Moment, Money, Pill} from '../../app/parts.js';
@@ -17,7 +17,7 @@ const Row = ({task}) => html`<li data-task=${task.task_id} class=${task.status}>
     <span class="hint"><${Moment} at=${task.ended_at} /></span></span>
 </li>`;
 
-/** Ten tasks; the list of tasks shows the others. */
+/** A card with the last ten ended tasks. It links to the list of all tasks. */
 export function Ended() {
   const found = useData('/api/tasks', QUERY, ['task_moved', 'task_recovered', 'commit_recorded']);
   return html`<${Card} title="Recently ended" id="ended" hint=${html`<a href="/tasks?sort=ended">All tasks</a>`}>

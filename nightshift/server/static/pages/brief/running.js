@@ -1,4 +1,4 @@
-// The running tasks: phase, live text of the model, last reply and last tool calls of each.
+// The running tasks, each with its phase, the live text of the model, the last reply and the last tool calls.
 
 import {useData} from '../../app/api.js';
 import {Card, Dot, Empty, Span} from '../../app/parts.js';
@@ -14,15 +14,17 @@ const tail = (text) => (text.length > TAIL ? `…${text.slice(-TAIL)}` : text);
 
 const Tool = ({call}) => html`<li class=${classes({failed: !call.ok})}><code>${call.brief}</code></li>`;
 
-/** Choose the step to show: the open one if it has a reply or tool calls, else the last one with model calls. */
+/**
+ * Choose the step to show: the unfinished step if it has a reply or tool calls, or else the last step with model calls.
+ */
 function telling({running, tries}) {
   if (running.calls || running.tools) return {...running, isOpen: true};
   return tries.flatMap((each) => each.steps).findLast((step) => step.calls) ?? null;
 }
 
 /**
- * The step's newest reply and its last tool calls, with live updates for the open step. While the next reply is
- * written, the live text replaces the last reply.
+ * The newest reply and the last tool calls of a step, with live updates for the unfinished step. While the model writes
+ * the next reply, the live text replaces the last reply.
  */
 function Reply({task, step, isWriting}) {
   const path = `/api/task/${task}/step/${step.attempt}/${step.step_no}`;

@@ -1,4 +1,4 @@
-// Commits that wait on their tasks' branches, newest first: each can be integrated or discarded here.
+// Commits that wait on their tasks' branches, newest first, with buttons that integrate or discard them.
 
 import {useData} from '../../app/api.js';
 import {Lines} from '../../app/copy.js';
@@ -18,7 +18,7 @@ const Row = ({commit, reload}) => html`<li data-task=${commit.task_id}>
   <span class="facts"><${OnBranch} commit=${commit} kind="small" reload=${reload} /></span>
 </li>`;
 
-/** The newest five commits; nothing if none waits. */
+/** A card with the newest five waiting commits. It is not shown if no commit waits. */
 export function Waiting() {
   const found = useData('/api/commits', QUERY, KINDS);
   const commits = found.data?.commits ?? [];

@@ -1,4 +1,4 @@
-// The most important information: what holds tasks back, notices, and open questions to the owner.
+// What the owner should see first: reasons that hold tasks back, notices, and open questions to the owner.
 
 import {useData} from '../../app/api.js';
 import {Ask} from '../../app/ask.js';
@@ -8,14 +8,14 @@ import {html} from '../../app/ui.js';
 
 const SHOWN = 3;
 
-/** Why no task is started, since when and until when, and how this ends. */
+/** Why no task is started, since when and until when, and what ends this. */
 export const Holds = ({holds}) => holds.map((hold) => html`
   <p class="notice" key=${hold.source}><b>${hold.label}</b>${hold.reason ? ` (${hold.reason})` : ''}, since <${Moment} at=${hold.since} />${hold.until
     ? html`, until <${Moment} at=${hold.until} form="short" />` : null}. Running tasks continue; tasks are started again <${Prose} text=${hold.lifted_by} />.</p>`);
 
 export const Notices = ({notices}) => notices.map((text) => html`<p class="notice" key=${text}><${Prose} text=${text} /></p>`);
 
-/** The first open questions; the inbox shows the others. */
+/** The first open questions to the owner. If there are more, it links to the inbox. */
 export function Asks() {
   const open = useData('/api/approvals', {open: 1}, ['asked', 'answered', 'task_moved']);
   const asks = open.data?.approvals ?? [];

@@ -1,4 +1,4 @@
-// Models: which are available, how fast they reply, and their usage.
+// The models: which are available, how fast they reply, and how much they were used.
 
 import {Card, Count, Dot, Empty, Money, Pill, Span} from '../../app/parts.js';
 import {counted} from '../../app/text.js';

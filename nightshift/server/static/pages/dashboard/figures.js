@@ -1,11 +1,11 @@
-// The line of figures: tasks by status, the daemon's uptime, and the next checkpoint.
+// The line of key figures: tasks by status, the daemon's uptime, and the next checkpoint.
 
 import {Button, Moment, Span, confirmed} from '../../app/parts.js';
 import {act} from '../../app/shell.js';
 import {html, useMemo} from '../../app/ui.js';
 
 const STATUSES = ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting', 'done', 'failed', 'cancelled'];
-/** Statuses that are hidden at a count of 0, because most machines belong to no hub. */
+/** Statuses that are hidden while no task has them. A task is `shared` only on a machine that belongs to a hub. */
 const RARE = new Set(['shared']);
 
 async function takeStock() {
@@ -20,7 +20,7 @@ async function takeStock() {
   if (answer.ok && !answer.data.asked) await act('/api/status', '');
 }
 
-/** Tasks by status; each count links to the list of these tasks. */
+/** The number of tasks in each status. Each number links to the list of these tasks. */
 const Counts = ({queue}) => html`<ul class="counts" aria-label="Tasks by status">
   ${STATUSES.filter((name) => queue[name] || !RARE.has(name)).map((name) => {
     const count = queue[name] ?? 0;

@@ -1,4 +1,4 @@
-// Git: repositories and whether they are pushed, the newest commits, and the number of unread ones.
+// The git card: the newest commits, the number of unread ones, and the repositories with the state of their pushes.
 
 import {useData} from '../../app/api.js';
 import {Button, Card, Empty, Loaded, Moment, Pill} from '../../app/parts.js';

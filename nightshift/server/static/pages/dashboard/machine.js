@@ -1,4 +1,4 @@
-// The daemon itself: version, sandbox, workspace, and what its built-in engine saved.
+// The daemon itself: its version, sandbox and workspace, and how many replies its built-in engine saved.
 
 import {Card, Moment} from '../../app/parts.js';
 import {counted} from '../../app/text.js';

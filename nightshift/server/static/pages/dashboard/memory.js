@@ -1,4 +1,4 @@
-// Memory: the number of lessons, and their measured value.
+// The memory card: the number of lessons, and their measured value.
 
 import {useData} from '../../app/api.js';
 import {Card, Loaded, Sparkline} from '../../app/parts.js';

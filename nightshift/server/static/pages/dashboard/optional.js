@@ -1,4 +1,4 @@
-// Optional packages that are not installed: the purpose and the size of each, and a button that installs it.
+// Optional packages that are not installed, each with its purpose, its size, and a button that installs it.
 
 import {Button, Card, Prose} from '../../app/parts.js';
 import {act, status} from '../../app/shell.js';

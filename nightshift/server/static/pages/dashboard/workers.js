@@ -1,4 +1,4 @@
-// A card for each worker: what it does now, for how long, and its last message.
+// A card for each worker: what the worker does now, for how long, and its last message.
 
 import {onLine} from '../../app/live.js';
 import {Button, Card, Count, Dot, Empty, Span, confirmed} from '../../app/parts.js';
@@ -19,7 +19,8 @@ async function restart(worker) {
 }
 
 /**
- * The phases of an iteration, with the current one marked. Phases that only some tasks have are shown while they run.
+ * The phases of an iteration, with the current phase marked. Phases that only some tasks have are shown only while they
+ * run.
  */
 function Track({phase}) {
   const steps = TRACK.includes(phase) || !phase ? TRACK : [...TRACK, phase];
@@ -54,7 +55,7 @@ function WorkerCard({worker, line}) {
   </li>`;
 }
 
-/** Return the newest message of each worker at once; the status report has it only a moment later. */
+/** Return the newest log message of each worker. The live stream delivers it a moment before the status has it. */
 function useLastLines() {
   const lines = useSignal({});
   useEffect(() => onLine(({worker, message, level}) => {
@@ -63,7 +64,7 @@ function useLastLines() {
   return lines.value;
 }
 
-/** Number of cards in a row if there is enough space. */
+/** Return the number of cards in a row, for a screen that is wide enough. */
 const across = (count) => (count === 4 ? 2 : Math.min(3, count));
 
 export function Workers({workers}) {

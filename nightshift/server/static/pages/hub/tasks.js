@@ -1,4 +1,4 @@
-// The tasks of all nodes: filtered by status, linked to their page on their node, and controlled from here.
+// The tasks of all nodes of the hub, with a filter by status, links to their pages on their nodes, and controls.
 
 import {useData} from '../../app/api.js';
 import {Button, Card, Empty, Fault, Moment, Pill, confirmed} from '../../app/parts.js';
@@ -13,12 +13,15 @@ const ORDER = ['running', 'waiting', 'queued', 'scheduled', 'blocked', 'done', '
 const LIMIT = 50;
 
 /**
- * Return the address of another node if it is a web address: nodes report their addresses themselves, so they are
+ * Return an address that another node reported if it is a web address, otherwise undefined. Such addresses are
  * untrusted.
  */
 export const web = (url) => (/^https?:\/\//i.test(url ?? '') ? url : undefined);
 
-/** Return the address of a task's page, on this node (id `here`) or on another one; undefined if there is none. */
+/**
+ * Return the address of a task's page, on this node (whose id is `here`) or on another node; undefined if there is no
+ * page.
+ */
 function pageOf({node, node_task: number, node_page: there, origin, origin_task: first, origin_page: begun}, here) {
   if (number !== null && node !== null) return node === here ? `/task/${number}` : web(there);
   return first === null ? undefined : origin === here ? `/task/${first}` : web(begun);
@@ -91,7 +94,7 @@ const columnsOf = (reload, off, here) => [
   {key: 'act', label: 'Steer', cell: (task) => html`<${Steer} task=${task} reload=${reload} off=${off} />`},
 ];
 
-/** Counts by status; each button filters by its status. */
+/** Buttons with the number of tasks in each status. Each button filters the tasks by its status. */
 function Choices({counts, chosen, onChoose}) {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const item = (name, title, count) => html`<li key=${name}><button type="button" class="chip" aria-pressed=${String(name === chosen)}
@@ -105,7 +108,7 @@ export function Tasks({hub, reload: reloadHub}) {
   const [after, setAfter] = useState(null);
   const found = useData('/api/hub/tasks', {limit: LIMIT, ...(status ? {status} : {}), ...(after ? {after} : {})});
   const reload = async () => { await Promise.all([found.reload(), reloadHub()]); };
-  // The hub is polled every few seconds; this reloads its tasks each time.
+  // Reload the tasks each time that the state of the hub was polled.
   useEffect(() => { if (hub.reachable && !found.loading) found.reload(); }, [hub]);
   const choose = (name) => {
     setStatus(name);

@@ -1,5 +1,5 @@
-// Open questions: each with its task, its default and when the default is assumed, and answer buttons; also for several
-// at once.
+// Open questions, each with its task, its default, the time when the default is assumed, and buttons. Several can be
+// decided at once.
 
 import {second} from '../../app/clock.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
@@ -10,7 +10,7 @@ import {decide, decideAll, draftOf, isQuestion} from './deciding.js';
 
 const KINDS = {question: ['question', 'running'], package: ['package', 'checkpoint'], finding: ['finding', 'waiting'], budget: ['budget', 'waiting'], environment: ['environment', 'checkpoint'], setup: ['setup script', 'checkpoint']};
 
-/** Time until the default is assumed, counting down. */
+/** The time until the default is assumed. It counts down. */
 function Countdown({at}) {
   const left = (new Date(at) - second.value) / 1000;
   return html`<span class="countdown number">${left > 0 ? `in ${elapsed(left)}` : 'any moment'}</span>`;
@@ -39,7 +39,10 @@ function Acts({ask, reload}) {
   </div>`;
 }
 
-/** The question's text; after its first paragraph comes the diff of a changed test, or a setup script. */
+/**
+ * The text of a question. If it has code, the text after the first paragraph is code: the diff of a changed test, or a
+ * setup script.
+ */
 function Question({text, hasCode}) {
   const end = hasCode ? text.indexOf('\n\n') : -1;
   if (end < 0) return html`<p class="question">${text}</p>`;
@@ -81,7 +84,10 @@ function Several({asks, walk, reload}) {
   </div>`;
 }
 
-/** @param {{asks: object[], walk: import('./walk.js').Walk, reload: () => Promise<void>}} props */
+/**
+ * The list of open questions. @param {{asks: object[], walk: import('./walk.js').Walk, reload: () => Promise<void>}}
+ * props
+ */
 export const Asks = ({asks, walk, reload}) => html`
   <${Several} asks=${asks} walk=${walk} reload=${reload} />
   <ul class="plain items">${asks.map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} walk=${walk} reload=${reload} />`)}</ul>`;

@@ -1,4 +1,4 @@
-// Unread commits: the size and the evidence of each; buttons to mark it as read, view it or revert it.
+// Unread commits, each with its size, its evidence, and buttons that mark it as read, show it or revert it.
 
 import {fault, post} from '../../app/api.js';
 import {OnBranch} from '../../app/on_branch.js';
@@ -72,7 +72,7 @@ async function readAll(unread) {
   if (isSure) await markRead('All are marked as read.', {all: true});
 }
 
-/** @param {{commits: object[], unread: number, walk: import('./walk.js').Walk}} props */
+/** The list of unread commits. @param {{commits: object[], unread: number, walk: import('./walk.js').Walk}} props */
 export const Commits = ({commits, unread, walk}) => html`
   <ul class="plain items">${commits.map((commit) => html`<${Commit} key=${commit.id} commit=${commit} walk=${walk} />`)}</ul>
   <div class="end"><p class="hint">${unread > commits.length ? `The newest ${commits.length} of ${unread}.` : ''}</p>

@@ -1,4 +1,4 @@
-// Decisions: the text typed for a question, and how it is sent.
+// Sends decisions on questions, and keeps the texts that the owner is typing.
 
 import {fault, post} from '../../app/api.js';
 import {status, toast} from '../../app/shell.js';
@@ -7,7 +7,7 @@ import {signal} from '../../app/ui.js';
 
 const drafts = new Map();
 
-/** Return the text typed for a question as a signal; it survives a reload of the lists. */
+/** Return the text that the owner is typing for a question, as a signal. It survives a reload of the list. */
 export function draftOf(id) {
   if (!drafts.has(id)) drafts.set(id, signal(''));
   return drafts.get(id);
@@ -15,7 +15,10 @@ export function draftOf(id) {
 
 export const isQuestion = (ask) => ask.kind === 'question';
 
-/** Send a decision. An answer in words uses another endpoint; a question granted without words gets its default. */
+/**
+ * Send a decision. A text that answers a question is sent to another endpoint. A question that is granted without a
+ * text gets its default answer.
+ */
 function sent(ask, granted, text) {
   const path = `/api/approvals/${ask.approval_id}`;
   if (isQuestion(ask) && granted && text) return post(`${path}/answer`, {answer: text});
@@ -27,7 +30,7 @@ function said(ask, granted, text) {
   return granted && text ? 'Answered.' : `The task continues with: ${ask.default}`;
 }
 
-/** Decide one question. @returns {Promise<boolean>} true if it is decided */
+/** Decide one question, and report the result. @returns {Promise<boolean>} true if the question is decided */
 export async function decide(ask, granted, typed) {
   const text = typed.trim();
   if (isQuestion(ask) && granted && !text && !ask.default) {
@@ -41,7 +44,10 @@ export async function decide(ask, granted, typed) {
   return answer.ok;
 }
 
-/** Decide several questions at once, and report those that could not be decided. @returns {Promise<boolean>} */
+/**
+ * Decide several questions at once, and report those that could not be decided. @returns {Promise<boolean>} false if
+ * the request failed
+ */
 export async function decideAll(ids, granted, remark) {
   const answer = await post('/api/decisions', {approvals: ids, granted, remark: remark.trim()});
   status.reload();

@@ -1,4 +1,4 @@
-// Earlier decisions: who decided, when, and the answer.
+// Earlier decisions on questions, each with its time, the answer, and who decided.
 
 import {fault, get, useData} from '../../app/api.js';
 import {Button, Card, Empty, Loaded, Moment, Pill} from '../../app/parts.js';

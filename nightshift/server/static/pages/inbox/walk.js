@@ -1,4 +1,5 @@
-// Keyboard control of the inbox: moves from row to row, questions before commits, and binds the action of each key.
+// Keyboard control of the inbox. Keys move from row to row, first through questions and then commits, and act on the
+// current row.
 
 import {go} from '../../app/boot.js';
 import {useKeys} from '../../app/keys.js';
@@ -8,14 +9,14 @@ import {useRef, useSignal} from '../../app/ui.js';
 import {decide, draftOf} from './deciding.js';
 
 /**
- * The current position: `at` is a signal of a row's name (`ask-3`, `commit-7`), `chosen` a signal of a set of ids of
- * questions.
+ * The current row and the chosen rows. `at` is a signal of a row's name (`ask-3`, `commit-7`). `chosen` is a signal of
+ * the set of ids of the chosen questions.
  * @typedef {{at: object, chosen: object}} Walk
  */
 
 const element = (name) => document.getElementById(name);
 
-/** @returns {Walk} */
+/** Bind the keys of the inbox. @returns {Walk} */
 export function useWalk(asks, commits, reload) {
   const at = useSignal(null);
   const chosen = useSignal(new Set());

@@ -1,4 +1,4 @@
-// The bar above the lines: filter, search, jump to a time, and control of the stream.
+// The bar above the lines of the log: filter, search, jump to a time, and controls of the live stream.
 
 import {Button} from '../../app/parts.js';
 import {html, useEffect, useRef, useState} from '../../app/ui.js';
@@ -81,7 +81,7 @@ function Place({open}) {
   </form>`;
 }
 
-/** The whole bar. */
+/** The whole bar with all its controls. */
 export const Bar = ({model, finder, open, find, download, workers}) => html`
   <div class="logbar">
     <h1 class="unseen">Log</h1>

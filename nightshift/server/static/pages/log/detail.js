@@ -1,4 +1,4 @@
-// Details of a line, opened below it: its data, and actions on it.
+// Details of a line of the log, shown below the line: its data, and actions on the line.
 
 import {fault, get} from '../../app/api.js';
 import {here} from '../../app/boot.js';
@@ -9,7 +9,7 @@ import {change, clear, isFiltered} from './filter.js';
 
 const FACTS = [['attempt', 'attempt'], ['iteration', 'iteration'], ['phase', 'phase'], ['worker', 'worker']];
 
-/** Open the details of a row, or close them. */
+/** Show the details of a row, or remove them if they are shown. */
 export async function toggle(row, open) {
   const shown = row.querySelector('.detail');
   if (shown) {
@@ -61,7 +61,7 @@ function button(what, fn) {
   return made;
 }
 
-/** Copy the address of a line, which shows it with the lines around it, to the clipboard. */
+/** Copy to the clipboard an address that shows a line together with the lines around it. */
 export async function copyLink(id) {
   const address = `${location.origin}${here('/logs')}#L${id}`;
   try {

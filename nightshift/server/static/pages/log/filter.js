@@ -1,4 +1,4 @@
-// The filter of the log, kept in the page's address so that it can be shared.
+// The filter of the log. It is part of the page's address, so that it can be shared as a link.
 
 import {signal} from '../../app/ui.js';
 
@@ -12,30 +12,30 @@ const read = () => {
   return Object.fromEntries(NAMES.map((name) => [name, given.get(name) ?? '']));
 };
 
-/** The current filter; values are strings, empty for no filter. */
+/** The current filter. Its values are strings; an empty string means no condition. */
 export const filter = signal(read());
 
-/** True if the filter excludes lines. */
+/** True if the filter has any condition, so that it may exclude lines. */
 export const isFiltered = () => Boolean(query().q || filter.value.level || filter.value.task || filter.value.worker
   || filter.value.kind);
 
-/** Return the filter as parameters of the API, without the options of the text if there is no text. */
+/** Return the filter as parameters for the API. Without a text, the options `regex` and `inverse` are left out. */
 export function query() {
   const {regex, inverse, ...rest} = filter.value;
   return rest.q ? {...rest, regex, inverse} : rest;
 }
 
-/** Change parts of the filter, and the address. */
+/** Change parts of the filter, and the page's address accordingly. */
 export function change(parts) {
   filter.value = {...filter.peek(), ...parts};
   const kept = Object.entries(filter.peek()).filter(([, value]) => value);
   history.replaceState(null, '', kept.length ? `?${new URLSearchParams(kept)}` : location.pathname);
 }
 
-/** Remove all filters. */
+/** Remove all conditions of the filter. */
 export const clear = () => change(Object.fromEntries(NAMES.map((name) => [name, ''])));
 
-/** Check whether a line passes the filter, except for the text, which only the server can match. */
+/** Check whether a line matches the filter, ignoring the text, which only the server can match. */
 export function passes(line) {
   const {level, task, worker, kind} = filter.peek();
   return (!level || LEVELS.indexOf(line.level) >= LEVELS.indexOf(level)) && (!task || line.task_id === Number(task))

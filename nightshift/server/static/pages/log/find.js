@@ -1,5 +1,5 @@
-// Search without filtering: matches are highlighted, and the user moves from match to match, also beyond the loaded
-// lines.
+// Search in the log without hiding other lines. Matches are highlighted, and the user moves from match to match. If no
+// loaded line matches, the server searches the rest of the log.
 
 import {get} from '../../app/api.js';
 import {toast} from '../../app/toasts.js';
@@ -11,13 +11,13 @@ import {idOf} from './view.js';
 const MARK = 'found';
 const MOST_ASKED = 50;
 
-/** The search in the lines. */
+/** A search in the lines of the log. */
 export class Finder {
   /** @param {import('./model.js').LogModel} model */
   constructor(model) {
     this.model = model;
     this.text = signal('');
-    /** Number of loaded lines that match; null without a search. */
+    /** Number of loaded lines that match; null if nothing is searched for. */
     this.matches = signal(null);
   }
 
@@ -42,7 +42,7 @@ export class Finder {
 
   fits(row) { return Boolean(row?.id) && said(row).textContent.toLowerCase().includes(this.wanted); }
 
-  /** Highlight all visible matches; the browser paints them without a change to the document. */
+  /** Highlight all visible matches. The browser paints highlights without a change to the document. */
   paint() {
     if (!('highlights' in CSS)) return;
     const box = this.view.box.getBoundingClientRect();
@@ -55,10 +55,10 @@ export class Finder {
   }
 
   /**
-   * Find the next match, downwards or upwards.
-   * @param {number} step 1 or -1
+   * Find the next line that matches, downwards or upwards.
+   * @param {number} step 1 for downwards, -1 for upwards
    * @param {number|null} from id of the line after which to start; null starts at the visible lines
-   * @returns {Promise<number|null>} the id of its line
+   * @returns {Promise<number|null>} the id of the line; null if no line matches
    */
   async next(step, from) {
     if (!this.wanted) return null;
@@ -89,11 +89,14 @@ export class Finder {
   }
 }
 
-/** Return the text beside the search field about the matches. */
+/** Return the text about the matches that is shown beside the search field. */
 export const foundText = (matches, count) => (matches === null ? ''
   : `${matches} in ${counted(count, 'loaded line')}`);
 
-/** Return the message element of a row. Without a selector, which would take seconds for a hundred thousand rows. */
+/**
+ * Return the element of a row that contains the message. It is found by its position, because a selector would take
+ * seconds for a hundred thousand rows.
+ */
 function said(row) {
   const last = row.lastElementChild;
   return last.className === 'detail' ? last.previousElementSibling : last;
@@ -107,7 +110,8 @@ function beside(row, step) {
 }
 
 /**
- * Return the visible row at which a search without a start line begins: the first one, or the last one when moving up.
+ * Return the visible row at which a search begins that has no start line: the first visible row, or when moving up the
+ * last one.
  */
 function edge(view, step) {
   const first = view.firstInSight();
@@ -118,7 +122,7 @@ function edge(view, step) {
   return one;
 }
 
-/** Return the ranges of a text in a row, across its text nodes. */
+/** Return the ranges of a row's message that match a text. A range may extend over several text nodes. */
 function ranges(row, wanted) {
   if (!row.id) return [];
   const walker = document.createTreeWalker(said(row), NodeFilter.SHOW_TEXT);

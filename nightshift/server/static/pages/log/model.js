@@ -1,8 +1,8 @@
-// The shown span of the log: without gaps from its first id to its last, growing at both ends.
+// The lines that the log page shows: a span of the log without gaps, which can grow at both ends.
 //
-// While the span is `live`, it ends at the end of the log. Lines of the stream are appended at once if they follow
-// without a gap. Otherwise, and if a text filter is set, the page requests all lines after its last one. So no line is
-// missing or shown twice, in whatever order the stream, the pages of the API and the clicks arrive.
+// While the span is `live`, it ends at the end of the log. A line of the stream is appended at once if it directly
+// follows the span. If it does not, or if a text filter is set, the page requests all lines after the span instead. No
+// line is therefore missing or shown twice, in whatever order lines of the stream, pages of the API and clicks arrive.
 
 import {fault, get} from '../../app/api.js';
 import {after} from '../../app/boot.js';
@@ -18,7 +18,7 @@ const TOO_MANY = 2000;
 const FLUSH_MS = 40;
 const AHEAD_PX = 2000;
 
-/** The shown span, and the actions on it. */
+/** The span of lines that is shown, and the actions that change it. */
 export class LogModel {
   constructor() {
     this.view = null;
@@ -27,14 +27,14 @@ export class LogModel {
     this.newest = after ?? 0;
     this.waiting = [];
     this.busy = {older: false, newer: false};
-    /** True if the shown span ends at the end of the log. */
+    /** True if the span ends at the end of the log. */
     this.live = signal(true);
     this.paused = signal(false);
-    /** True if the view scrolls to the end as lines arrive. */
+    /** True if the view scrolls to the end when lines arrive. */
     this.following = signal(true);
-    /** Number of lines that arrived and have not been seen. */
+    /** Number of lines that arrived and that the user has not seen. */
     this.unseen = signal(0);
-    /** Id up to which the log was searched backwards: 1 is the start of the log. */
+    /** Id down to which the log was searched; 1 means that its start is reached. */
     this.start = signal(1);
     this.loading = signal(true);
     this.error = signal(null);
@@ -48,7 +48,7 @@ export class LogModel {
     this.heardOfGap();
   }
 
-  /** Show the end of the log, or the lines around a line or a time. @returns {Promise<boolean>} true on success */
+  /** Show the end of the log, or the lines around a given line or time. @returns {Promise<boolean>} true on success */
   async open(place = {}) {
     const turn = ++this.turn;
     this.loading.value = true;
@@ -91,7 +91,7 @@ export class LogModel {
     this.count.value = [...this.view.sections].reduce((sum, each) => sum + each.childElementCount, 0);
   }
 
-  // ---- at the end
+  // Methods for the end of the span
 
   heard(line) {
     this.newest = Math.max(this.newest, line.id);
@@ -110,7 +110,7 @@ export class LogModel {
     }
   }
 
-  /** Check whether a line of the stream directly follows the shown span and can be appended. */
+  /** Check whether a line of the stream directly follows the span, so that it can be appended. */
   isNext(line) {
     return this.live.peek() && !this.paused.peek() && !this.loading.peek() && !this.busy.newer && !query().q
       && line.id === this.last + 1;
@@ -130,14 +130,14 @@ export class LogModel {
     this.counted();
   }
 
-  /** Request the lines after the last one until the end is reached, as long as the span is live. */
+  /** While the span is live, request the lines after it, page by page, until the end of the log is reached. */
   async catchUp() {
     while (this.live.peek() && !this.paused.peek() && !this.loading.peek() && this.last < this.newest) {
       if (!await this.newer()) return;
     }
   }
 
-  /** Append the page after the last line. @returns {Promise<boolean>} true on success */
+  /** Append the next page of lines to the span. @returns {Promise<boolean>} true on success */
   async newer() {
     if (this.busy.newer) return false;
     this.busy.newer = true;
@@ -154,9 +154,9 @@ export class LogModel {
     return true;
   }
 
-  // ---- at the start
+  // Methods for the start of the span
 
-  /** Prepend the page before the first line. */
+  /** Insert the previous page of lines before the span. */
   async older() {
     if (this.busy.older || this.loading.peek() || this.first <= 1) return;
     this.busy.older = true;
@@ -175,21 +175,21 @@ export class LogModel {
     this.reach();
   }
 
-  /** Load the lines that are about to become visible. */
+  /** Load further lines if the user has scrolled close to either end of the span. */
   reach() {
     const {above, below} = this.view;
     if (above < AHEAD_PX) this.older();
     if (below < AHEAD_PX && !this.live.peek() && !this.paused.peek()) this.newer();
   }
 
-  // ---- actions of the owner
+  // Actions of the owner
 
   pause(isPaused = !this.paused.peek()) {
     this.paused.value = isPaused;
     if (!isPaused) this.goOn();
   }
 
-  /** Show all lines that arrived during the pause, or only the end if they are too many. */
+  /** End the pause: show all lines that arrived meanwhile, or only the end of the log if they are too many. */
   async goOn() {
     this.paused.value = false;
     if (!this.live.peek() || this.newest - this.last > TOO_MANY) await this.open();
@@ -210,7 +210,7 @@ export class LogModel {
     gap.subscribe((value) => {
       if (!value || value === seen) return;
       seen = value;
-      // Repeat a request that failed while the connection was lost.
+      // Repeat the request if it failed while the connection was lost.
       if (this.error.peek()) this.open();
       else this.soon();
       setTimeout(() => this.view?.note(

@@ -1,9 +1,10 @@
-// The lines in the document: sections of 250 lines, which the browser does not lay out while they are out of sight.
+// The lines of the log in the document, in sections of 250 lines. The browser does not lay out sections that are not
+// visible.
 //
-// All lines are in the document, so the browser's own search finds them. Lines inserted above must not move the lines
-// being read: the first visible row is kept in its position. A browser keeps the layout of every section that was ever
-// visible, which takes two gigabytes for a hundred thousand lines; so the layout of sections that were left long ago is
-// discarded.
+// All lines are in the document, so the browser's own search finds them. If lines are inserted above, the first visible
+// row is kept in its position, so that the lines being read do not move. A browser keeps the layout of every section
+// that was ever visible, which takes two gigabytes for a hundred thousand lines. The layout of sections that were
+// visible long ago is therefore discarded.
 
 import {el, row} from '../../app/logline.js';
 
@@ -13,7 +14,7 @@ const LAID_OUT = 40;
 const ROW_PX = 21;
 const NEAR_PX = 30;
 
-/** The scrolling view of the log. */
+/** The scrolling view of the log's lines. */
 export class LogView {
   /** @param {HTMLElement} box the scroll container, which contains only sections */
   constructor(box) {
@@ -34,17 +35,17 @@ export class LogView {
 
   get isAtEnd() { return this.below < NEAR_PX; }
 
-  /** @returns {HTMLElement|null} the row of a line */
+  /** Return the row of a line. @returns {HTMLElement|null} */
   rowOf(id) { return document.getElementById(`L${id}`); }
 
   clear() { this.box.replaceChildren(); }
 
-  /** Scroll to the end: the last section is always laid out (app/parts.css), so its height is known. */
+  /** Scroll to the end. The last section is always laid out (app/parts.css), so its height is known. */
   toEnd() { this.box.scrollTop = this.box.scrollHeight; }
 
   /**
-   * Scroll a row to the middle; repeated, because sections that become visible may be higher than estimated. @returns
-   * {boolean} true if the row exists
+   * Scroll a row to the middle. This is repeated, because sections that become visible may be higher than estimated.
+   * @returns {boolean} true if the row exists
    */
   toRow(id, tries = 4) {
     const found = this.rowOf(id);
@@ -54,7 +55,10 @@ export class LogView {
     return true;
   }
 
-  /** Append lines at the end. @returns {number|null} the first id that is left, if other lines had to be removed */
+  /**
+   * Append lines at the end. If there are too many sections, the first ones are removed. @returns {number|null} the
+   * first id that is left, null if nothing was removed
+   */
   append(lines) {
     let at = 0;
     while (at < lines.length) {
@@ -68,7 +72,10 @@ export class LogView {
     return this.trim(() => this.box.firstElementChild);
   }
 
-  /** Insert lines at the start. @returns {number|null} the last id that is left, if other lines had to be removed */
+  /**
+   * Insert lines at the start. If there are too many sections, the last ones are removed. @returns {number|null} the
+   * last id that is left, null if nothing was removed
+   */
   prepend(lines) {
     const made = [];
     for (let end = lines.length; end > 0; end -= SECTION) {
@@ -80,11 +87,12 @@ export class LogView {
     return this.trim(() => this.box.lastElementChild);
   }
 
-  /** Apply a change of heights above, and keep the first visible row in its position. */
+  /** Apply a change above the visible rows, and keep the first visible row in its position. */
   held(change) {
     const anchor = this.firstInSight();
     const before = anchor?.getBoundingClientRect().top;
-    // Switch off the browser's own scroll anchoring: it does not work at the very top, and would correct a second time.
+    // Switch off the browser's own scroll anchoring. It does not work at the very top, and elsewhere would correct the
+    // position a second time.
     this.box.style.overflowAnchor = 'none';
     change();
     if (anchor) this.box.scrollTop += anchor.getBoundingClientRect().top - before;
@@ -97,7 +105,10 @@ export class LogView {
     return shown && ([...shown.children].find((each) => each.getBoundingClientRect().bottom > top) ?? null);
   }
 
-  /** Handle a section that became visible or hidden; `laidOut` keeps the newest last. */
+  /**
+   * Handle a section that became visible or hidden. `laidOut` keeps the sections in the order in which they became
+   * visible.
+   */
   changed({target, skipped}) {
     if (skipped) return;
     this.laidOut.delete(target);
@@ -108,7 +119,7 @@ export class LogView {
     setTimeout(() => this.release(left.filter((each) => each.isConnected)));
   }
 
-  /** Discard the layout of sections by hiding them for a moment, the only way to do so. Nothing of this is painted. */
+  /** Discard the layout of sections. The only way to do so is to hide them for a moment, which is never painted. */
   release(sections) {
     const top = this.box.scrollTop;
     this.box.style.overflowAnchor = 'none';
@@ -132,7 +143,7 @@ export class LogView {
     return idOf(kept === this.box.firstElementChild ? kept.firstElementChild : kept.lastElementChild);
   }
 
-  /** Add a note between the lines. */
+  /** Add a note after the last line. */
   note(text) {
     const last = this.box.lastElementChild;
     if (!last) return;
@@ -141,7 +152,7 @@ export class LogView {
   }
 }
 
-/** Return the id of the line in a row; for a note, that of the line before it. */
+/** Return the id of the line in a row. For a note, return the id of the line before the note. */
 export function idOf(made) {
   let one = made;
   while (one && !one.id) one = one.previousElementSibling;

@@ -1,4 +1,4 @@
-// Export of lessons to a file, and import from a file.
+// Exports lessons to a file, and imports lessons from a file.
 
 import {fault, post} from '../../app/api.js';
 import {Dialog} from '../../app/parts.js';
@@ -8,7 +8,7 @@ import {html, useRef, useState} from '../../app/ui.js';
 
 const MOST_BYTES = 20_000_000;
 
-/** @param {{reload: () => Promise<void>}} props */
+/** The buttons for export and import. @param {{reload: () => Promise<void>}} props */
 export function Carry({reload}) {
   const input = useRef(null);
   const [why, setWhy] = useState('');

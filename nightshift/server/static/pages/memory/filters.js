@@ -1,4 +1,4 @@
-// The search for lessons by words or by meaning, and its filters.
+// The filters of the list of lessons, and the search by words or by meaning.
 
 import {html, useEffect, useRef, useSignal} from '../../app/ui.js';
 import {want, wanted} from './model.js';
@@ -27,7 +27,7 @@ function Search() {
     mode.value = next;
     if (typed.peek().trim()) send();
   };
-  // Empty the field when other code resets the search.
+  // Empty the field if other code has reset the search.
   useEffect(() => wanted.subscribe(({text, like}) => { if (!text && !like && !timer.current) typed.value = ''; }), []);
   return html`<div class="search">
     <input type="search" data-search class="wide" maxlength="400" value=${typed.value} onInput=${soon} aria-label="Search lessons"
@@ -38,7 +38,7 @@ function Search() {
   </div>`;
 }
 
-/** @param {{places: {languages: string[], repos: string[]}|null}} props */
+/** All controls that select lessons. @param {{places: {languages: string[], repos: string[]}|null}} props */
 export const Filters = ({places: known}) => html`<div class="filters">
   <${Search} />
   <${Choice} label="State" name="state" options=${STATES} />

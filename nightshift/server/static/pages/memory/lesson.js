@@ -1,4 +1,4 @@
-// One lesson in full: the failure, its fix, its measured value, and where it was used.
+// One lesson with all its facts: the failure, its fix, its measured value, and the attempts in which it was used.
 
 import {post, fault, useData} from '../../app/api.js';
 import {Button, Dialog, Empty, Loaded, Moment, Pill, confirmed} from '../../app/parts.js';
@@ -83,6 +83,6 @@ function Inner({id, reload}) {
   return html`<${Loaded} of=${lesson}>${(data) => html`<${Body} lesson=${data} reloads=${[lesson.reload, reload]} />`}<//>`;
 }
 
-/** @param {{id: string|null, reload: () => Promise<void>}} props */
+/** The dialog that shows a lesson. @param {{id: string|null, reload: () => Promise<void>}} props */
 export const Lesson = ({id, reload}) => html`<${Dialog} open=${id !== null} wide title=${id ? `Lesson ${id}` : ''} onClose=${() => { shown.value = null; }}>
   ${id ? html`<${Inner} key=${id} id=${id} reload=${reload} />` : null}<//>`;

@@ -1,4 +1,4 @@
-// The lessons as a table: the text, the effect and the number of uses of each.
+// The table of lessons, with the text, the effect and the number of uses of each.
 
 import {Moment, Pill} from '../../app/parts.js';
 import {Table} from '../../app/table.js';
@@ -10,12 +10,12 @@ import {Range} from './range.js';
 const STATES = {active: 'done', probation: 'waiting', retired: ''};
 const SAID = {active: 'active', probation: 'on probation', retired: 'retired'};
 
-/** The state of a lesson. */
+/** The state of a lesson, in words and in its colour. */
 export const State = ({state}) => html`<${Pill} status=${STATES[state]}>${SAID[state]}<//>`;
 
 const rate = ({part, whole}) => (whole ? `${part} of ${whole}` : '–');
 
-/** The measured effect of a lesson, as a text and as a mark. */
+/** The measured effect of a lesson as a small chart, with the solve rates as its tooltip. */
 export function Effect({lesson}) {
   const told = `solved with it ${rate(lesson.shown)}, without ${rate(lesson.withheld)}`;
   if (!lesson.uplift) return html`<span class="hint still" title=${told}>${lesson.shown.whole ? `${rate(lesson.shown)} with it` : 'not known'}</span>`;
@@ -42,6 +42,6 @@ const COLUMNS = [
 ];
 const NEAR = {key: 'nearness', label: 'Near', number: true, cell: (row) => percent(row.nearness)};
 
-/** @param {{lessons: object[]}} props */
+/** The table of lessons. @param {{lessons: object[]}} props */
 export const List = ({lessons}) => html`<${Table} rows=${lessons} label="Lessons" keyOf=${(row) => row.id} served
   columns=${wanted.value.like ? [NEAR, ...COLUMNS] : COLUMNS} onOpen=${(row) => { shown.value = row.id; }} />`;

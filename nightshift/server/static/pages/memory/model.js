@@ -1,4 +1,5 @@
-// The filter of lessons and the open lesson, kept in the address, so that links and the back button work.
+// The filter of the lessons, and the lesson that is open. Both are part of the page's address, so that links and the
+// back button work.
 
 import {computed, effect, signal} from '../../app/ui.js';
 
@@ -7,13 +8,13 @@ const FIELDS = ['text', 'like', 'kind', 'state', 'language', 'repo', 'order', 'o
 
 const given = new URLSearchParams(location.search);
 
-/** The current filter, by parameter names of `/api/lessons`. */
+/** The current filter. Its keys are the parameter names of `/api/lessons`. */
 export const wanted = signal(Object.fromEntries(FIELDS.filter((name) => given.get(name)).map((name) => [name, given.get(name)])));
 
 /** Id of the open lesson, or null. */
 export const shown = signal(given.get('lesson'));
 
-/** The parameters of the request. */
+/** The parameters for the request to `/api/lessons`. */
 export const query = computed(() => ({
   ...wanted.value, limit: LIMIT, offset: Number(wanted.value.offset) || undefined,
 }));
@@ -22,9 +23,7 @@ const filters = () => FIELDS.filter((name) => name !== 'offset' && name !== 'ord
 
 export const isFiltered = () => filters().some((name) => wanted.value[name]);
 
-/**
- * Change parts of the filter, and return to the first page. Search by meaning and search by words exclude each other.
- */
+/** Change parts of the filter, and return to the first page of lessons. */
 export function want(change) {
   const next = {...wanted.peek(), offset: undefined, ...change};
   wanted.value = Object.fromEntries(Object.entries(next).filter(([, value]) => value));

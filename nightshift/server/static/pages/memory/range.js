@@ -1,17 +1,21 @@
-// An estimate with its interval, as a mark on a line with zero in the middle.
+// An estimate and its confidence interval as a small chart: a point and a bar on a line with zero in the middle.
 
 import {html} from '../../app/ui.js';
 
 const WIDTH = 120;
 const HEIGHT = 18;
 
-/** Return `good` or `bad` if zero is outside of the interval, else an empty string: the effect may be chance. */
+/**
+ * Return `good` or `bad` if zero is outside of the confidence interval. Otherwise the effect may be chance, and the
+ * result is an empty string.
+ */
 export function verdict(found, lessIsBetter = false) {
   if (!found || (found.low <= 0 && found.high >= 0)) return '';
   return (found.estimate > 0) === lessIsBetter ? 'bad' : 'good';
 }
 
 /**
+ * The chart.
  * @param {{found: {estimate: number, low: number, high: number}, most: number, label: string, lessIsBetter?: boolean}}
  * props `most` is the absolute value at both ends of the line
  */

@@ -34,7 +34,7 @@ const rate = ({part, whole: all}) => (all ? `${percent(part / all)} of ${counted
 const InUse = ({title, found}) => html`<dt>${title}</dt><dd><b><${Count} value=${found.active} /></b> active
   <span class="hint"> · ${found.probation} on probation · ${found.retired} retired</span></dd>`;
 
-/** @param {{learning: object}} props an answer of `/api/learning` */
+/** The measured value of memory. @param {{learning: object}} props an answer of `/api/learning` */
 export const Worth = ({learning}) => html`<div class="worth">
   <div class="scroll" tabindex="0" role="region" aria-label="What lessons change"><table class="uplift">
     <tbody>${FIGURES.map((figure) => html`<${Figure} key=${figure.name} figure=${figure} found=${learning[figure.name]} />`)}</tbody></table>

@@ -1,4 +1,4 @@
-// Converts values of repositories to texts and back; the API validates them.
+// Converts settings of repositories to the texts of form fields and back. The API validates the values.
 
 export const NONE = 'none';
 const COMMAND = 'test_command';
@@ -9,14 +9,16 @@ const PART = /"([^"]*)"|'([^']*)'|(\S+)/g;
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : word.includes("'") ? `"${word}"` : `'${word}'`);
 
-/** Return the text for a value. */
+/** Write a value as the owner would type it into a form; `read` is the reverse. */
 export function spelled(name, value) {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (!Array.isArray(value)) return String(value);
   return name === COMMAND ? value.map(quoted).join(' ') : value.join(', ') || NONE;
 }
 
-/** Return the value for a text, as sent to the API; an empty text resets the value. */
+/**
+ * Return the value of a setting, as sent to the API, for the text of a form field. An empty text resets the setting.
+ */
 export function read(name, text) {
   const said = text.trim();
   if (!said) return null;

@@ -1,4 +1,4 @@
-// The position in the stack, and the actions on its current commit.
+// The commits of the review page, the position among them, and the actions on the current commit.
 
 import {fault, post} from '../../app/api.js';
 import {confirmed} from '../../app/dialogs.js';
@@ -7,10 +7,13 @@ import {markRead} from '../../app/reads.js';
 import {UNDO_MS, status, toast} from '../../app/shell.js';
 import {html, useRef, useSignal} from '../../app/ui.js';
 
-/** True if nothing is left to decide about a commit: it was read, reverted or discarded. */
+/**
+ * True if nothing is left to decide about a commit, because it was read, reverted or discarded. A draft must be
+ * discarded.
+ */
 export const isSettled = (commit) => Boolean(commit.discarded_at || (commit.label !== 'draft' && (commit.reviewed_at || commit.reverted_by)));
 
-/** Return the rows in their old order with new data; new rows are added below, so that the list does not move. */
+/** Return the rows in their old order with new data. New rows are added at the end, so that the list does not move. */
 function kept(before, found) {
   const now = new Map(found.map((commit) => [commit.id, commit]));
   const known = new Set(before.map(({id}) => id));
@@ -26,7 +29,10 @@ async function sendRevert(commit, reapply, force = false) {
   return answer;
 }
 
-/** Revert a commit after a confirmation; `mark` receives the reverting commit, and null after an undo. */
+/**
+ * Revert a commit after a confirmation. `mark` is called with the id of the reverting commit, and with null after an
+ * undo.
+ */
 async function revert(commit, mark) {
   const isSure = await confirmed({
     title: `Revert “${commit.subject}”?`,
@@ -53,6 +59,7 @@ async function revert(commit, mark) {
 }
 
 /**
+ * Return the commits, the current one, and functions that move through them and act on the current one.
  * @param {object[]} found rows of `/api/commits`, riskiest first
  * @param {() => Promise<void>} reload requests the rows again
  */
@@ -77,7 +84,9 @@ export function useStack(found, reload) {
   const now = useRef(null);
   now.current = {all, place, commit};
   const step = (by) => () => go(now.current.all[now.current.place + by]);
-  /** Go to the next unsettled commit below, else to the first one from the top. */
+  /**
+   * Go to the next commit below about which something is left to decide, or else to the first such commit from the top.
+   */
   const goOn = () => {
     const {all: those, place: from} = now.current;
     const after = [...those.slice(from + 1), ...those.slice(0, from)];

@@ -1,10 +1,10 @@
-// Swipe gestures on a page.
+// Detects swipe gestures on an element.
 
 const FAR_PX = 60;
 
 /**
- * Return touch listeners for an element. A swipe is long and nearly horizontal; it does not begin on content that
- * scrolls sideways.
+ * Return touch listeners for an element. A swipe is a long and nearly horizontal movement. It does not count if it
+ * begins on content that scrolls sideways.
  * @param {{left: () => void, right: () => void}} work the action for each direction
  */
 export function swipes({left, right}) {

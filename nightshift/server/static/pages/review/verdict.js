@@ -1,4 +1,4 @@
-// Evidence for and against a commit: its risk with the reasons, its tests, its findings.
+// The evidence for and against a commit: its risk with the reasons, its tests, and its findings.
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
@@ -21,7 +21,7 @@ const Reason = ({reason}) => html`<li><span class="points number">${reason.point
 
 const Paths = ({title, paths}) => (paths.length ? html`<dt>${title}</dt><dd>${paths.map((path) => html`<code key=${path}>${path}</code> `)}</dd>` : null);
 
-/** @param {{commit: object}} props a row of `/api/commits` */
+/** The cards with the risk and the evidence of a commit. @param {{commit: object}} props a row of `/api/commits` */
 export function Verdict({commit}) {
   const {risk} = commit;
   const command = `git -C ${quoted(commit.repo)} show ${commit.commit.slice(0, 12)}`;

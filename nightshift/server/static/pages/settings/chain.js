@@ -1,4 +1,5 @@
-// The model backends: tests whether each answers with the current input, saved or not.
+// The model backends, each with a button that tests whether it answers. The test uses the values in the form, saved or
+// not.
 
 import {fault, post} from '../../app/api.js';
 import {Button, Dot, Span} from '../../app/parts.js';

@@ -1,4 +1,4 @@
-// The form control of a setting, by the kind of its value.
+// The form controls of settings, one for each kind of value.
 
 import {Button} from '../../app/parts.js';
 import {html} from '../../app/ui.js';
@@ -33,7 +33,10 @@ const List = ({row, tied}) => html`<textarea class="code" spellcheck="false" row
 const Secret = ({row, tied}) => html`<input type="password" autocomplete="new-password" spellcheck="false" ...${tied}
   value=${shown(row) ?? ''} placeholder=${row.is_set ? 'set; type to replace it' : 'not set'} onInput=${heard(row)} />`;
 
-/** Rows of a name with its values; `parts` are pairs of a field and its label, in order after the name. */
+/**
+ * A control with one line for each name and its values. `parts` are pairs of a field and its label, in the order in
+ * which they follow the name.
+ */
 function Rows({row, parts, named}) {
   const all = shown(row);
   const put = (at, more) => edit(row, all.map((each, index) => (index === at ? {...each, ...more} : each)));
@@ -57,7 +60,7 @@ const KINDS = {
   list: List, mapping: Mapping, prices: Prices,
 };
 
-/** Kinds whose control consists of several fields, so that no `label` element can refer to it. */
+/** Kinds of settings whose control consists of several fields, so that no `label` element can refer to it. */
 export const GROUPS = new Set(['choices', 'mapping', 'prices']);
 
 export const Control = ({row, tied}) => html`<${KINDS[row.kind]} row=${row} tied=${tied} />`;

@@ -1,4 +1,4 @@
-// The effective settings as text, for reading and copying.
+// The effective settings as a text that can be read and copied.
 
 import {Button, Dialog} from '../../app/parts.js';
 import {html, useState} from '../../app/ui.js';

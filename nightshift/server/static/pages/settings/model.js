@@ -1,4 +1,4 @@
-// State of the settings page: the settings, unsaved drafts, and the expected result of saving them.
+// State of the settings page: the settings, unsaved changes (drafts), and what saving them would do.
 
 import {fault, put, source} from '../../app/api.js';
 import {gently} from '../../app/live.js';
@@ -6,21 +6,23 @@ import {toast} from '../../app/shell.js';
 import {computed, signal} from '../../app/ui.js';
 import {same, typed, written} from './values.js';
 
-/** The answer of `/api/settings`. */
+/** The answer of `/api/settings` as a source. */
 export const known = source('/api/settings');
 
-/** A draft that removes the override, so that config.yaml applies again; JSON leaves symbols out. */
+/**
+ * Value of a draft that removes the override, so that config.yaml applies again. It is a symbol, which JSON leaves out.
+ */
 export const REMOVE = Symbol('remove');
 
-/** Drafts by name; null resets a setting to its default. */
+/** Drafts by name of the setting. The value null resets a setting to its default. */
 export const drafts = signal({});
 
 const NOTHING = {diff: [], faults: {}, changed: [], later: []};
 
-/** Result of a dry run of the drafts: the lines that would change, and why some drafts would be refused. */
+/** What saving the drafts would do, from a dry run: the lines that would change, and why drafts would be refused. */
 export const outlook = signal(NOTHING);
 
-/** Why the last attempt to save failed; empty if it did not. */
+/** Why the last attempt to save failed; empty if it succeeded. */
 export const refused = signal('');
 
 /** Names of the settings that saving would write. */
@@ -33,20 +35,20 @@ const rows = () => known.peek()?.settings ?? [];
 
 export const rowOf = (name) => (known.data?.settings ?? []).find((row) => row.name === name);
 
-/** Return the saved value, which may take effect only after a restart. */
+/** Return the saved value of a setting. It may take effect only after a restart. */
 export const saved = (row) => (row.waits ? row.next : row.value);
 
-/** Return the content of a setting's control. */
+/** Return what the control of a setting shows: its draft, or else its saved value. */
 export function shown(row) {
   const all = drafts.value;
   if (!(row.name in all) || all[row.name] === REMOVE) return row.veiled ? '' : typed(row, saved(row));
   return all[row.name] === null ? typed(row, row.default) : all[row.name];
 }
 
-/** True if the setting differs from the default or has a draft. */
+/** True if the setting does not come from the default, or has a draft. */
 export const isChanged = (row) => row.name in drafts.value || row.origin !== 'default';
 
-/** True if a file sets the setting to something other than the default. */
+/** True if a file sets the setting to a value other than the default. */
 export const isSet = (row) => ['config.yaml', 'page'].includes(row.origin)
   && (row.kind === 'secret' ? row.is_set : row.veiled || !same(saved(row), row.default));
 
@@ -58,10 +60,10 @@ function isNews(row, draft) {
   return value === null ? isSet(row) : row.veiled ? draft !== '' : !same(value, saved(row));
 }
 
-/** True if a row was added whose name is still empty. */
+/** True if the draft has a line whose name is still empty, such as a line that was just added. */
 const isBegun = (row, draft) => Array.isArray(draft) && draft.some(({key}) => key === '');
 
-/** Set a draft: a value, null for the default, or REMOVE for the value of config.yaml. */
+/** Set the draft of a setting: a value, null for the default, or `REMOVE` for the value in config.yaml. */
 export function edit(row, draft) {
   const {[row.name]: _, ...others} = drafts.peek();
   drafts.value = isNews(row, draft) || isBegun(row, draft) ? {...others, [row.name]: draft} : others;
@@ -80,7 +82,7 @@ export function undoAll() {
   look();
 }
 
-/** Return the request body for the drafts. */
+/** Return the body of the request that saves the drafts. */
 export function body() {
   const all = drafts.peek();
   const named = rows().filter(({name}) => drafted.peek().includes(name));
@@ -108,7 +110,7 @@ async function ask() {
 
 const look = gently(ask, 250);
 
-/** Read the settings again, and drop drafts that are equal to the new values. */
+/** Read the settings again, and drop the drafts that are equal to the new values. */
 export async function reread() {
   await known.reload();
   const all = drafts.peek();
@@ -123,7 +125,7 @@ function told({changed, later}) {
   return `Saved. ${[now, then].filter(Boolean).join('; ')}`.trim();
 }
 
-/** Save the drafts. */
+/** Save the drafts, and report the result. */
 export async function save() {
   const answer = await put('/api/settings', {...body(), digest: known.peek().digest});
   if (answer.ok) {

@@ -1,4 +1,4 @@
-// One setting: its description, the source of its value, its control, and the error in its draft.
+// One setting: its description, the source of its value, its control, and the error in its draft if there is one.
 
 import {Button, Pill} from '../../app/parts.js';
 import {classes, html} from '../../app/ui.js';
@@ -19,7 +19,7 @@ const Badges = ({row}) => html`<span class="badges">
   ${row.takes === 'restart' ? html`<${Pill} status="quiet" title="a change takes effect after a restart of the daemon">restart<//>` : null}
   ${row.name in drafts.value ? html`<${Pill} status="running">unsaved<//>` : null}</span>`;
 
-/** Return why the setting cannot be changed here; empty if it can. */
+/** Return why the setting cannot be changed on this page; empty if it can be changed. */
 const locked = (row) => (row.by_hand ? `It can only be changed in config.yaml, because ${row.by_hand}.` : row.fixed && `${row.fixed[0].toUpperCase()}${row.fixed.slice(1)}.`);
 
 function Foot({row}) {

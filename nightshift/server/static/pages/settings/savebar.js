@@ -1,4 +1,5 @@
-// The bar for unsaved changes: their number, the lines that would be written, and buttons to save or undo them.
+// The bar that is shown while there are unsaved changes: their number, the lines that would be written, and buttons
+// that save or undo them.
 
 import {Button, Diff} from '../../app/parts.js';
 import {counted} from '../../app/text.js';

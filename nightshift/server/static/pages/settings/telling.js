@@ -1,4 +1,4 @@
-// Notification channels: sends a test notice.
+// A button that sends a test notice through all notification channels.
 
 import {fault, post} from '../../app/api.js';
 import {Button} from '../../app/parts.js';

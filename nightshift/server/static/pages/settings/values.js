@@ -1,4 +1,4 @@
-// Converts values of settings between the form's controls and the API.
+// Converts values of settings between the API and the controls of the form.
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -31,22 +31,22 @@ const WRITTEN = {
   prices: (draft) => Object.fromEntries(draft.filter(({key}) => key.trim()).map((each) => [each.key.trim(), price(each)])),
 };
 
-/** Return the content of the control for a value. */
+/** Return what the control of a setting shows for a value. */
 export function typed(row, value) {
   if (row.kind in TYPED) return TYPED[row.kind](value);
   return value === null ? '' : String(value);
 }
 
-/** Return the value for the content of a control; null means the default. */
+/** Return the value for what a control contains; null means the default. */
 export const written = (row, draft) => WRITTEN[row.kind](draft);
 
 const sorted = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value)
   ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])])) : value);
 
-/** True if two values are equal, regardless of the order of their keys. */
+/** True if two values are equal, ignoring the order of keys. */
 export const same = (one, other) => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 
-/** Describe a value in a few words. */
+/** Describe the value of a setting in a few words. */
 export function brief(row, value) {
   if (row.kind === 'secret') return row.is_set ? 'set' : 'not set';
   if (value === null || value === '') return 'unset';
@@ -56,7 +56,7 @@ export function brief(row, value) {
   return said || 'none';
 }
 
-/** Describe the bounds: `1 to 64`, `more than 0`. */
+/** Describe the bounds of a setting, such as `1 to 64` or `more than 0`. */
 export function bounds({least, above, most}) {
   if (least !== null && most !== null) return `${least} to ${most}`;
   const low = above === null ? (least === null ? '' : `at least ${least}`) : `more than ${above}`;

@@ -1,4 +1,4 @@
-// Actions on a task: send a message, cancel, retry, fork; and on its commit: revert, reapply.
+// Actions on a task (send a message, cancel, retry, fork) and on its commit (revert, reapply).
 
 import {fault, post} from '../../app/api.js';
 import {ModelField} from '../../app/model_field.js';
@@ -8,12 +8,15 @@ import {toast} from '../../app/shell.js';
 import {html, signal, useState} from '../../app/ui.js';
 import {Say, SayButton} from './say.js';
 
-/** The step to fork from: `{attempt, step_no}`, `{}` for the default, or null while no fork is being made. */
+/**
+ * The step from which the fork in the dialog starts: `{attempt, step_no}`, or `{}` for the last step. Null while the
+ * dialog is closed.
+ */
 export const forking = signal(null);
 
 const UNENDED = new Set(['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting']);
 
-/** The buttons on the right of the page's head. */
+/** The buttons at the right of the page's head, with their dialogs. */
 export function Actions({task, course, reload}) {
   const canFork = course?.tries.some((each) => each.steps.length);
   return html`<div class="actions">
@@ -26,7 +29,7 @@ export function Actions({task, course, reload}) {
   </div>`;
 }
 
-/** The dialog for a new task that starts from a step of this one. */
+/** The dialog that adds a new task which starts from a step of this task. */
 function Fork({task, course, reload}) {
   const from = forking.value;
   const close = () => { forking.value = null; };
@@ -61,9 +64,12 @@ function ForkForm({task, course, from, close, reload}) {
     <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>Fork task<//></footer>`;
 }
 
-/** Reverts the task's integrated work, or reapplies it: asks for confirmation, and shows the result of the tests. */
+/**
+ * A button that reverts the task's integrated work, or reapplies it. It asks for confirmation, and shows the result of
+ * the tests.
+ */
 export function Revert({task, isTaken}) {
-  // Fixed while the dialog is open, even if the commit's state changes meanwhile.
+  // Whether to revert or to reapply is fixed when the dialog opens, because the commit's state may change meanwhile.
   const [open, setOpen] = useState(null);
   const reapply = open?.reapply ?? isTaken;
   const [force, setForce] = useState(false);

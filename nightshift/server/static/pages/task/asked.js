@@ -1,4 +1,5 @@
-// The request: the owner's description, files and tests, and the owner's decisions during the task.
+// What the owner asked for: the description, the files and tests, and the owner's messages and decisions during the
+// task.
 
 import {address} from '../../app/api.js';
 import {Moment, Pill} from '../../app/parts.js';
@@ -16,7 +17,7 @@ function Decision({ask}) {
 const Message = ({one}) => html`<li><span class="question">${one.text}</span>
   <small>${one.attempt ? `in attempt ${one.attempt}` : 'before it began'} <${Moment} at=${one.at} /></small></li>`;
 
-/** @param {{task: object, course: object}} props */
+/** The part of the page with the owner's request. @param {{task: object, course: object}} props */
 export function Asked({task, course}) {
   const {words} = course;
   const decided = course.asks.filter((ask) => ask.granted !== null);

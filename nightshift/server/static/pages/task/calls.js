@@ -1,4 +1,4 @@
-// The model calls of a step: each part of the prompt, and the reply.
+// The model calls of a step, each with the parts of its prompt and its reply.
 
 import {fault, get} from '../../app/api.js';
 import {Button, Count, Fault, Money, Span} from '../../app/parts.js';
@@ -15,7 +15,10 @@ function Part({part}) {
     <pre class="wrap" tabindex="0">${text || '(empty)'}</pre></details>`;
 }
 
-/** Request a call separately if its texts were left out. */
+/**
+ * Return the model call, and a function that requests it with its full texts, for a call whose texts were cut or left
+ * out.
+ */
 function useAlone(task, detail, call) {
   const [state, setState] = useState({call, error: ''});
   const shown = state.call.call_no === call.call_no && state.call.parts.length >= call.parts.length ? state.call : call;

@@ -1,4 +1,4 @@
-// The commits of a task: where each is, the command that shows it, and the owner's actions on it.
+// The commits of a task, each with its branch, the command that shows it, and the owner's actions on it.
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
@@ -41,7 +41,7 @@ function Row({task, commit, isNewest}) {
   </li>`;
 }
 
-/** The draft of an attempt that ended without a commit. */
+/** The draft that an attempt left when it ended without a commit. */
 const Draft = ({task, commit}) => html`<li class="draft">
   <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
     <span>on <b>${commit.branch}</b></span><${Pill} status="warn">draft<//><span>${testsOf(commit)}</span>
@@ -55,7 +55,7 @@ const Draft = ({task, commit}) => html`<li class="draft">
   ${commit.waits ? html`<${DraftFacts} commit=${commit} />` : null}
 </li>`;
 
-/** The commits, newest first. */
+/** All commits of the task, newest first. */
 export function Commits({task, commits}) {
   if (!commits?.length) {
     return task.commit ? html`<p>Commit <code>${task.commit.slice(0, 12)}</code> on <code>${task.branch}</code></p>` : null;

@@ -1,5 +1,5 @@
-// The course of a task: its attempts, and each iteration of one attempt as a strip of phases drawn to scale, with steps
-// that open.
+// The course of a task: its attempts, and the iterations of one attempt. Each iteration is a bar of its phases, drawn
+// to scale, and a list of steps that can be opened.
 
 import {Count, Empty, Moment, Money, Span, Tabs} from '../../app/parts.js';
 import {useKeys} from '../../app/keys.js';
@@ -9,15 +9,15 @@ import {Writing, callOf} from '../../app/writing.js';
 import {go, place, toggle} from './place.js';
 import {Step} from './step.js';
 
-/** True to open each new step as soon as it has finished. */
+/** True if each new step is opened as soon as it has finished. */
 export const following = signal(false);
 
-/** Number of the step that j and k have selected. */
+/** Number of the step that was selected with the keys j and k, or by a click. */
 const at = signal(null);
 
 const isOpen = (step) => place.value.step === step.step_no && (place.value.attempt ?? step.attempt) === step.attempt;
 
-/** The phases of an iteration, each with a width proportional to its duration. */
+/** The phases of an iteration as a bar. The width of each phase is proportional to its duration. */
 function Strip({each, longest}) {
   const whole = each.phases.reduce((sum, run) => sum + run.duration_s, 0) || 1;
   const said = each.phases.map((run) => `${words(run.phase)} ${duration(run.duration_s)}`).join(', ');
@@ -30,7 +30,7 @@ function Strip({each, longest}) {
 const Tests = ({row}) => (row.total === null ? html`<span class="tests"></span>` : html`<span class=${classes('tests', row.failed ? 'bad' : 'good')}
   title=${`${row.passed} of ${row.total} tests passed`}>${row.passed}/${row.total}</span>`);
 
-/** Flags for anything unusual about a step. */
+/** Flags that mark what is notable about a step. */
 function Flags({step}) {
   const {prompt} = step;
   const full = prompt && prompt.limit ? prompt.tokens / prompt.limit : 0;
@@ -70,7 +70,7 @@ const MARKED = {WARNING: 'warn', ERROR: 'bad'};
 const Mark = ({mark}) => html`<li class="mark"><span class=${classes('flag', MARKED[mark.level])}>${words(mark.event)}</span>
   <span class="note">${mark.message}</span><span class="took"><${Moment} at=${mark.at} form="clock" /></span></li>`;
 
-/** Return the steps and marks of an iteration in order of time. */
+/** Return the steps and the marks (notable events) of an iteration, sorted by time. */
 function inOrder(steps, marks) {
   const rows = [...steps.map((step) => ({at: step.started_at, step})), ...marks.map((mark) => ({at: mark.at, mark}))];
   return rows.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : one.step ? -1 : 1));
@@ -108,7 +108,7 @@ function Running({task, running}) {
   </li>`;
 }
 
-/** Bind keys: j and k move over the steps, Enter opens the selected one. */
+/** Bind keys: j and k move from step to step, and Enter opens or closes the selected step. */
 function useSteps(steps) {
   const now = useRef(steps);
   now.current = steps;
@@ -134,7 +134,7 @@ function useSteps(steps) {
   });
 }
 
-/** Keep the newest step open while `following` is on; otherwise nothing moves. */
+/** While `following` is true, keep the newest step open and visible. Otherwise nothing is opened or scrolled. */
 function useFollowing(newest) {
   useEffect(() => {
     if (!following.value || !newest) return;
@@ -143,7 +143,7 @@ function useFollowing(newest) {
   }, [newest?.step_no, newest?.attempt, following.value]);
 }
 
-/** Scroll to the step in the address once it is drawn. */
+/** Scroll to the step that the page's address names, when it is drawn for the first time. */
 function useArrival() {
   const isFresh = useRef(true);
   useEffect(() => {
@@ -159,7 +159,7 @@ const Attempts = ({course}) => (course.attempts.length < 2 ? null : html`
     html`Attempt ${each.attempt} <small>${counted(each.iterations, 'iteration')}, ${duration(each.duration_s)}</small>`])}
     onChoose=${(name) => go({attempt: Number(name), iteration: null, step: null, tab: '', item: ''})} />`);
 
-/** The shown attempt, iteration by iteration. */
+/** The attempt that is shown, iteration by iteration. */
 export function Course({task, course}) {
   const steps = useMemo(() => course.tries.flatMap((each) => each.steps), [course]);
   useSteps(steps);
@@ -176,7 +176,7 @@ export function Course({task, course}) {
     ${running && !course.tries.length ? html`<ol class="course"><${Running} task=${task} running=${running} /></ol>` : null}`;
 }
 
-/** Return the marks of each iteration: those from its begin to the begin of the next one. */
+/** Return the marks (notable events) of each iteration: those from its start until the next iteration starts. */
 function marksOf(course) {
   const mine = course.marks.filter((mark) => (mark.attempt ?? course.attempt) === course.attempt);
   const begins = course.tries.map((each) => each.started_at);

@@ -1,4 +1,4 @@
-// Files as they were after a step, or as submitted with the task.
+// Files as they were after a step, or as they were submitted with the task.
 
 import {address, useData} from '../../app/api.js';
 import {Code, Loaded} from '../../app/parts.js';
@@ -12,7 +12,7 @@ export function Text({path}) {
     : html`<${Code} lines=${file.lines.at(-1)?.length ? file.lines : file.lines.slice(0, -1)} label=${file.path} />`)}<//>`;
 }
 
-/** A list of files; the chosen file is shown beside it. */
+/** A list of files. The file that is chosen is shown beside the list. */
 export function Browser({files, addressOf}) {
   const [chosen, setChosen] = useState(files.find((file) => file.here)?.path ?? files[0].path);
   return html`<div class="browser"><ul class="plain">${files.map((file) => html`<li key=${file.path}>

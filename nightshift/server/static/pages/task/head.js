@@ -1,4 +1,4 @@
-// The head of a task's page: the task, its status and the reason, and the actions on it.
+// The head of a task's page: the task, its status with the reason, and the actions on it.
 
 import {Card, Count, Moment, Money, Pill, Span} from '../../app/parts.js';
 import {Ask} from '../../app/ask.js';
@@ -28,7 +28,10 @@ const WAITS = {
 
 const linked = (id) => html`<a href=${`/task/${id}`}>#${id}</a>`;
 
-/** Return the reason for the status; for a failed task, first the failure, then how the task ended. */
+/**
+ * Return the reason for the task's status. For a failed task, it begins with the failure and then says how the task
+ * ended.
+ */
 function why(task) {
   if (task.status === 'waiting') return WAITS.waiting;
   if (task.status === 'blocked') return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}${linked(id)}`)}`;
@@ -97,7 +100,7 @@ const Parts = ({parts}) => (parts.length ? html`<h2>Subtasks</h2><ul class="plai
   <li key=${part.task_id}><${Pill} status=${part.status} /> ${linked(part.task_id)} ${part.description}
     ${part.ending && part.status !== 'done' ? html` <span class="hint">${words(part.ending)}</span>` : null}</li>`)}</ul>` : null);
 
-/** Open questions that wait for the owner's decision. */
+/** The questions that wait for the owner's decision. */
 export function Asks({asks, isWaiting, onDone}) {
   const open = asks.filter((ask) => ask.granted === null && isWaiting);
   if (!open.length) return null;
@@ -105,7 +108,7 @@ export function Asks({asks, isWaiting, onDone}) {
     <ul class="plain">${open.map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} onDone=${onDone} withTask=${false} />`)}</ul><//>`;
 }
 
-/** All of the page above the course. */
+/** Everything on the page that is above the course of the task. */
 export const Head = ({task, course, commits, reload}) => html`
   <div class="bar"><h1><span class="number">#${task.task_id}</span> ${firstLine(task.description)}</h1>
     <${Actions} task=${task} course=${course} reload=${reload} /></div>

@@ -1,4 +1,4 @@
-// The lessons close to a task's attempts: those that were shown, and those that were withheld at random.
+// The lessons that were similar to a task, for each attempt: those that it saw, and those that were withheld at random.
 
 import {Empty} from '../../app/parts.js';
 import {words} from '../../app/text.js';

@@ -1,13 +1,15 @@
-// The position on the page. It is part of the address, so that a step, a test or a file can be shared as a link.
+// The position on a task's page. It is the fragment of the page's address, so that a step, a test or a file can be
+// shared as a link.
 
 import {signal} from '../../app/ui.js';
 
-/** The parts of the page, except for the course. */
+/** Names of the parts of the page other than the course, as they occur in the fragment. */
 export const PARTS = ['change', 'lessons', 'asked', 'log'];
 
 /**
- * `part` is the shown part. For the course, `attempt` is the shown attempt (null is the newest), `step` and `iteration`
- * are the open step and its iteration, `tab` is the step's tab, and `item` is a test or a file in this tab.
+ * A position. `part` is the part of the page that is shown. The other fields are for the course: `attempt` is the
+ * attempt that is shown (null: the newest), `iteration` and `step` give the step that is open, `tab` is the tab of this
+ * step, and `item` is a test or a file in this tab.
  * @typedef {{part: string, attempt: number|null, iteration: number|null, step: number|null, tab: string, item: string}}
  * Place
  */
@@ -15,7 +17,7 @@ export const PARTS = ['change', 'lessons', 'asked', 'log'];
 const NOWHERE = {part: 'course', attempt: null, iteration: null, step: null, tab: '', item: ''};
 const COURSE = /^(\d+)(?:-(\d+)-(\d+))?$/;
 
-/** Parse `#change`, `#2` or `#2-3-14/tests/test_a.py::test_b`. @returns {Place} */
+/** Parse a URL fragment, such as `#change`, `#2` or `#2-3-14/tests/test_a.py::test_b`. @returns {Place} */
 export function parsed(hash) {
   const [head, tab = '', ...item] = hash.replace(/^#/, '').split('/');
   if (PARTS.includes(head)) return {...NOWHERE, part: head};
@@ -33,7 +35,7 @@ function decoded(text) {
   }
 }
 
-/** Return the fragment for a position. @param {Place} at */
+/** Return the URL fragment of a position. */
 export function written({part, attempt, iteration, step, tab, item}) {
   if (part !== 'course') return `#${part}`;
   if (attempt === null) return '#';
@@ -42,10 +44,10 @@ export function written({part, attempt, iteration, step, tab, item}) {
   return `#${attempt}-${iteration}-${step}${more ? `/${more}` : ''}`;
 }
 
-/** The current position. */
+/** The position that is shown now. */
 export const place = signal(parsed(location.hash));
 
-/** Change the position; the address is replaced, without a new history entry. */
+/** Change the position and the page's address. The history of the browser gets no new entry. */
 export function go(parts) {
   place.value = {...place.peek(), ...parts};
   history.replaceState(null, '', written(place.peek()));

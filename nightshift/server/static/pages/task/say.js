@@ -1,4 +1,4 @@
-// Sends a message to an open task: every request to its model contains it, from the next one on.
+// Sends a message to an open task. From then on, every request to its model contains the message.
 
 import {fault, post} from '../../app/api.js';
 import {Button, Check, Dialog, Field} from '../../app/parts.js';
@@ -7,14 +7,14 @@ import {html, signal, useState} from '../../app/ui.js';
 
 const MAX_CHARS = 4000;
 
-/** True while the form is open. */
+/** True while the form for a message is open. */
 const saying = signal(false);
 
-/** Opens the form; for a running task, the label says that the message interrupts. */
+/** The button that opens the form. For a running task, its label says that the message interrupts. */
 export const SayButton = ({task, kind = ''}) => html`
   <${Button} sends kind=${kind} onClick=${() => { saying.value = true; }}>${task.status === 'running' ? 'Interrupt and say…' : 'Say…'}<//>`;
 
-/** The form; one instance per page. */
+/** The dialog with the form. A page contains one instance. */
 export function Say({task, reload}) {
   const close = () => { saying.value = false; };
   return html`<${Dialog} open=${saying.value} title=${`Say something to task ${task.task_id}`} onClose=${close}>

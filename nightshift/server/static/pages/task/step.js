@@ -1,4 +1,4 @@
-// One open step: what happened, prompts and replies, its changes, its tests, and the log lines of that time.
+// A step that is open: what happened, prompts and replies, changes, tests, and the log lines of that time.
 
 import {address, useData} from '../../app/api.js';
 import {Button, Empty, Loaded, Tabs} from '../../app/parts.js';
@@ -16,8 +16,9 @@ import {Tools} from './tools.js';
 const FIRST = {CODING: 'change', TESTING: 'tests'};
 
 /**
- * @param {{task: object, step: object}} props `step` is a row of the timeline; `unfinished` while it runs, `isEmpty`
- * while it has no reply yet
+ * The content of an open step.
+ * @param {{task: object, step: object}} props `step` is a row of the timeline; `step.unfinished` is true while it runs,
+ * and `step.isEmpty` while it has neither replies nor tool calls
  */
 export function Step({task, step}) {
   const path = `/api/task/${task.task_id}/step/${step.attempt}/${step.step_no}`;
@@ -40,7 +41,7 @@ function Detail({task, step, detail}) {
   </div>`;
 }
 
-/** Return the tabs that are not empty. */
+/** Return the tabs that have content, as pairs of a name and a title. */
 function tabsOf(detail) {
   const {step, calls, tools, files, verdict, lines} = detail;
   return [
@@ -107,7 +108,7 @@ function Happened({detail}) {
     ${Object.keys(packages).length ? html`<p class="hint">ran with ${Object.entries(packages).map(([name, version]) => html`<code>${name} ${version}</code> `)}</p>` : null}`;
 }
 
-/** Log lines without live updates. */
+/** Lines of the log, without live updates. */
 const Lines = ({lines}) => html`<table class="loglines"><tbody>${lines.map((line) => html`<tr class=${line.level}>
   <td class="when"><a href=${`/logs#L${line.id}`}>${line.timestamp.slice(11, 19)}</a></td><td>${line.event}</td><td class="what">${line.message}</td></tr>`)}</tbody></table>`;
 

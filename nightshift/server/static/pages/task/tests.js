@@ -1,4 +1,4 @@
-// A verdict: each test with its result, the distinct failures as models see them, and the evidence.
+// The verdict of a step: each test with its result, the distinct failures as models see them, and the evidence.
 
 import {Pill, Span} from '../../app/parts.js';
 import {counted, words} from '../../app/text.js';
@@ -8,7 +8,7 @@ import {go, place} from './place.js';
 const MOST_OPEN = 3;
 const STATUS = {passed: 'ok', not_reached: 'warn'};
 
-/** A failure as models see it. */
+/** One distinct failure, as models see it. */
 function Failure({failure, open}) {
   const parts = [failure.message.text, failure.frame, failure.excerpt, failure.output.text].filter(Boolean);
   return html`<details open=${open}><summary><code>${failure.id}</code> ${failure.kind}</summary>
@@ -42,7 +42,7 @@ function Evidence({evidence}) {
   </dl>`;
 }
 
-/** @param {{verdict: object}} props a verdict of the API */
+/** The verdict. @param {{verdict: object}} props the `verdict` of a step, as the API sends it */
 export function Tests({verdict}) {
   return html`<p><${Pill} status=${verdict.passed ? 'done' : 'failed'}>${verdict.passed ? 'passed' : 'not passed'}<//> ${verdict.reason}${' '}
       <span class="hint">${verdict.evidence.sandbox} · <${Span} seconds=${verdict.duration_s} /></span></p>

@@ -1,4 +1,5 @@
-// The tool calls of a step: the model's text, the call and its result; long results are shown in full on demand.
+// The tool calls of a step, each with the model's text before it and its result. A long result is shown in full on
+// request.
 
 import {fault, get} from '../../app/api.js';
 import {Button, Count, Diff, Fault, Span} from '../../app/parts.js';
@@ -9,16 +10,16 @@ import {rowsOf} from '../../app/difference.js';
 
 const FIRST_LINES = 12;
 
-/** Return the brief of a call without its leading name, which is shown separately. */
+/** Return the summary of a tool call without the tool's name at its beginning, which is shown separately. */
 const rest = ({name, brief}) => brief.slice(name.length).replace(/^:? /, '');
 
-/** Return the first lines of a text, and the number of lines left out. */
+/** Return the first lines of a text, and the number of lines that were left out. */
 function head(text) {
   const lines = text.replace(/\n$/, '').split('\n');
   return lines.length > FIRST_LINES + 3 ? [lines.slice(0, FIRST_LINES).join('\n'), lines.length - FIRST_LINES] : [text, 0];
 }
 
-/** A result: its first lines, and the whole text on demand. */
+/** The result of a tool call: its first lines, with a button that shows the whole text. */
 function Result({result, load}) {
   const [isWhole, setWhole] = useState(false);
   const [first, left] = head(result.text);
@@ -34,7 +35,10 @@ function Result({result, load}) {
 
 const isLong = ({text, cut}) => cut || text.length > 80 || text.includes('\n');
 
-/** Arguments that the head does not show in full: short ones on one line, long ones unchanged. */
+/**
+ * The arguments that the summary of the call does not contain. Short arguments share one line, long ones follow
+ * unchanged.
+ */
 function Arguments({call}) {
   const said = rest(call);
   const more = Object.entries(call.arguments).filter(([, {text}]) => text && !said.includes(text));
@@ -57,7 +61,7 @@ function Body({task, detail, call}) {
     <${Result} result=${shown.result} load=${load} /></div>`;
 }
 
-/** The error of a failed call if it fits on one line. */
+/** Return the error of a failed call if it fits on one line, otherwise null. */
 const whyNot = ({ok, result: {text}}) => (ok || text.length > 200 || text.includes('\n') ? null : html`<small class="bad">${text}</small>`);
 
 function Tool({task, detail, call, reply, number}) {
@@ -76,7 +80,7 @@ function Tool({task, detail, call, reply, number}) {
     </details></li>`;
 }
 
-/** Count the calls of each tool, as `8 read_file, 3 run`. */
+/** Return how often each tool was called, such as `8 read_file, 3 run`. */
 function counts(tools) {
   const found = new Map();
   tools.forEach(({name}) => found.set(name, (found.get(name) ?? 0) + 1));

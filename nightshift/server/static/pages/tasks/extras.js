@@ -1,10 +1,10 @@
-// The less common fields of the form for a new task: tests, limits, order, switches.
+// The less common fields of the form for a new task: tests, start files, limits, order and switches.
 
 import {Button, Field} from '../../app/parts.js';
 import {counted, zone} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
-/** Limits in the form; `scale` converts the input to the unit of the API. */
+/** The limits that the form offers. `scale` converts the input to the unit of the API. */
 export const LIMITS = [
   {name: 'iterations', label: 'Iterations', hint: 'at most'},
   {name: 'attempts', label: 'Attempts', hint: 'at most'},
@@ -21,7 +21,7 @@ export const SWITCHES = [
   {name: 'integrate', label: 'Integrate', yes: 'into the branch', no: 'leave the branch'},
 ];
 
-/** Files that the task starts with, chosen here; each keeps its name in the repository. */
+/** A field for files that the task starts with. Each file keeps its name in the repository. */
 function StartFiles({files, setFiles, error}) {
   const add = async ({target}) => {
     const read = await Promise.all([...target.files].map(async (file) => [file.webkitRelativePath || file.name, await file.text()]));

@@ -1,4 +1,4 @@
-// Filters of the list: common ones, and one for each repository.
+// Buttons with common filters of the task list, and a selection of the repository.
 
 import {useData} from '../../app/api.js';
 import {queryOf} from '../../app/queue_model.js';
@@ -14,16 +14,16 @@ const COMMON = [
   ['Done today', {status: ['done'], since: 'today', sort: 'ended'}],
 ];
 
-/** Return a filter as a canonical text, equal for equal tasks and order. */
+/** Return a filter with its order as a text that is the same for equal filters. */
 const written = (wanted) => new URLSearchParams(Object.entries(queryOf({...NOTHING, ...wanted})).sort()).toString();
 
-/** True if two filters show the same tasks, regardless of the order. */
+/** True if two filters select the same tasks. The order is ignored. */
 const isSame = (one, other) => written({...one, sort: 'id', order: 'desc'}) === written({...other, sort: 'id', order: 'desc'});
 
 const Choice = ({title, wanted, list}) => html`<li><button type="button" class="chip" aria-pressed=${String(isSame(wanted, list.wanted.value))}
   onClick=${() => list.want({...NOTHING, ...wanted})}>${title}</button></li>`;
 
-/** @param {{list: object}} props `list` is the list that is filtered */
+/** The filters. @param {{list: object}} props `list` is the list of tasks that they change */
 export function Filters({list}) {
   const known = useData('/api/repositories');
   const [first, ...others] = known.data?.repositories ?? [];

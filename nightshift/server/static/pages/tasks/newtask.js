@@ -1,4 +1,4 @@
-// The form for a new task. Unsent input is stored for the tab, so that a reload loses nothing.
+// The form for a new task. Input that was not sent is stored for the tab, so that a reload of the page loses nothing.
 
 import {fault, post} from '../../app/api.js';
 import {forNow} from '../../app/kept.js';
@@ -21,7 +21,7 @@ function kept() {
 
 const split = (text) => (text ?? '').split(/[\s,]+/).filter(Boolean);
 
-/** Convert a text to a number if it is one; otherwise return it unchanged, so that the API reports the error. */
+/** Convert a text to a number if it is one. Otherwise return the text, so that the API reports the error. */
 const number = (text) => (/^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text);
 
 function limitsOf(form) {
@@ -32,13 +32,13 @@ function limitsOf(form) {
   return given.length ? {limits: Object.fromEntries(given)} : {};
 }
 
-/** Parse lines of `NAME=VALUE`; a line without `=` is a name with an empty value. */
+/** Parse lines of the form `NAME=VALUE`. A line without `=` is a name with an empty value. */
 const pairs = (text) => Object.fromEntries(text.split('\n').filter((line) => line.trim()).map((line) => {
   const [name, ...value] = line.split('=');
   return [name.trim(), value.join('=').trim()];
 }));
 
-/** Return the error in the text of the cases; empty if it is valid or blank. */
+/** Return what is wrong with the text of the field for cases; empty if the text is valid or blank. */
 export function faultOfCases(text) {
   if (!text?.trim()) return '';
   try {
@@ -48,7 +48,7 @@ export function faultOfCases(text) {
   }
 }
 
-/** Return the form as a task of the API; empty fields are left out, so that defaults apply. */
+/** Return the input of the form as the body of `POST /api/task`. Empty fields are left out, so that defaults apply. */
 export function taskOf(form) {
   const task = {description: form.description, ...limitsOf(form)};
   for (const name of ['kind', 'repo', 'base', 'project', 'language', 'key']) if (form[name]?.trim()) task[name] = form[name].trim();
@@ -65,7 +65,7 @@ export function taskOf(form) {
   return task;
 }
 
-/** Return the API's errors by field of the form; `''` holds those of no field. */
+/** Return the API's errors by field of the form. Errors that belong to no field are under the empty name. */
 function byField(data) {
   const found = {'': []};
   const of = {depends_on: 'after', test_command: 'command', tests: 'testsText', not_before: 'notBefore'};
