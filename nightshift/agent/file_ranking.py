@@ -78,7 +78,7 @@ _COMMON = words_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
-    """What a task mentions, as the target of the ranking.
+    """The files and names that a task mentions, as the target of the ranking.
 
     Attributes:
         files: paths of files that the task names.

@@ -81,7 +81,7 @@ class AgentSettings:
     review_rounds: int = 2
     """Number of times that each reader may send a change back within an attempt."""
     critical_left: CriticalLeft = "ask"
-    """What happens to a critical review finding after the last round.
+    """Treatment of a critical review finding after the last round.
 
     `wait`: the owner is asked, and nothing is done before the answer. `ask`: the owner is asked, and the change is
     committed if no answer comes in time. `commit`: the change is committed at once.

@@ -126,7 +126,7 @@ content (ask), run without asking (trust), or never (off)."""
     checker_rules: Annotated[
         dict[str, Annotated[Literal["block", "ask", "note", "off"], BeforeValidator(off)]], LETS_THROUGH
     ] = Field(default_factory=dict)
-    """What a finding causes, by the rule's name: block, ask, note or off. Other rules keep their defaults."""
+    """The consequence of a finding, by the rule's name: block, ask, note or off. Other rules keep their defaults."""
     linters: Literal["install", "found", "off"] = "install"
     """The repository's own linters that may send changes back: ruff, mypy and flake8, installed if needed (install), \
 only what its environment has (found), none (off)."""

@@ -86,7 +86,7 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a page ends: the sort value and the id of its last task."""
+    """The end of a page: the sort value and the id of its last task."""
 
     value: Value
     task_id: int

@@ -38,7 +38,7 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """What the hub knows about a task that another node has."""
+    """The hub's facts about a task that another node has."""
 
     hub_id: int
     status: Status

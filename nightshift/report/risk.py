@@ -87,7 +87,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What the ranking knows about a commit from other sources.
+    """Facts about a commit that the ranking gets from other sources.
 
     Attributes:
         granted: subjects of findings that the owner allowed.

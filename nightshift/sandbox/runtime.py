@@ -1,4 +1,4 @@
-"""What runs need inside the sandbox: an interpreter, the test libraries installed for it, and our own code.
+"""The needs of runs inside the sandbox: an interpreter, the test libraries installed for it, and our own code.
 
     python -m nightshift.sandbox.runtime --prepare DIR
 
@@ -95,7 +95,7 @@ def list_installed_programs() -> tuple[Program, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """What a suite needs inside the sandbox.
+    """The needs of a suite inside the sandbox.
 
     Attributes:
         python: the command that starts the interpreter.

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Purpose(StrEnum):
-    """What a command is for."""
+    """The purpose of a command."""
 
     TEST = "test"
     LINT = "lint"

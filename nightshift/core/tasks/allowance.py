@@ -21,7 +21,7 @@ _PREFIX = "budget"
 
 
 class Measure(StrEnum):
-    """What a budget limits; the values are names of fields of both `Limits` and `Spent`."""
+    """The quantities that a budget limits; the values are names of fields of both `Limits` and `Spent`."""
 
     MODEL_CALLS = "model_calls"
     TOKENS = "tokens"

@@ -77,7 +77,7 @@ class Ask:
 
 
 class Answerer(StrEnum):
-    """Who gave an answer: the owner, or nobody in time, so that the default applies."""
+    """The author of an answer: the owner, or nobody in time, so that the default applies."""
 
     OWNER = "owner"
     ASSUMED = "assumed"

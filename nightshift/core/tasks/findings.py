@@ -46,7 +46,7 @@ class FindingKind(StrEnum):
 
 
 class Control(StrEnum):
-    """What an observation was compared with.
+    """The run that an observation was compared with.
 
     This is the base, where it was not seen, or a value that was compared outside the sandbox.
     """

@@ -47,7 +47,7 @@ NOT_PUSHED = "; not pushed: "
 
 
 class PauseSource(StrEnum):
-    """What causes a pause. The owner ends the first two (`resume`); the others end with their cause.
+    """Causes of a pause. The owner ends the first two (`resume`); the others end with their cause.
 
     `lifted_by` describes to people what ends each pause.
     """

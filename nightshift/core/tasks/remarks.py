@@ -30,7 +30,7 @@ class Reader(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """What a reader found in a change. `line` counts from 1 in the new file; 0 means no line. `fix` may be empty.
+    """A remark of a reader about a change. `line` counts from 1 in the new file; 0 means no line. `fix` may be empty.
 
     `path` is written by the reader. If the change has no such file, the remark is about the change as a whole.
     """
@@ -54,7 +54,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader found in a change; the change is identified by its digest.
+    """The remarks of a reader about a change, which its digest identifies.
 
     `parts` counts the pieces in which the change was read. `unread` says why a piece was not read; empty if all were
     read.

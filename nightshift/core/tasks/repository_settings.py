@@ -206,7 +206,7 @@ def _faults(error: ValidationError) -> dict[str, str]:
 
 
 class Source(StrEnum):
-    """Where a value comes from."""
+    """The source of a value."""
 
     KEPT = "kept"
     FOUND = "found"

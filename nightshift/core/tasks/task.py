@@ -72,7 +72,7 @@ class Language(StrEnum):
 
 
 class Lint(StrEnum):
-    """What a repository's linters do before a commit: their findings are only noted, or must be fixed."""
+    """The effect of a repository's linters before a commit: their findings are only noted, or must be fixed."""
 
     NOTED = "noted"
     REQUIRED = "required"

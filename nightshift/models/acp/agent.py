@@ -84,7 +84,7 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlace:
-    """Where and with what agents run.
+    """The folders and programs with which agents run.
 
     Attributes:
         sandbox: runs the agents.

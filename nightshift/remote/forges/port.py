@@ -116,7 +116,7 @@ class Pull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Which issues and pull requests to look at.
+    """Selection of the issues and pull requests to look at.
 
     Attributes:
         label: the label of the issues that are tasks.

@@ -471,7 +471,7 @@ def _name_aside(path: Path, now: datetime) -> Path:
 
 @dataclass(slots=True, kw_only=True)
 class _Salvaged:
-    """What was read from the damaged database.
+    """The rows and ids that were read from the damaged database.
 
     Attributes:
         uncertain: tasks in the state of the backup, which may have continued since.

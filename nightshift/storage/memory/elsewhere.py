@@ -1,4 +1,4 @@
-"""What other nodes know about lessons: how often each helped, which functions failed, and which lessons were deleted.
+"""The other nodes' facts about lessons: how often each helped, which functions failed, which lessons were deleted.
 
 Each node assigns its own ids to lessons. Between nodes, a lesson is identified by a key. The counts of all other nodes
 are stored as one sum for each lesson, separate from this node's own counts, so that no attempt is counted twice.
