@@ -81,7 +81,7 @@ def fail_and_fix(store: StoreServices, description: str) -> tuple[Status, Sequen
 
 
 def _go_back(database: Path) -> None:
-    """Bring back the vector table and the sketches, which the migration `0026_flat_vectors` removed from the database."""
+    """Bring back the vector table and the sketches that the migration `0026_flat_vectors` removed."""
     with closing(connect(database)) as conn:
         conn.execute("ALTER TABLE memory_vectors ADD COLUMN signs BLOB")
         conn.execute("CREATE INDEX memory_signs ON memory_vectors (embedder, kind, id, signs)")
