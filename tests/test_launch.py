@@ -1,4 +1,4 @@
-"""The programs of a checkout with a broken environment: one sentence says what is wrong and how to fix it."""
+"""The programs of a checkout with a broken environment report in one sentence what is wrong and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Checks the code against the style rules that a parser can check.
+"""Checks the code against style rules that need a parser.
 
-`make lint` has the rules of imports (pyproject.toml).
+`make lint` checks the import rules (pyproject.toml).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import grimp
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"nightshift": ROOT / "nightshift", "nightshift_engine": ROOT / "engine" / "nightshift_engine"}
 INSIDE = ("nightshift/sandbox/inside/", "engine/nightshift_engine/inside/")
-"""Code that runs inside the sandbox. No other code of ours exists there, so it can import nothing else."""
+"""Code that runs inside the sandbox. No other code of Nightshift exists there, so this code can import nothing else."""
 WITH_SQL = ("nightshift/storage/", "nightshift/queue/", "nightshift/remote/hub/")
 SQL = ("SELECT ", "INSERT INTO", "UPDATE ", "DELETE FROM", "PRAGMA ")
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Parse each module of the product, and return them by their paths below the root."""
+    """Parse all modules of the product; return a mapping of each path, relative to the root, to its syntax tree."""
     paths = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 

@@ -1,4 +1,4 @@
-"""The quick tier: the same in each process of a run and in each run, and never a file without any quick test."""
+"""The quick tier of tests is the same in each process and in each run; every test file has a quick test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scripts.run_tests import KNOWN, read_known
 from tests.support import tiers
 
 MOST_KNOWN = 1
-"""Maximum number of known flaky tests. Lower it when one is fixed; it must never rise."""
+"""Maximum number of known flaky tests. Lower the number when a test is fixed; never raise it."""
 NAMED = "tests/e2e/test_signals.py::test_it"
 FOLDER, FILE = "tests/remote/mcp_client/", "tests/remote/mcp_client/test_client.py"
 HOSTILE = [f"tests/hostile/test_a.py::test_it[{n}]" for n in range(50)]

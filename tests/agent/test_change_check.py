@@ -1,4 +1,8 @@
-"""The checks before a run: blocked changes go back unrun, questions hold the attempt, notes are reported once."""
+"""The checks of a change before its tests run.
+
+A blocked change goes back to the model without a run. A question to the owner stops the attempt. A note is reported
+once.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ ASK = Ask(kind=AskKind.FINDING, subject="finding:x.ask:add.py", question="May it
 
 @dataclass
 class WordGate:
-    """A check that finds a word in changes; its findings only differ in their lines."""
+    """A check that reports each line of a change that contains a word."""
 
     word: str = "eval"
     severity: Severity = Severity.BLOCK

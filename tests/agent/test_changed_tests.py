@@ -1,4 +1,4 @@
-"""Existing tests change only if the change of the code breaks them, and only with consent."""
+"""Existing tests may be changed only if the code change breaks them, and only with the owner's consent."""
 
 from __future__ import annotations
 

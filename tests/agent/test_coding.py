@@ -144,7 +144,7 @@ async def test_a_file_and_a_folder_of_one_name_cannot_both_be() -> None:
     assert list(work.change) == ["add.py"]
 
 
-# --- replies without a file
+# Replies that contain no file.
 
 
 DONE_ALREADY = "Done already: add.py adds since the last release"
@@ -186,7 +186,7 @@ async def test_a_task_without_tests_that_is_done_already_is_judged_by_tests_writ
 
 
 async def go_on(bench: Bench, case: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
-    """Continue the attempt after the owner's answer; an empty answer is consent to the refusal."""
+    """Continue the attempt after the owner's answer. An empty `answer` means that the owner consents."""
     (subject,) = (ask.subject for ask in held.asks)
     assert held.held_in is not None
     yes, no = (frozenset({subject} if is_granted else ()) for is_granted in (answer, not answer))

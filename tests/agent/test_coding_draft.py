@@ -1,4 +1,4 @@
-"""A change while it is written: refused names, links that are not followed, and size limits."""
+"""A change is checked while the model writes it: forbidden file names, symbolic links, and size limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The conventions of a repository: read from the base alone, nearest first, within their limit, quoted as data."""
+"""The repository's convention files in prompts.
+
+They are read from the base alone, the nearest file first, up to a size limit, and quoted as data.
+"""
 
 from __future__ import annotations
 

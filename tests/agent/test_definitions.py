@@ -1,4 +1,4 @@
-"""Definitions of an answer replace those of the file to which they belong, and nothing else in it changes."""
+"""Single definitions in a reply replace the definitions of the same name in their file and change nothing else."""
 
 from __future__ import annotations
 

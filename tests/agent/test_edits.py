@@ -114,7 +114,7 @@ def test_large_repetitive_files_are_searched_to_their_end(search: str) -> None:
         apply_edit("a\n" * 60_000, edit(search, "x\n"))
 
 
-# --- repeated edits
+# The same edit sent more than once.
 
 
 GUARD = "    if r < 0:\n        raise ValueError(r)\n"

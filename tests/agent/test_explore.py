@@ -345,7 +345,7 @@ def test_a_model_with_tools_of_its_own_is_offered_none_even_where_they_are_on() 
         assert sections.prompt_context(case, state, tools, P.CODING).explores is not own_tools
 
 
-# --- questions
+# Questions that the model asks the owner.
 
 
 ASK = '```ask default="Latin letters"\nWhich alphabet?\n```'
@@ -405,7 +405,7 @@ async def test_that_nothing_has_to_be_done_is_not_believed_while_a_given_test_fa
     assert "test_add.py::test_add" in codings(bench)[1].messages[-1].text
 
 
-# --- commands
+# Shell commands that the model runs.
 
 
 def wrote(job: ShellJob) -> ShellResult:
@@ -457,11 +457,11 @@ async def test_without_a_sandbox_there_are_no_tools_that_execute() -> None:
     assert not {"run", "run_tests"} & {spec.name for spec in codings(bench)[0].tools}
 
 
-# --- resuming after a crash
+# Resuming an attempt after a crash of the daemon.
 
 
 class Died(Exception):
-    """The daemon died."""
+    """Raised where the daemon is supposed to die."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Checks before a run (syntax, and files that may not be written), and failures as text."""
+"""Checks before a run (syntax and protected files), and failures presented to the model as text."""
 
 from __future__ import annotations
 

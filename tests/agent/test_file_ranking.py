@@ -1,4 +1,4 @@
-"""The ranking of a repository's files: which are near to a task, and that each is read only once."""
+"""The files of a repository are ranked by their relevance to a task, and each file is read only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The loop with held-out cases: no prompt shows them; a table of the shown answers is not committed, a rule is."""
+"""The loop with held-out cases.
+
+No prompt shows the held-out cases. A change that only looks up the shown answers in a table is not committed; a change
+that implements the rule is.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ class Cheat:
 
 
 class Honest(Cheat):
-    """The same model, but it answers with a rule."""
+    """A model that sees the same prompts as `Cheat`, but answers with code that implements the rule."""
 
     async def complete(self, request: ModelRequest) -> Completion:
         reply = await super().complete(request)

@@ -1,4 +1,4 @@
-"""Earlier tries in later prompts: few words, replaced by a hand-over after a fresh start."""
+"""Later prompts summarise earlier tries in a few words; after a fresh start they show a hand-over note instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 
 
 def wrong(n: int) -> str:
-    """Return code that makes different tests fail each time."""
+    """Return incorrect code that fails different tests for different `n`."""
     return block("add.py", f"def add(a, b):\n    return a + b if a in {{{n % 4}, {(n + n // 4 + 1) % 4}}} else {n}00\n")
 
 

@@ -1,4 +1,4 @@
-"""The loop with the daemon's own suite: what loop and sandbox must agree on."""
+"""The loop with the daemon's real suite: cases in which the loop and the sandbox have to agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JavaScript for prompts: signatures, existing and wanted imports, tests that assert nothing, and syntax."""
+"""JavaScript in prompts and checks: signatures, imports, tests without assertions, and syntax errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A text with a placeholder, or one that drops much of a file, is sent back; a mere mention of a rest is not."""
+"""A reply that leaves out code is sent back.
+
+A placeholder for code, or the loss of much of a file, is sent back. Words that merely mention "the rest" are accepted.
+"""
 
 from __future__ import annotations
 
@@ -214,7 +217,7 @@ def test_a_file_that_holds_such_a_patch_is_a_file() -> None:
 
 TWICE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n\n\nclass A:\n    def f(self):\n        return 1\n"
 CHANGES = {
-    # patch below the file's name: old text, new text
+    # Each patch, without the line that names its file, with the old text and the new text of the edit.
     "@@ def g():\n-    return 1\n+    return 2\n": ("def g():\n    return 1", "def g():\n    return 2"),
     "@@ class A:\n@@     def f(self):\n-        return 1\n+        return 2\n": (
         "        return 1",

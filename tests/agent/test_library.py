@@ -92,7 +92,7 @@ async def test_who_never_gets_it_right_is_told_why_it_ended() -> None:
 
 
 class Literal(PlainSuite):
-    """A suite that compares passing files with an example in the task's description, as the daemon's suite does."""
+    """A suite that reports an unmet example from the task's description, as the daemon's suite can."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         return replace(await super().judge(job), unmet=("the words say add(1, 2) == 4",))
@@ -146,5 +146,5 @@ def test_the_example_of_the_page_runs_in_the_real_sandbox(tmp_path: Path) -> Non
 
 
 def _matches(wanted: str, line: str) -> bool:
-    """Check whether a line is as the page shows it; there, an ellipsis may replace the line's end."""
+    """Check whether a line equals the line of the page, whose end may be replaced by an ellipsis."""
     return line.startswith(wanted.removesuffix("…")) if wanted.endswith("…") else line == wanted

@@ -1,4 +1,4 @@
-"""The walk of one attempt, with a real suite and scripted replies."""
+"""The phases that one attempt passes through, with a real suite and scripted replies."""
 
 from __future__ import annotations
 
@@ -138,11 +138,11 @@ async def test_an_interruption_leaves_the_attempt_at_its_last_stored_step() -> N
     assert bench.steps[-1].state.phase is P.CODING
 
 
-# --- the table
+# Random outcomes of the phases, checked against the table of transitions.
 
 
 def make_script(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
-    """Return phases that answer from lists, and change files as the real ones do."""
+    """Return phases that take their outcomes from lists and change the attempt as the real phases do."""
     count = itertools.count()
 
     def phase(name: Phase) -> Runner:

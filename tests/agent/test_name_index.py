@@ -1,4 +1,7 @@
-"""Files by the names with which a task mentions them: the same result as reading all, but each is read once."""
+"""Files are found by the names that a task mentions.
+
+The index gives the same result as reading all files, but reads each file only once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ WORDS, NAMES = frozenset({"rate", "limit", "stock"}), ["RateLimiter", "stock", "
 
 
 class Reading:
-    """An index of trees (dicts from path to text; the text is its own content id). `read` lists the paths read."""
+    """An index over trees given as a mapping of path to text.
+
+    Each text serves as its own content id. `read` records which texts were read.
+    """
 
     def __init__(self, most: int = 100) -> None:
         self.index, self.read = NameIndex(words_of_name, most), list[str]()

@@ -1,4 +1,4 @@
-"""The owner's messages during a task: in every request from the next one on, and never ignored."""
+"""Messages that the owner sends during a task appear in every later request and are never ignored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def message(number: int, text: str) -> OwnerMessage:
 
 @dataclass
 class Spoken(Bench):
-    """A bench whose owner sends a message when one of these phases makes a request, or when a change is judged."""
+    """A bench whose owner can send messages to the running task."""
 
     owner_messages: list[OwnerMessage] = field(default_factory=list)
 
@@ -50,7 +50,7 @@ class Spoken(Bench):
 
 
 class Interrupted(ScriptedModel):
-    """A model that interrupts the first request of a phase, as the gateway does when the owner sends a message."""
+    """A model whose first request of a phase is interrupted by a message from the owner, as the gateway does it."""
 
     def __init__(self, model: ScriptedModel, phase: Phase) -> None:
         super().__init__(model.replies)

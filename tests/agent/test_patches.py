@@ -1,4 +1,4 @@
-"""A change in pieces: every line is in one of them, with its number."""
+"""A patch shown in pieces: every line is in exactly one piece and keeps its line number."""
 
 from __future__ import annotations
 

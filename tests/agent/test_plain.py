@@ -1,4 +1,4 @@
-"""A small model is asked as a person would ask: the task, the existing files, and the file to send."""
+"""The short prompt for small models: the task, the existing files, and the name of the file to send."""
 
 from __future__ import annotations
 

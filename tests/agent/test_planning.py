@@ -1,4 +1,7 @@
-"""Plans that split a task: how they are read, which are refused with which sentence, and how PLANNING asks again."""
+"""Plans that split a task.
+
+The tests cover how plans are read, the sentence with which each bad plan is refused, and how PLANNING asks again.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,7 @@ def test_whatever_stands_in_the_list_is_parts_or_a_sentence(raw: list[object]) -
         assert reading
 
 
-# --- PLANNING
+# The PLANNING phase.
 
 
 async def plan(*replies: str, split: bool = True, **start: Any) -> tuple[Bench, AttemptState]:
@@ -255,14 +258,14 @@ async def test_a_planner_that_asks_back_twice_asks_with_something_to_assume() ->
     assert f"{question} The first." in bench.model.prompt(2)
 
 
-# ---- packages that a plan names
+# Packages that a plan requests.
 
 NEEDS = "1. Write a.py with `toolz`.\n\nPackages: toolz, Flask-Login."
 
 
 @dataclass
 class PackageGate:
-    """A check that asks for a plan's packages, as the package check does, and checks nothing else."""
+    """A check that asks the owner about a plan's packages, as the package check does, but examines no change."""
 
     seen: list[tuple[str, ...]] = field(default_factory=list)
 

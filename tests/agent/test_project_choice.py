@@ -1,4 +1,4 @@
-"""The project of a workspace's task: the plan's choice, the default, and the files that the task then sees."""
+"""The project within the workspace that a task belongs to: the plan's choice, the default, and the visible files."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def test_only_a_plan_chooses_and_only_once() -> None:
 
 
 class Wants:
-    """A check that asks for every package of a plan that is not decided yet."""
+    """A check that asks the owner for each package of a plan that the owner has neither granted nor denied."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         subjects = [package_subject(name) for name in job.wanted]
@@ -236,7 +236,7 @@ async def test_testing_changes_no_other_file() -> None:
         await bench.run(case_for())
 
 
-# --- projects that are removed
+# Tasks that remove a whole project.
 
 STAT = {
     "stat/README.md": "# stat\n\nMeans of columns.\n",
@@ -249,15 +249,18 @@ REMOVE = "Remove the project stat with all of its files: `mean(x)` in mean.py is
 
 
 class RemovalSuite(PlainSuite):
-    """A suite that passes a change which leaves nothing, and runs named tests of the base, as the real suite does."""
+    """A suite that passes a change that removes every file of a project.
+
+    As in the real suite, a trial can also run tests of the base by their paths.
+    """
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Run the named tests."""
+        """Run the tests that the job names."""
         there = {path: read_text(job.base, path) for path in job.only}
         return await super().try_out(replace(job, given={**there, **job.given}))
 
     async def judge(self, job: SuiteJob) -> Verdict:
-        """Return the verdict; `jobs` records the requests."""
+        """Pass a job that leaves no files; judge every other job as usual."""
         return removal.passed(job) if removal.leaves_nothing(job) else await super().judge(job)
 
 

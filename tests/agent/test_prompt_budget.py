@@ -1,4 +1,4 @@
-"""No prompt exceeds its limit, whatever its content; parts are left out whole, and named."""
+"""No prompt exceeds its token limit, whatever it contains; parts that do not fit are omitted as a whole and named."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def tools_of(prompt_tokens: int, gauge: Gauge, *, large: bool) -> AgentServices:
 
 
 def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -> list[tuple[Phase, Prompt]]:
-    """Return the first question of every phase."""
+    """Return the first prompt of every phase."""
     prompts = [
         (P.PLANNING, planning._request(case, work, tools)),
         (P.CODING, coding.first_request(case, work, tools)[1]),
@@ -138,7 +138,10 @@ def test_no_prompt_about_five_thousand_files_is_longer_than_its_limit(explore: E
 
 
 def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() -> None:
-    """Check that the smallest whole prompt takes at most two thirds, for each language, edit format and split."""
+    """Check that the longest instructions use at most two thirds of the smallest allowed prompt limit.
+
+    This holds for each language and edit format, with and without splitting.
+    """
     for form, split, language in product(EditFormat, (False, True), (Language.PYTHON, Language.JAVASCRIPT)):
         case = case_for("Add.", tests=TESTS)
         case = replace(case, task=replace(case.task, spec=replace(case.task.spec, language=language, split=split)))

@@ -1,4 +1,4 @@
-"""The parts of a repository in a prompt: within a budget, and never in fragments."""
+"""The parts of a repository that a prompt shows fit the token budget and are never cut in the middle."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_of_its_project_a_task_sees_the_tests_that_it_may_contradict() -> None:
     assert paths == ("habits.py", "README.md", "requirements.txt", "tests/test_habits.py")
     own = replace(work, own_tests={"tests/test_habits.py": "from habits import streak\n"})
     paths = surroundings(case, own, tree, SymbolCache()).matter
-    assert "tests/test_habits.py" not in paths  # shown as the task's tests
+    assert "tests/test_habits.py" not in paths  # the prompt already shows this file as the task's tests
 
 
 def test_before_the_project_is_chosen_the_sources_of_the_one_that_the_task_speaks_of_are_shown() -> None:

@@ -1,4 +1,4 @@
-"""Prompts: the phase comes first, data stays data, and stable parts come before changing ones."""
+"""Prompts name the phase first, mark data as data, and put stable parts before changing parts."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_prompts_are_complete_texts(path: Path) -> None:
     phases = {name: phase for phase, name in FILES.items()} | {"explorer": Phase.CODING}
     if path.parent == PROMPTS and path.stem in phases:
         assert text.startswith(f"Phase: {phases[path.stem]}\n\n# ")
-    elif path.stem != "endings_again":  # part of a complaint
+    elif path.stem != "endings_again":  # this text is only part of a message
         assert text.startswith("# ")
 
 

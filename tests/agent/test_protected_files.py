@@ -1,4 +1,7 @@
-"""Files that steer tools need the owner's consent: the owner names them, asks for their purpose, or brings them."""
+"""Files that configure tools may be changed only with the owner's consent.
+
+The owner consents by naming such a file in the task, by asking for its purpose, or by submitting it.
+"""
 
 from __future__ import annotations
 

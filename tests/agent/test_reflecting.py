@@ -1,4 +1,4 @@
-"""REFLECTING: what is learned, when a fresh start is made, and what the reasons say."""
+"""REFLECTING: the lessons that it records, when it starts afresh, and the reasons that it gives."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ async def test_without_a_usable_reflection_a_rule_gives_one() -> None:
     assert "Create the module" in by_rule(AttemptState(phase=P.REFLECTING, base="", verdict=verdict)).suggested_fix
 
 
-# --- going in circles
+# Attempts that go in circles.
 
 
 def tries(*failing: str) -> list[Try]:

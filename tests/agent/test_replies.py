@@ -1,4 +1,7 @@
-"""Reading replies into files: every style that models are known to use; all others are refused with a sentence."""
+"""Replies are parsed into files in every style that models are known to use.
+
+Other replies are refused with a reason.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def read(text: str, *expected: str, finish: Finish = Finish.STOP, calls: tuple[T
 def read_or_none(
     text: str, *expected: str, finish: Finish = Finish.STOP, calls: tuple[ToolCall, ...] = ()
 ) -> Parsed | None:
-    """Return the parsed reply, or None if it is refused with a sentence; any other error is raised."""
+    """Return the parsed reply, or None if the parser refuses it with a sentence."""
     try:
         return read(text, *expected, finish=finish, calls=calls)
     except BadReply as bad:
@@ -39,7 +42,7 @@ def read_or_none(
         return None
 
 
-# --- styles, each as a writer that the round trip below also uses
+# Reply styles. Each is a function that writes files in that style; the round-trip test below uses them.
 
 
 def ticks(text: str, mark: str = "`") -> str:
@@ -168,7 +171,7 @@ def test_any_json_is_read_or_refused(data: dict[str, object]) -> None:
     read_or_none("", calls=(ToolCall(name="write_file", arguments=data),))
 
 
-# --- single readings
+# Replies of a particular form, case by case.
 
 
 @pytest.mark.parametrize(

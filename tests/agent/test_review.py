@@ -1,4 +1,4 @@
-"""REVIEW and AUDIT: what they see, what sends a change back, and what they cannot stop or let through."""
+"""REVIEW and AUDIT: the input that they see, the findings that send a change back, and the limits of their power."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ async def test_a_long_change_is_read_whole_in_several_questions() -> None:
 
 
 class Warns:
-    """A check with one finding."""
+    """A check that reports one note about each change of `add.py`."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         finding = Finding(

@@ -1,4 +1,4 @@
-"""Findings as models write them: readable ones are read, others refused with a reason."""
+"""Review findings as models write them: readable findings are accepted, all others are refused with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tools of servers in the tool loop: offered only to the writing phase, stored, and treated as data."""
+"""Tools of external servers in the tool loop.
+
+They are offered only in the phase that writes code. Their calls are stored, and their results are treated as data.
+"""
 
 from __future__ import annotations
 

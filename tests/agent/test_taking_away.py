@@ -1,4 +1,4 @@
-"""Changes that only remove: how they are recognised, and that the existing tests judge them."""
+"""Changes that only remove code: how they are recognised, and that the existing tests judge them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_change_adds_nothing_where_every_line_was_there(change: Change, nothin
 
 
 class Judge(PlainSuite):
-    """A suite that runs the base's tests if a change only removes."""
+    """A suite that adds the base's tests to the run if a change only removes code."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         there = {path: BASE[path] for path in BASE if job.takes_away and path.startswith("tests/")}

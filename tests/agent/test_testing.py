@@ -161,7 +161,7 @@ async def test_feedback_says_what_changed_since_the_last_run() -> None:
 
 
 class Picky(PlainSuite):
-    """A suite that leaves out everything in `tests/`, as a suite with stricter rules than the guards may."""
+    """A suite that drops every changed file in `tests/`, as a suite with stricter rules than the guards would."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         verdict = await super().judge(job)
@@ -299,7 +299,10 @@ def test_words_tell_whether_behaviour_is_to_stay_as_it_is(words: str, answer: bo
 
 @dataclass
 class Kept(PlainSuite):
-    """A suite in which the base's tests reach the change; `is_strong` says whether they notice its mutants."""
+    """A suite for refactorings in which the base's tests run the changed code.
+
+    `is_strong` is True if these tests also detect the mutants of that code.
+    """
 
     is_strong: bool = True
 
@@ -325,7 +328,7 @@ async def test_own_tests_of_a_refactoring_are_asked_for_only_where_those_of_the_
 
 
 class Unmoved(PlainSuite):
-    """A suite that judges each change by the base's tests alone."""
+    """A suite that passes each change because the base's tests still pass."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         verdict = await super().judge(job)
@@ -346,7 +349,7 @@ SAYS = "the words of the task say add(1, 2) == 3; the change gives -1"
 
 
 class Literal(PlainSuite):
-    """A suite that compares a passing change with an example in the task's description, as the daemon's suite does."""
+    """A suite that reports an unmet example from the task's description if a passing change subtracts."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         verdict = await super().judge(job)
@@ -355,7 +358,7 @@ class Literal(PlainSuite):
 
 
 BLIND = OWN.replace("add(2, 3) == 5", "add(2, 0) == 2")
-"""Tests that both a difference and a sum pass."""
+"""Tests that pass for a sum as well as for a difference, and therefore miss the error."""
 
 
 async def test_what_the_words_say_and_the_change_does_not_do_goes_back_once_with_that_sentence() -> None:

@@ -1,4 +1,4 @@
-"""TESTING if the code passes the repository's tests, but the agent's own tests prove nothing."""
+"""TESTING when the repository's tests pass, but the agent's own tests prove nothing about the change."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class WithOldTests(PlainSuite):
 
     @property
     def ran(self) -> list[tuple[int, int]]:
-        """The numbers of the repository's and of the agent's test files in each run."""
+        """Pairs for each run: the number of the repository's test files, and the number of the agent's."""
         return [(len(job.given), len(job.own)) for job in self.jobs]
 
 
 def prompts_for_tests(model: ScriptedModel) -> list[str]:
-    """Return all prompts that asked for tests, as they were sent."""
+    """Return all prompts that asked the model for tests."""
     asked = [request for request in model.requests if request.phase is P.TESTING]
     return ["\n".join(f"{message.role}: {message.text}" for message in request.messages) for request in asked]
 

@@ -1,4 +1,4 @@
-"""The agent that works as an author, made from the settings."""
+"""An external coding agent (ACP) that writes the code, configured from the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An attempt of the benchmark, and the reasons to wait before it."""
+"""One attempt of a benchmark, and the reasons for which a benchmark waits before an attempt."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settings_in(home: Path, **flags: object) -> Settings:
 
 @contextmanager
 def one_item(folder: Path, server: WireServer, **more: str) -> Iterator[tuple[Settings, Opened, Arm, Item, Run]]:
-    """Give a run of an arm over an item, in a home of its own."""
+    """Provide a benchmark run of one arm and one item, in a home of its own."""
     runtime()
     home, price = folder / "home", {"input_per_million_usd": 1000, "output_per_million_usd": 1000}
     home.mkdir(exist_ok=True)
@@ -169,7 +169,7 @@ HABIT = "this shop halves with two slashes"
 
 
 def forgetful(phase: str, messages: list[dict[str, Any]]) -> str:
-    """Answer as a model that is wrong at the first try, unless a lesson says what went wrong before."""
+    """Answer like a model that makes an error unless a lesson in the prompt describes that error."""
     words = "\n".join(message["content"] for message in messages)
     if phase == "REFLECTING":
         learned = {"error_pattern": HABIT, "root_cause": HABIT, "hypothesis": HABIT, "suggested_fix": HABIT}

@@ -1,4 +1,7 @@
-"""The memory of a daemon does not grow with the number of its tasks: a real one, in this process, does 130."""
+"""The memory of a daemon does not grow with the number of its tasks.
+
+A real daemon does 130 tasks in this process.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from tests.support.wire_server import WireServer
 
 FIRST, MORE = 30, 100
 SHARE = 0.5
-"""A container that grows by this number of items per task would grow without limit."""
+"""Limit of growth in items per task. A container that grows faster counts as unbounded."""
 BOUNDED = {
     "_objects": "trees and small files of a repository: 8 MB",
     "_facts": "what files refer to: 50,000 files at most",
@@ -57,7 +60,7 @@ BOUNDED = {
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
-    """Give the settings of a home of its own whose model answers right at once."""
+    """Provide the settings of a new home whose model always answers correctly."""
     with WireServer(Answers()) as server:
         for name, value in settings_for(server, FLASK_PORT="0", GIT_AUTO_PUSH="false").items():
             monkeypatch.setenv(name, value)
@@ -65,7 +68,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settin
 
 
 async def do(daemon: Daemon, first: int, count: int) -> None:
-    """Have the daemon do some tasks."""
+    """Submit `count` tasks to the daemon and wait until they are done."""
     queue = daemon._store.queue
     before = queue.counts()[Status.DONE]
     for number in range(first, first + count):
@@ -77,7 +80,7 @@ async def do(daemon: Daemon, first: int, count: int) -> None:
 
 
 async def rest(daemon: Daemon) -> None:
-    """Wait until the work that the last task started has ended."""
+    """Wait until the background work of the last task has ended."""
     async with asyncio.timeout(60):
         while daemon._busy():  # noqa: ASYNC110  a state, not an event
             await asyncio.sleep(0.05)
@@ -86,7 +89,7 @@ async def rest(daemon: Daemon) -> None:
 
 
 def read_held(settings: Settings) -> dict[str, int]:
-    """Measure the process, and the files other than the database and the workspace."""
+    """Count the process's descriptors, threads, asyncio tasks and child processes, and the files that it keeps."""
     state = [path for path in settings.state_dir.rglob("*") if path.is_file()]
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
@@ -99,7 +102,7 @@ def read_held(settings: Settings) -> dict[str, int]:
 
 
 def growing(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
-    """Return the containers that grew with the tasks and have no limit of their own."""
+    """Return the growth of each container that grew with the tasks and is not listed in `BOUNDED`."""
     grown = {path: after[path] - count for path, count in before.items() if path in after}
     names = {path: path.replace("[]", "").rpartition(".")[2] for path in grown}
     return {path: more for path, more in grown.items() if more > SHARE * MORE and names[path] not in BOUNDED}

@@ -1,4 +1,4 @@
-"""Reasons to refuse a task before it is queued, with real settings and a real repository."""
+"""Tasks that this machine cannot do are refused before they are queued; real settings and a real repository."""
 
 from __future__ import annotations
 

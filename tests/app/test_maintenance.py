@@ -23,7 +23,11 @@ from tests.support.clocks import HandClocks
 
 DAY_S = 86400.0
 STEP_S = 7200.0
-"""Jobs with an interval of some seconds run once in two simulated hours here: the weeks would take hours otherwise."""
+"""Simulated seconds of one step.
+
+Jobs with an interval of a few seconds therefore run once in two simulated hours; otherwise the simulated weeks would
+take hours.
+"""
 
 
 class End(Exception):
@@ -32,7 +36,10 @@ class End(Exception):
 
 @dataclass
 class Home:
-    """A home whose daemon runs for some simulated days; its owner ends pauses, if `resumes` is set."""
+    """A home whose daemon runs for some simulated days.
+
+    If `resumes` is set, the owner ends every pause.
+    """
 
     path: Path
     clocks: HandClocks = field(default_factory=HandClocks)
@@ -80,7 +87,7 @@ class Home:
             await self.maintenance.close()
 
     def live(self, store: StoreServices) -> None:
-        """Do the work of each step: a task is done, or the owner ends the pause that prevents it."""
+        """Submit a task in each simulated step and finish it, or end the pause that prevents it from being claimed."""
         store.queue.submit(TaskSpec(description="x")).result()
         if task := store.queue.claim("w").result():
             store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()

@@ -1,4 +1,4 @@
-"""A home that was moved: its ledger uses the workspace's new path, and contains each commit only once."""
+"""After a home was moved, its ledger uses the new path of the workspace and contains each commit only once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENTRY = Commit(
 
 
 def open_home(home: Path, stack: ExitStack) -> tuple[StoreServices, str]:
-    """Open the store of a home; return it with the path of its workspace."""
+    """Open the store of a home, and return the store with the path of the home's workspace."""
     return open_store(settings_of(home), stack, Ticking()), str((home / "workspace").resolve())
 
 

@@ -1,4 +1,4 @@
-"""The forecast in the status: how fresh it is, and the daily warning about a budget that is too small."""
+"""The forecast in the daemon's status: its age, and the daily warning about a budget that is too small."""
 
 from __future__ import annotations
 

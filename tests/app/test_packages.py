@@ -1,4 +1,4 @@
-"""How the set-up installs packages, and the progress that it shows."""
+"""The set-up script installs packages and shows its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a repository, with real git and a real database: found, stored, removed, refused."""
+"""The settings of a repository are found, stored, removed or refused, with real git and a real database."""
 
 from __future__ import annotations
 

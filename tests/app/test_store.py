@@ -1,4 +1,4 @@
-"""A home with a damaged database works again after its start: tasks are done, and lessons are recalled."""
+"""A home with a damaged database works again after a start: tasks are done and lessons are recalled."""
 
 from __future__ import annotations
 

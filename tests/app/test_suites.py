@@ -1,4 +1,4 @@
-"""The owner's settings reach the checker and the hooks."""
+"""The owner's settings reach the checker of changes and the commit hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags of files over restarts: kept in a file that may be lost or damaged without harm."""
+"""The cache of symbol tags survives restarts in a file, whose loss or damage does no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The daemon's terminal: streams that are closed, and the message at its start."""
+"""The daemon's terminal: closed output streams, and the message at the start."""
 
 from __future__ import annotations
 

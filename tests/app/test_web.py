@@ -1,4 +1,4 @@
-"""The repositories on the dashboard: which ones, with which of our commits, and without waiting for git."""
+"""The dashboard's list of repositories: the repositories, the agent's commits in each, and no waiting for git."""
 
 from __future__ import annotations
 

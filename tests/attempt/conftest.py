@@ -1,4 +1,4 @@
-"""The sandbox for the services that a module's tests open: checked and warmed up once, as at a daemon's start."""
+"""Provides a sandbox for each test module, checked and warmed up once, as at a daemon's start."""
 
 from __future__ import annotations
 

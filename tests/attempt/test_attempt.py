@@ -1,4 +1,7 @@
-"""An attempt that waited for its owner: others run meanwhile, and it continues in the phase that asked."""
+"""An attempt that waits for its owner.
+
+Other tasks run meanwhile. After the answer, the attempt continues in the phase that asked the question.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class Clock:
 
 @dataclass
 class Asking:
-    """A check that asks for toolz, until it is granted unless the check is `stubborn`."""
+    """A check that asks for the package toolz until the owner grants it, or forever if the check is `stubborn`."""
 
     stubborn: bool = False
     jobs: list[ChangeCheckJob] = field(default_factory=list)
@@ -94,7 +97,7 @@ class Site:
         return self.store.queue.approvals(task_id=task_id)[0]
 
     def held(self, number: int, phase: Phase | None) -> Task:
-        """Return a task that an earlier daemon left waiting, with its work done up to the phase that asked."""
+        """Return a task that waits for its owner since an earlier daemon, with its work up to the phase that asked."""
         self.submit(number)
         task = self.store.queue.claim("w").result()
         assert task is not None
@@ -340,7 +343,7 @@ async def test_no_change_is_no_success_where_the_words_ask_for_something(site: S
 
 @dataclass
 class Troubled:
-    """A check that fails because of trouble around the task, until the errors are used up."""
+    """A check that raises errors that are not the task's fault, until the list of errors is used up."""
 
     errors: list[Exception]
 

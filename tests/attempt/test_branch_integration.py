@@ -1,4 +1,4 @@
-"""Commits that wait on a task's branch: integrated, refused with a reason, discarded, and left by a crash."""
+"""Commits that wait on a task's branch are integrated, refused with a reason, discarded, or interrupted by a crash."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WAITS = "it waits on its branch"
 
 
 class Site:
-    """A home with workers' services, tasks whose commits wait on branches, and their integrator."""
+    """A home with the services of workers, tasks whose commits wait on branches, and an integrator of those commits."""
 
     def __init__(self, opened: Opened) -> None:
         self.parts: AttemptServices = opened.parts
@@ -91,12 +91,12 @@ class Site:
         return self.entry(task.id)
 
     async def leave(self, change: Change, tests: dict[str, str], **fields: object) -> Entry:
-        """Leave a commit waiting on its task's branch, with the evidence of a real run."""
+        """Do a task whose commit waits on its own branch, with the evidence of a real run; return the ledger entry."""
         task = self.begin(tests=tests, **fields)
         return await self.land(task, await self.judged(task, change), stays=WAITS)
 
     async def integrate_newer(self, change: Change, tests: dict[str, str], **fields: object) -> Entry:
-        """Land newer work on the target."""
+        """Do a task whose commit lands on the target branch, so that waiting commits have an older base."""
         task = self.begin(tests=tests, integrate=True, **fields)
         return await self.land(task, await self.judged(task, change), stays="")
 
@@ -150,7 +150,7 @@ def repo(tmp_path: Path) -> Path:
     return path
 
 
-# --- commits that are integrated
+# Commits that are integrated.
 
 
 async def test_a_commit_whose_base_is_still_the_tip_lands_as_it_is_without_another_run(site: Site, repo: Path) -> None:
@@ -249,7 +249,7 @@ async def test_the_packages_of_a_project_land_with_its_commit(site: Site) -> Non
     assert "adding/calc.py" in site.git.tree(None, site.tip()).entries()
 
 
-# --- drafts
+# Drafts that are integrated.
 
 
 async def test_a_draft_that_passes_now_becomes_the_result_of_its_task(site: Site) -> None:
@@ -304,11 +304,11 @@ async def test_a_draft_that_does_not_do_what_the_words_say_is_refused(site: Site
     assert site.task(draft.task_id).status is Status.FAILED
 
 
-# --- commits that are refused; everything stays as it was
+# Commits whose integration is refused. Everything stays as it was.
 
 
 async def refuse(site: Site, entry: Entry, match: str) -> str:
-    """Return why a commit is refused; only git objects may have changed."""
+    """Check that an integration is refused and changes nothing but git objects; return the reason."""
     where = Path(entry.repo)
     before, row = fingerprint(where, except_=(".git/objects",)), site.entry(entry.task_id)
     with pytest.raises(BranchRefused, match=match) as caught:
@@ -414,7 +414,7 @@ async def test_the_branch_of_a_hubs_task_is_left_to_its_remote(site: Site, repo:
         await site.integrator.discard(entry.task_id)
 
 
-# --- commits that are discarded
+# Commits that are discarded.
 
 
 async def test_a_discarded_branch_is_gone_and_can_be_made_again(site: Site, repo: Path) -> None:
@@ -450,7 +450,7 @@ async def test_a_branch_that_its_owner_deleted_counts_as_discarded(site: Site, r
     assert site.entry(entry.task_id).discarded_at
 
 
-# --- crashes and cancellations
+# Crashes and cancellations during an integration.
 
 
 async def test_a_move_that_was_made_before_a_crash_is_entered_at_the_next_start(site: Site, repo: Path) -> None:

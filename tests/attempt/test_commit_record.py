@@ -1,4 +1,4 @@
-"""The ledger's row of a commit: which files it changed, and the results of its attempt."""
+"""The ledger's row of a commit contains the files that it changed and the results of its attempt."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def rooms(tmp_path: Path) -> AsyncIterator[Opened]:
 
 
 async def land(rooms: Opened, change: dict[str, str | None], **fields: object) -> str:
-    """Land a change with the tests of `calc`; return its commit."""
+    """Land a change with the tests of `calc`, and return the recorded commit."""
     spec = parse_spec({"description": "add", "tests": {"test_calc.py": TEST_ADD}, **fields})
     number = rooms.store.queue.submit(spec).result().task_id
     task = Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)

@@ -1,4 +1,8 @@
-"""Drafts: the best change of an attempt without a commit is on its branch, and nothing takes it for the result."""
+"""Drafts.
+
+If an attempt ends without a commit, its best change stays on the task's branch. Nothing mistakes this draft for a
+result.
+"""
 
 from __future__ import annotations
 
@@ -68,12 +72,12 @@ class Site:
 
     @property
     def draft(self) -> Commit | None:
-        """The task's draft in the ledger, as it was recorded."""
+        """The draft of task 1 in the ledger, without the time of its review."""
         commit = self.parts.state.draft(1)
         return commit and replace(commit, reviewed_at=None)
 
     async def leave(self, task: Task, state: AttemptState) -> Commit | None:
-        """Leave the draft of an attempt that ended in this state."""
+        """Leave the draft of an attempt that ended in the given state, and return it."""
         left = await leave_draft(task, self.parts, Emitter(self.events.append), self.open(task), state)
         return left and replace(left, reviewed_at=None)
 

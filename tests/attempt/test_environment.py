@@ -1,4 +1,4 @@
-"""The environment of an attempt: which parts are available, what the owner is asked, and what the owner is told."""
+"""The environment of an attempt: its available parts, the questions to the owner, and the reports to the owner."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.verdict.environments.test_making import Copying
 
 
 class Asked:
-    """A task that works on a tree with real services; `events` are its events, oldest first."""
+    """A task that builds the environment of a tree with real services; `events` are its events, oldest first."""
 
     def __init__(self, parts: AttemptServices, environments: Environments, repo: str | None = None) -> None:
         spec = parse_spec({"description": "do it", **({"repo": repo} if repo else {})})
@@ -58,7 +58,7 @@ async def test_one_part_that_cannot_be_made_is_told_of_and_the_others_are_had(tm
     failed = "a part of the environment cannot be made, runs continue without it: needs.lock: it cannot be made"
     success = "made an environment of tools.lock: 1 package; nothing left out"
     assert asked.list_messages(Kind.ENVIRONMENT_MADE) == [(Level.INFO, success)]
-    # The owner sees the second, equal event only on the task's page.
+    # The repeated failure is only a warning, so the owner sees it only on the task's page.
     assert asked.list_messages(Kind.ENVIRONMENT_FAILED) == [(Level.ERROR, failed), (Level.WARNING, failed)]
 
 
@@ -88,14 +88,14 @@ async def test_the_first_use_of_a_repositorys_environment_is_said_once_for_each_
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """An owner who wants to be asked, with a queue of tasks on one repository."""
+    """An owner who wants to be asked about environments, and a queue of tasks on one repository."""
 
     parts: AttemptServices
     queue: QueueManager
     environments: Environments
 
     def works(self) -> Asked:
-        """Return a new claimed task."""
+        """Submit a new task, claim it, and return it."""
         asked = Asked(self.parts, self.environments)
         submission = self.queue.submit(asked.task.spec).result()
         task = self.queue.claim("w", only=submission.task_id).result()
@@ -104,7 +104,7 @@ class Owner:
         return asked
 
     async def asks(self, asked: Asked, files: Mapping[str, str]) -> Ask:
-        """Return the question that a task then waits for."""
+        """Let a task ask the owner about these files and wait; return the question."""
         with pytest.raises(NeedsApproval) as raised:
             await asked.of(files)
         (ask,) = raised.value.asks
@@ -167,7 +167,7 @@ async def test_where_nothing_is_declared_nothing_is_asked(owner: Owner) -> None:
 
 
 class Scripted(Copying):
-    """An environment whose part is made by a script."""
+    """An environment part that a set-up script of the repository builds."""
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
         base_recipe = super().recipe(files)
@@ -185,7 +185,10 @@ async def decide(
     check: Callable[[EnvironmentChoice, list[Event]], object],
     agreed: bool = False,
 ) -> None:
-    """Let an attempt choose the environment of a tree with a script, after its owner's answer to another task."""
+    """Choose the environment for a tree with a set-up script.
+
+    `answer` is the owner's earlier answer to the same question from another task.
+    """
     store = FolderStore(folder / "environments", keep_mb=100)
     environments = Environments(store, [Copying(), Scripted(name="tools.lock")], lambda _digest: agreed)
     events = list[Event]()

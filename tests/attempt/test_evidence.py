@@ -1,4 +1,4 @@
-"""The seal of a note: made with a key that stays in the home."""
+"""The seal of an evidence note is computed with a key that stays in the home."""
 
 from __future__ import annotations
 

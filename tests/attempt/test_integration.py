@@ -1,4 +1,4 @@
-"""Integration: what is judged again on a merged tree, what need not be, and what sends a task back to work."""
+"""Integration: when a merged tree is judged again, when that is unnecessary, and when the task continues instead."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ LINES = [f"L{n} = {n}\n" for n in range(12)]
 
 
 def edit(**lines: str) -> str:
-    """Return the long file with some lines replaced, by number."""
+    """Return the long file with the lines of these numbers replaced."""
     return "".join(lines.get(f"L{n}", line) for n, line in enumerate(LINES))
 
 

@@ -1,4 +1,4 @@
-"""The landed tree is the judged one, on the judged parent, and the records say so whatever interrupts."""
+"""The tree that lands is the judged tree, on the judged parent, and the records agree despite interruptions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def branches(site: Site) -> list[str]:
     return git(site.open(site.task(3)).repo, "branch", "--format=%(refname:short)", "--list", "agent/*").split()
 
 
-# --- nothing left to commit
+# Attempts with nothing left to commit.
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ async def test_a_change_that_newer_work_brought_ends_without_a_commit_and_names_
     assert site.parts.git.resolve(None, "main") == landed.commit
 
 
-# --- evidence
+# The evidence note of a landed commit.
 
 
 async def test_the_evidence_of_a_change_that_meets_newer_work_in_one_file_holds(site: Site) -> None:
@@ -120,7 +120,7 @@ async def test_mutants_of_a_merged_change_are_tried_on_the_merged_tree(site: Sit
     assert evidence.mutants
 
 
-# --- the check before a reference moves
+# The check before a branch moves to the new commit.
 
 
 async def test_a_candidate_is_refused_for_each_way_in_which_it_is_not_what_was_judged(site: Site) -> None:
@@ -146,7 +146,7 @@ async def test_a_candidate_is_refused_for_each_way_in_which_it_is_not_what_was_j
     assert find_fault(git_, workspace, empty, replace(judged, parent=candidate.id, change={}))
 
 
-# --- interruptions
+# Interruptions during a landing.
 
 
 @pytest.mark.parametrize("merging", [False, True], ids=["on its base", "on newer work"])
@@ -205,7 +205,7 @@ async def test_a_cancel_during_the_run_on_the_merged_tree_leaves_the_commit_on_i
     assert (await site.verify(row.commit)).judgement is Judgement.HOLDS
 
 
-# --- a target that cannot be moved
+# Target branches that cannot be moved.
 
 
 async def test_a_target_that_is_gone_leaves_the_commit_on_its_branch_with_the_reason(

@@ -1,4 +1,4 @@
-"""The clock of an attempt stops while it waits for a model; in virtual time."""
+"""The time limit of an attempt does not count the time spent waiting for a model; in virtual time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOUR = 3600.0
 
 
 class Slow:
-    """A slow model."""
+    """A model whose reply takes a given number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -1,4 +1,7 @@
-"""Several commits on top of each other: those that pass together land together, and the one that breaks is found."""
+"""Several commits are judged on top of each other.
+
+Those that pass together land together. If the merged tree fails, the commit that breaks it is identified.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from nightshift.git.manager import GitManager
 
 
 class Line:
-    """A branch and candidates for it."""
+    """A target branch, and commits that are candidates to land on it."""
 
     def __init__(self, folder: Path) -> None:
         author = Author(name="Test", email="test@example.org")

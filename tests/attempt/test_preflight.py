@@ -1,4 +1,4 @@
-"""The suite of a repository runs before a model is asked, and says what can be judged there."""
+"""The repository's suite runs before any model is asked, and reports how far changes can be judged there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRONG = Failure(id="tests/test_cart.py::test_total", kind="AssertionError", mess
 
 @dataclass
 class Base(Suite):
-    """A suite with a given result of the base run."""
+    """A suite whose run on the base has a given result."""
 
     trial: Trial
 
@@ -44,7 +44,7 @@ class Base(Suite):
 
 
 def make_run(*failures: Failure, passed: int = 0, idle: int = 0) -> Trial:
-    """Return a run of tests with these failures, and numbers of passed and skipped tests."""
+    """Return a test run with these failures and these counts of passed and skipped tests."""
     cases = [CaseResult(id=each.id, result=Result.ERROR) for each in failures]
     cases += [CaseResult(id=f"tests/test_more.py::test_{n}", result=Result.PASSED) for n in range(passed)]
     cases += [CaseResult(id=f"tests/x.py::test_{n}", result=Result.SKIPPED, message="slow") for n in range(idle)]
@@ -56,7 +56,7 @@ def make_old(trial: Trial) -> Trial:
 
 
 def print_run(output: str, status: int = 2) -> Trial:
-    """Return the run of a command that names no tests."""
+    """Return the run of a test command whose output names no tests."""
     failure = Failure(id="make test", kind="ExitCode", message=f"`make test` ended with status {status}", output=output)
     return Trial(reason=failure.message, failures=(failure,))
 

@@ -1,4 +1,4 @@
-"""Commits that git has and the records lack: a daemon died between the two writes."""
+"""Commits that exist in git but not in the ledger, because a daemon died between the two writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def recovery(site: Site) -> RecoveryServices:
 
 
 def die_while_landing(site: Site, phase: Phase = Phase.COMMIT, *, moved: bool = True) -> tuple[Task, Commit]:
-    """Return a running task and its commit, on its branch and if `moved` on main, with its last step but no record."""
+    """Simulate a daemon that dies while it lands a commit; return the running task and the commit.
+
+    The commit is on the task's branch and, if `moved`, on main. The last step is stored, but the ledger has no record.
+    """
     parts = site.parts
     parts.queue.submit(parse_spec({"description": "add calc", "priority": 9})).result()
     task = parts.queue.claim("worker-1").result()

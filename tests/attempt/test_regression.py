@@ -1,4 +1,4 @@
-"""The base's tests that judge a change: those that it can break, and all of them if it only removes."""
+"""The base's tests that judge a change: those that the change can affect, or all if the change only removes code."""
 
 from __future__ import annotations
 

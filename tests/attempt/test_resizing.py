@@ -1,4 +1,4 @@
-"""The pool grows and shrinks while it runs."""
+"""The pool of workers grows and shrinks while the daemon runs."""
 
 from __future__ import annotations
 

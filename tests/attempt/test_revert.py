@@ -1,4 +1,4 @@
-"""Reverts: what is reverted and judged, what is refused and why, and what a crash leaves behind."""
+"""Reverts: which commits are reverted and judged, which are refused and why, and what a crash leaves behind."""
 
 from __future__ import annotations
 

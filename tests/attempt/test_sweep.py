@@ -1,4 +1,7 @@
-"""The sweep: a test that may see any file is judged while the workers are idle, and the task that broke it is named."""
+"""The sweep runs the tests that may depend on any file.
+
+It runs while the workers are idle, and identifies the task whose commit broke such a test.
+"""
 
 from __future__ import annotations
 
@@ -85,14 +88,14 @@ def test_leaves_processes():
 
 
 def leave_processes(parts: AttemptServices) -> dict[str, list[str]]:
-    """Add innocent tests beside a passing one that leaves more processes than the sandbox allows."""
+    """Add tests of which one leaves more processes running than the sandbox allows; no commit is to blame."""
     land(parts, 2, test_a1_py=STARTS_ONE, test_a2_py=LEAVES_MANY, test_b1_py=STARTS_ONE)
     land(parts, 3, test_b2_py=STARTS_ONE)
     return {}
 
 
 def break_twice(parts: AttemptServices) -> dict[str, list[str]]:
-    """Add two tests, each broken by another commit."""
+    """Add two tests, and break each with a different commit; return the broken tests of each commit."""
     other = LOADS_BY_NAME.replace('"ans" + "wer"', '"oth" + "er"').replace("42", "7")
     land(parts, 2, other_py="VALUE = 7\n", test_other_py=other)
     first = land(parts, 3, answer_py="VALUE = 41\n")
@@ -102,7 +105,7 @@ def break_twice(parts: AttemptServices) -> dict[str, list[str]]:
 
 
 def break_before(parts: AttemptServices) -> dict[str, list[str]]:
-    """Add a test that already failed at the last good commit, as when its surroundings changed since."""
+    """Make a test fail at the commit recorded as swept, so that no later commit is to blame."""
     bad = land(parts, 2, answer_py="VALUE = 41\n")
     land(parts, 3, more_py="Y = 6\n")
     parts.state.set("swept_commit", bad).result()

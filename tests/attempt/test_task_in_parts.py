@@ -1,4 +1,4 @@
-"""A plan's parts as tasks, and the whole's state when they have ended."""
+"""The parts of a plan become subtasks, and their ends decide the state of the split task."""
 
 from __future__ import annotations
 

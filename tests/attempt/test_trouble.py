@@ -1,4 +1,4 @@
-"""Trouble around a task is distinguished from the task's own failure, wherever it occurs and however it is wrapped."""
+"""Outside errors, such as a full disk, are distinguished from the task's own failure, however they are wrapped."""
 
 from __future__ import annotations
 

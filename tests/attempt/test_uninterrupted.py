@@ -1,4 +1,4 @@
-"""Units that nothing interrupts: a cancellation waits for their end, and is raised then."""
+"""Code sections that no cancellation interrupts: the cancellation is raised after their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Verifying a commit again: a task's real commit holds, and each forgery is reported for the right reason."""
+"""A commit is verified again.
+
+The real commit of a task passes, and each forgery is reported for the right reason.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ NOTES = "--ref=nightshift"
 
 @dataclass
 class Site:
-    """A home with its services; work is landed as the daemon lands it."""
+    """A home with its services, in which tasks land as they do in the daemon."""
 
     parts: AttemptServices
     settings: Settings
@@ -143,7 +146,7 @@ def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -
 
 
 def forge(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
-    """Return another commit on the same parent, with the first one's note rewritten to seem to belong to it."""
+    """Return a commit with other files on the same parent, with the original note rewritten to name the new commit."""
     repo, note = site.workspace, note_of(site.workspace, commit)
     new_commit = commit_files(
         repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit)

@@ -1,4 +1,4 @@
-"""The one slot in which commits are verified again: its progress, its ends, and what is stored afterwards."""
+"""The slot that verifies one commit at a time again: its progress, its ends, and its stored result."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ TESTS = {"test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert 
 
 @dataclass
 class Site:
-    """A home with two commits; a verification waits at the sandbox until `gate` is set."""
+    """A home with two commits, whose verification waits before the test run until `gate` is set."""
 
     rooms: Opened
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def verifying(self) -> Verifying:
-        """Return the slot of a daemon that has just started."""
+        """Return the verification slot of a daemon that has just started."""
         key = evidence.read_key(self.rooms.settings.seal_file)
 
         def opened(repo: str) -> Verification:
@@ -107,7 +107,7 @@ async def test_a_verification_tells_how_far_it_is_and_how_it_ended(site: Site) -
     assert outcome.judgement is Judgement.HOLDS, outcome
     assert "tests" in {check.what for check in outcome.checks}
     assert [event.kind for event in site.list_events()] == [Kind.VERIFY_STARTED, Kind.VERIFIED]
-    _, again = site.verifying().standing(entry)  # as after a restart
+    _, again = site.verifying().standing(entry)  # a new slot, as after a restart
     assert again is not None
     assert (again.judgement, again.sentence, again.checks) == (outcome.judgement, outcome.sentence, outcome.checks)
 

@@ -1,4 +1,4 @@
-"""The reader of the corpus of ordinary code, and the required form of the corpus."""
+"""The reader of the corpus of ordinary code changes, and the form that the corpus must have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks in `bench/data/own_items.yaml` can be solved as described, and are not solved at the start."""
+"""Each task in `bench/data/own_items.yaml` is unsolved at its start and can be solved as described."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def exit_code(folder: Path, item: Mapping[str, Any], tests: Iterable[str]) -> tuple[int, str]:
-    """Run these tests as a person would; return the exit code and the output."""
+    """Run these tests as a person would, and return the exit code and the output."""
     surroundings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [*COMMANDS[item["language"]], *tests]
     ran = subprocess.run(command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False)

@@ -1,13 +1,14 @@
-"""Fixtures of the page tests: Chromium, a daemon in a home with finished work, and a page under watch.
+"""Fixtures of the page tests: Chromium, a daemon in a home with finished work, and a page whose errors are collected.
 
     def test_a_button_does_something(visit: Visit, seeded: SeededDaemon) -> None:
         page = visit(f"/task/{seeded.task('failed')}")     # opened, and its data are live
         page.get_by_role("button", name="Retry").click()
         expect(page.get_by_text("queued")).to_be_visible()
 
-A test fails on everything that `Watch` reports, unless `watch.allow("409 POST .*/retry")` expects it. All tests of a
-module share one daemon, which really works, so a test sees the changes of the tests before it. To try a page again and
-again, set NIGHTSHIFT_TESTS_SEED to a folder. The home is then kept in that folder instead of built for each run.
+A test fails on every error that `Watch` reports, unless `watch.allow("409 POST .*/retry")` allows the error. All tests
+of a module share one daemon, which really works, so a test sees the changes that earlier tests made. To speed up
+repeated runs of a page's tests, set NIGHTSHIFT_TESTS_SEED to a folder: the home is then kept there instead of being
+built for each run.
 """
 
 from __future__ import annotations

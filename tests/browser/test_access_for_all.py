@@ -15,9 +15,10 @@ from tests.support.seeded_home import SeededDaemon
 
 GRAVE = {"serious", "critical"}
 AXE = Axe()
-# Two pairs cover both widths and both colour schemes; all four combinations would take too long.
+# Two combinations cover both widths and both colour schemes; all four would take too long.
 LOOKS = [(WIDE, False, ("second_try", "failed")), (NARROW, True, ("approval", "blocked"))]
-# Describes the focused element; null once the focus has left the page. A date field shows the focus on its parts.
+# Describes the focused element, or returns null once the focus has left the page. A date field shows the focus on its
+# parts.
 FOCUSED = """() => { const at = document.activeElement;
   if (at === null || at === document.body) return null;
   const style = getComputedStyle(at), box = at.getBoundingClientRect();
@@ -29,8 +30,8 @@ STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, 
 
 ZOOMED, SMALLEST = (640, 400), (320, 256)
 """Window sizes in CSS pixels: 1280 by 800 at 200 % zoom, and 1280 by 1024 at 400 % zoom (WCAG 1.4.10)."""
-# Finds controls that cannot be scrolled into view, or that another element covers then. Tables and code may have
-# scrollable boxes of their own, also sideways.
+# Finds controls that cannot be scrolled into view, or that another element covers after scrolling. Tables and code may
+# have scrollable boxes of their own, which may also scroll sideways.
 OUT_OF_REACH = """() => {
   const named = (each) => `${each.outerHTML.slice(0, 110)}`, found = [];
   for (const each of document.querySelectorAll('a[href], button, input, select, textarea, summary')) {

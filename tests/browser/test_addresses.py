@@ -47,7 +47,7 @@ def proxy(port: int, *, strips: bool) -> Iterator[int]:
                     self.wfile.write(part)
                     self.wfile.flush()
             except OSError:
-                pass  # the browser left
+                pass  # the browser closed the connection
             finally:
                 link.close()
 

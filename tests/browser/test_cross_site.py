@@ -1,6 +1,6 @@
-"""Other sites' pages can do nothing to the daemon while the owner has its page open in the same browser.
+"""Pages of other sites can do nothing to the daemon while the owner has its page open in the same browser.
 
-Each attack is also tried on a server without a guard, to show that it works there.
+Each attack is also tried on a server without a guard, to show that the attack works there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def elsewhere(browser: Browser, site: Site) -> Iterator[BrowserContext]:
 
 
 def state(seeded: SeededDaemon) -> tuple[int, int, str, int]:
-    """Read the state that a write could have changed."""
+    """Return the daemon's state that a successful attack would have changed."""
     status = seeded.daemon.get("/api/status")
     newest = seeded.daemon.get("/api/tasks?limit=1")["tasks"][0]["task_id"]
     return sum(status["queue"].values()), newest, status["state"], status["approvals"]

@@ -1,4 +1,4 @@
-"""The dashboard's cards in states that a real daemon has only for moments, or rarely."""
+"""The dashboard's cards in states that a real daemon is in rarely, or only for moments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINE = "suite judged: 11 of 14 tests passed <b>3</b> failed"
 
 
 class Says:
-    """The state that the daemon reports; pages see a change with the next event."""
+    """A stand-in for the daemon's reported state; pages read a changed state at the next event."""
 
     def __init__(self) -> None:
         self.now = DaemonStatus(state=DaemonState.RUNNING, uptime_s=3725.0, version="0.1.0")
@@ -138,8 +138,8 @@ def test_an_optional_package_is_installed_before_the_owners_eyes(
     says.change(app_context, extras=(replace(embedder, state=ExtraState.INSTALLING, detail="beginning"), docker))
     expect(row.get_by_role("status")).to_have_text("beginning")
     expect(row.get_by_role("button")).to_be_disabled()
-    # The page has to follow the installation by itself: no event comes, and the slow polling of the status pauses while
-    # the page is hidden.
+    # The page must follow the installation without an event, and without the slow polling of the status, which pauses
+    # while the page is hidden.
     page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
     says.now = replace(says.now, extras=(replace(says.now.extras[0], detail="35 of 215 MB downloaded"), docker))
     expect(row.get_by_role("status")).to_have_text("35 of 215 MB downloaded")

@@ -43,7 +43,7 @@ def test_it_tells_how_things_stand(visit: Visit, seeded: SeededDaemon) -> None:
 
 
 def test_it_is_drawn_from_what_came_with_it(page: Page, seeded: SeededDaemon) -> None:
-    """The API never answers here, so anything that is drawn came with the page itself."""
+    """The API never answers in this test, so everything that is drawn came with the page itself."""
     page.route(re.compile(r"/api/(?!stream)"), lambda route: None)
     page.goto("/dashboard")
     expect(card(page, "Needs your decision")).to_be_visible()

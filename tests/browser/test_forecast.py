@@ -1,4 +1,4 @@
-"""The forecast on all pages: nothing is invented before tasks have ended, and too small a budget is reported."""
+"""The forecast on all pages: none is shown before tasks have ended, and a budget that is too small is reported."""
 
 from __future__ import annotations
 

@@ -29,14 +29,17 @@ from tests.support.wire_server import WireServer
 pytestmark = needs_server
 EVIL = "<img src=x onerror=alert(1)>"
 ELSEWHERE = "rack"
-"""A label that only this test's own nodes have, so that the daemon takes none of their tasks."""
+"""A node label that only this test's nodes have, so that the daemon takes none of the test's tasks."""
 FAILURE = "test_basket.py::test_restart: AssertionError: assert 0 == 2"
 REASON = with_failure("Gave up after 3 tries, the limit", FAILURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rig:
-    """A daemon called atelier. Of the other nodes, rack-01 is up, laptop was lost, and one reports hostile texts."""
+    """A daemon called atelier, with other nodes on its hub.
+
+    The node rack-01 is up, laptop was lost, and one node reports hostile texts.
+    """
 
     daemon: Daemon
     server: TemporalServer

@@ -31,7 +31,7 @@ def wait_for_asks(seeded: SeededDaemon, count: int) -> None:
 
 
 def vague(seeded: SeededDaemon, number: int) -> int:
-    """Submit a task that asks the same question as the seeded home's task."""
+    """Submit a task with the same question as the vague task in the seeded home."""
     return seeded.daemon.submit(description=f"{VAGUE}, part {number}", clarify=True)
 
 
@@ -138,7 +138,7 @@ def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: Seeded
 
 @pytest.fixture
 def taken(seeded: SeededDaemon) -> SeededDaemon:
-    """Let the daemon make a commit that is unread and not reverted."""
+    """Let the daemon make a commit, which the owner has neither read nor reverted."""
     task = seeded.daemon.submit(**job(12))
     seeded.daemon.wait(task, within_s=PATIENCE_S)
     return seeded

@@ -1,6 +1,6 @@
-"""Tabs of one browser share one stream.
+"""Tabs of one browser share one stream of log lines.
 
-None loses a line or sees one twice, whichever tab leads and whichever closes.
+No tab loses a line or sees a line twice, whichever tab leads and whichever one is closed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.browser import LIVE, PATIENCE_MS, context_of
 from tests.support.worked_task import submit
 
-# Imports by the address of the page's preloaded module, to get that module and not another copy of it.
+# Imports by the address of the page's preloaded module, because another address would load a second copy of it.
 COLLECT = """async () => {
   const live = await import(document.querySelector('link[href$="app/live.js"]').href);
   window.ids = [];
@@ -47,7 +47,7 @@ def url_of(client: Client) -> str:
 
 
 def open_page(tabs: BrowserContext) -> Page:
-    """Open a tab that listens and collects the ids of all lines."""
+    """Open a tab that collects the ids of all log lines that it receives."""
     page = tabs.new_page()
     page.goto("/")
     page.wait_for_selector(LIVE, state="attached")
@@ -128,8 +128,8 @@ def test_what_happened_while_a_page_was_drawn_is_seen(
 ) -> None:
     """The page is drawn in three situations.
 
-    It is alone; beside a tab that still remembers the event; or beside a tab that has forgotten the event after 1,000
-    later lines.
+    It is alone, it is beside a tab that still remembers the event, or it is beside a tab that has forgotten the event
+    after 1,000 later lines.
     """
     leaders = [open_page(tabs) for _ in range(others)]
     page = tabs.new_page()

@@ -1,4 +1,4 @@
-"""The log's page in a real browser: it follows, filters, finds, pages, links and resumes."""
+"""The log's page in a real browser: it follows new lines, filters, searches, pages, links to lines and resumes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Start a server whose log has three thousand lines, one a minute, and gets no more."""
+    """Start a server whose log has three thousand lines, one for each minute, and does not grow."""
     app_context = make_desk(tmp_path_factory.mktemp("long"))
     put(app_context, *(line(number) for number in range(1, 3001)))
     with serving(app_context) as client:
@@ -141,7 +141,7 @@ def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(app_context
         def held(route: Route) -> None:
             answer = route.fetch()
             put(app_context, *(line(number) for number in range(11, 16)))
-            page.wait_for_timeout(300)  # lets the stream deliver them first
+            page.wait_for_timeout(300)  # the stream delivers the lines first
             route.fulfill(response=answer)
             answered.append(True)
 

@@ -35,7 +35,7 @@ def commit_of(seeded: SeededDaemon, task: int) -> dict[str, object]:
 
 
 def assert_for_everybody(page: Page) -> None:
-    """Check that nothing is wider than the window and that axe reports no serious violation."""
+    """Check that no part of the page is wider than the window and that axe reports no serious violation."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []
@@ -97,7 +97,7 @@ def test_what_cannot_be_integrated_says_why_and_stays(
     visit: Visit, seeded: SeededDaemon, watch: Watch, tmp_path: Path
 ) -> None:
     watch.allow("409 POST .*/integrate")
-    task = seeded.task("owned")  # cannot be integrated: its target is checked out
+    task = seeded.task("owned")  # its target is checked out, so it cannot be integrated
     page = visit(f"/review?task={task}")
     page.keyboard.press("i")
     page.get_by_role("dialog").get_by_role("button", name="Integrate", exact=True).click()

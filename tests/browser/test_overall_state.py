@@ -1,4 +1,4 @@
-"""The overall state is the same everywhere, and the pages react when no model answers or the daemon is away."""
+"""The overall state is the same everywhere, and pages show when no model answers or the daemon cannot be reached."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
 
 
 def says(daemon: Daemon) -> tuple[str, str, str]:
-    """Return the state from the API and from `/healthz`, and check that the CLI shows the same."""
+    """Return the state and its text from the API and the state from `/healthz`; check that the CLI shows the same."""
     status = daemon.get("/api/status")["overall"]
     terminal = json.loads(daemon.cli("--status", "--json").stdout)["overall"]
     assert (terminal["state"], terminal["text"]) == (status["state"], status["text"])
@@ -95,7 +95,7 @@ def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(
     again = banner.get_by_role("button", name="Test connection")
     again.click()
     expect(page.get_by_text("Still no answer.")).to_be_visible()
-    expect(again).to_be_enabled()  # else the rest of this probe may reach the restarted model
+    expect(again).to_be_enabled()  # otherwise this probe may reach the restarted model
     model.start()
     again.click()
     expect(page.get_by_text("answers; waiting tasks continue.")).to_be_visible()

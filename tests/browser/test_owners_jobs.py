@@ -1,4 +1,7 @@
-"""The owner's jobs counted in clicks and keys, each from the page on which it comes up; typed text does not count."""
+"""The owner's jobs, with the clicks and keys that each takes from the page on which it arises.
+
+Typing a text does not count.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from tests.support.wire_server import WireServer
 
 @dataclass(slots=True)
 class Hand:
-    """The owner's actions on a page; `acts` counts them."""
+    """The owner's hand on a page; `acts` counts its clicks, keys and choices."""
 
     page: Page
     acts: int = 0
@@ -37,7 +40,7 @@ class Hand:
     def type_over(self, at: Locator, text: str) -> None:
         """Click into a field and replace its text."""
         self.click(at)
-        self.page.keyboard.press("Control+a")  # not counted, as part of typing
+        self.page.keyboard.press("Control+a")  # part of typing, so not counted
         self.page.keyboard.type(text)
 
 
@@ -48,7 +51,7 @@ def test_why_a_task_failed_is_one_click(visit: Visit, seeded: SeededDaemon) -> N
     why = re.compile(
         r"^test_job_3\.py::test_boundary_and_above: AssertionError: assert 7 == \(3 \+ 1\).*\(stuck after 4 tries\)"
     )
-    expect(hand.page.locator("#reason")).to_have_text(why)  # the failure first, then how it ended
+    expect(hand.page.locator("#reason")).to_have_text(why)  # the failure first, then the reason for the end
     assert hand.acts <= 1
 
 

@@ -74,7 +74,7 @@ def test_what_is_nowhere_is_said(visit: Visit) -> None:
     page = visit("/memory")
     open_part(page, "zyzzyva quux")
     expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("No results for “zyzzyva quux”")
-    page.keyboard.press("Escape")  # the browser's default would only empty the field
+    page.keyboard.press("Escape")  # by default, the browser would only empty the field
     expect(page.get_by_role("combobox", name="Find tasks, settings")).to_have_count(0)
 
 

@@ -1,4 +1,4 @@
-"""The proof of a commit: downloaded from a task's page of a running daemon, and opened as its recipient would do."""
+"""The proof of a commit: downloaded from its task's page, and opened as its recipient would open it."""
 
 from __future__ import annotations
 

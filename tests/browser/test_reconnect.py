@@ -1,4 +1,4 @@
-"""A daemon restarts under open pages: the pages say so and reconnect, and no line is missing or doubled."""
+"""A daemon restarts under open pages: the pages report the break and reconnect, and no line is missing or doubled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.daemon import Daemon
 from tests.support.seeded_home import SeededDaemon, share, start
 
 SHOWN = "() => [...document.querySelectorAll('#lines .line')].map((each) => Number(each.id.slice(1)))"
-LOST = r"^failed GET .*net::ERR_"  # requests while no daemon answered
+LOST = r"^failed GET .*net::ERR_"  # requests that were sent while no daemon answered
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The review stack: commits by risk, read one by one beside change and verdict, with keys and by touch."""
+"""The review stack: commits ordered by risk, each read beside its change and verdict, by keys and by touch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unread(seeded: SeededDaemon) -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def more(seeded: SeededDaemon) -> None:
-    """Make two more commits, one with an open finding, so that one ranks above the others."""
+    """Make two more commits, one of which has an open finding and so ranks above the others."""
     tasks = (seeded.daemon.submit(**job(77), review=True), seeded.daemon.submit(**job(51)))
     assert {task["status"] for task in seeded.daemon.wait(*tasks, within_s=120)} == {"done"}
 
@@ -90,7 +90,7 @@ def test_a_revert_is_asked_for_made_and_undone(visit: Visit, seeded: SeededDaemo
     expect(box.get_by_role("button", name="Keep it")).to_be_visible()
     box.get_by_role("button", name="Revert", exact=True).click()
     expect(page.locator(".in-stack.at")).to_contain_text("reverted")
-    page.get_by_role("button", name="Undo").click()  # offered for ten seconds
+    page.get_by_role("button", name="Undo").click()  # the button is shown for ten seconds
     expect(page.get_by_text("Reapplied.")).to_be_visible()
     expect(page.get_by_role("button", name="Revert…")).to_be_visible()
     assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"] is None

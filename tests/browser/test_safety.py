@@ -1,4 +1,4 @@
-"""Texts of models and tasks that try to act as markup stay texts on every page, also when they arrive live."""
+"""Texts of models and tasks that look like markup are shown as text on every page, also when they arrive live."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from tests.support.markup_home import ELEMENT, EVIL, SEEN, markup_home
 
 ELSEWHERE = "a[href^='javascript:'], [href*='elsewhere.test'], [src*='elsewhere.test'], [srcdoc], [onerror], [onfocus]"
 SILENT = {"/login", "/settings", "/reports", "/environments"}
-"""Pages that may show no hostile text. Every other page must show it as text, which proves that it was there."""
+"""Pages that need not show a hostile text. Every other page must show one as text, which proves that it was on the
+page.
+"""
 
 
 @pytest.fixture(scope="module")

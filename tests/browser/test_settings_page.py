@@ -83,7 +83,7 @@ def save(page: Page) -> None:
 
 
 def write(daemon: Daemon) -> Any:
-    """Read the settings that the page has set."""
+    """Return the settings that the page has written to `settings.overrides.yaml`."""
     path = Path(daemon.home) / "settings.overrides.yaml"
     return yaml.safe_load(path.read_text()) or {} if path.exists() else {}
 

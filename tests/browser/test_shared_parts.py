@@ -1,4 +1,7 @@
-"""Parts that all pages share: texts, tables, keys, dialogs, the theme; each is drawn separately on a real page."""
+"""Parts that all pages share, each drawn separately on a real page.
+
+They are texts, tables, keys, dialogs and the theme.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.worked_task import submit
 
 FORMATS = json.loads((Path(__file__).parents[1] / "core" / "text" / "formats.json").read_text())
-"""For each function: arguments and the expected text."""
+"""Cases for each formatting function: its arguments and the expected text."""
 ROWS = [{"id": 1, "size": 30, "name": "b"}, {"id": 2, "size": None, "name": "c"}, {"id": 3, "size": 4, "name": "a"}]
-# Imports by the page's own addresses, to get the page's modules and not further copies.
+# Imports by the page's own addresses, because another address would load a second copy of a module.
 MODULES = """window.load = (name) => import(
   document.querySelector('link[href$="app/ui.js"]').href.replace(/ui[.]js$/, `${name}.js`))"""
 
@@ -82,7 +85,10 @@ def open_it(page: Page) -> None:
 
 
 def draw(page: Page, body: str, *modules: str) -> None:
-    """Draw the return value of `body`, a function body in which the exports of the modules are in `m`."""
+    """Draw the value that `body` returns.
+
+    `body` is the body of a JavaScript function, in which `m` has the exports of the modules.
+    """
     names = ", ".join(f"await load('{name}')" for name in ("ui", "parts", *modules))
     page.evaluate(
         f"""async () => {{
@@ -105,7 +111,7 @@ def call(page: Page, module: str, name: str, *values: Any) -> Any:
     )
 
 
-# ---- texts
+# The tests below cover functions that prepare texts for a page.
 
 
 def test_texts_of_others_are_made_printable_as_the_server_does_it(library: Page) -> None:
@@ -163,7 +169,7 @@ def test_addresses_are_the_same_however_they_are_put_together(library: Page) -> 
     assert address == "/api/tasks?kind=x&limit=50&status=a&status=b"
 
 
-# ---- replies as they are written
+# The tests below cover model replies that a page shows while they are written.
 
 
 def test_a_frame_replaces_the_one_before_of_its_task(library: Page) -> None:
@@ -178,7 +184,7 @@ def test_a_frame_replaces_the_one_before_of_its_task(library: Page) -> None:
     assert call(library, "live_text", "frames") == []
 
 
-# ---- differences
+# The tests below cover diffs.
 
 
 def test_each_hunk_says_what_tests_noticed_in_its_lines_and_nothing_where_that_is_not_known(library: Page) -> None:
@@ -201,7 +207,7 @@ def test_each_hunk_says_what_tests_noticed_in_its_lines_and_nothing_where_that_i
     ]
 
 
-# ---- tables
+# The tests below cover tables.
 
 
 def table(page: Page, chosen: str = "null") -> None:
@@ -249,7 +255,7 @@ def test_a_table_is_walked_and_chosen_from_by_keys(stage: Page) -> None:
     assert stage.evaluate("() => [...window.chosen.value]") == []
 
 
-# ---- controls
+# The tests below cover controls such as buttons and dialogs.
 
 
 def test_a_button_that_works_cannot_be_pressed_twice(stage: Page) -> None:
@@ -298,7 +304,7 @@ def test_the_help_lists_the_keys_and_gives_the_focus_back(stage: Page) -> None:
 
 
 def test_the_skip_link_is_first_and_leads_to_the_content(stage: Page) -> None:
-    table(stage)  # A focused table would handle Enter
+    table(stage)  # if the table had the focus, it would handle Enter
     stage.keyboard.press("Tab")
     expect(stage.get_by_role("link", name="Skip to content")).to_be_focused()
     stage.keyboard.press("Enter")
@@ -343,7 +349,7 @@ def test_a_question_has_its_focus_on_what_changes_nothing_and_escape_says_that(s
     stage.wait_for_function("() => window.answer === false")
 
 
-# ---- appearance
+# The tests below cover the appearance of a page.
 
 
 def back(page: Page) -> str:
@@ -398,7 +404,7 @@ def test_differences_stand_side_by_side(stage: Page) -> None:
     expect(stage.get_by_role("region", name="Unified").locator(".k")).to_have_text("return")
 
 
-# ---- requests to the daemon
+# The tests below cover a page's requests to the daemon.
 
 
 def test_an_old_answer_never_replaces_a_newer_one(stage: Page) -> None:

@@ -18,7 +18,7 @@ def step(page: Page, number: int, attempt: int = 1) -> Locator:
 
 
 def open_part(page: Page, number: int, tab: str = "") -> Locator:
-    """Open a step, and one of its tabs if given; return the step's row."""
+    """Open a step, and one of the step's tabs if a name is given; return the step's row."""
     row = step(page, number)
     row.locator("button.head").click()
     if tab:

@@ -34,7 +34,7 @@ def page(browser: Browser, app_context: AppContext) -> Iterator[Page]:
 
 
 def tool(page: Page, number: int) -> Locator:
-    """Return a call by its number in the list."""
+    """Return the row of a tool call by its number in the list, counted from 1."""
     return page.locator(".tool").nth(number - 1)
 
 

@@ -1,4 +1,4 @@
-"""The evidence of a commit, verified again from a page: live, cancellable, and still shown after a reload."""
+"""The evidence of a commit is verified again from a page: shown live, cancellable, and still there after a reload."""
 
 from __future__ import annotations
 

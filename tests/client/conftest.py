@@ -1,4 +1,4 @@
-"""Fixtures: a home at the terminal, and its queue with a daemon and without one."""
+"""Provides a home for terminal tests, and its queue with and without a daemon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 @pytest.fixture(params=["daemon", "database"])
 def context(request: pytest.FixtureRequest, home: Home) -> Iterator[AppContext]:
-    """Give the home's queue, behind a running server or alone."""
+    """Provide the queue of the home, once through a running daemon and once directly on the database."""
     if request.param == "daemon":
         with home.daemon() as running:
             yield running

@@ -1,4 +1,4 @@
-"""A typed line becomes the intended command, and a typing error never becomes a task."""
+"""The arguments of a command line select the intended command, and a misspelt command never becomes a task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.terminal import Terminal
 
 ARGUMENTS = Arguments(commands())
 
-# The commands of the owner's documents, as written there, and in their new form.
+# Pairs of a command as the owner's documents write it and the same command in the current syntax.
 DOCUMENTED = [
     (["Create a FastAPI health check endpoint"], ["add", "Create a FastAPI health check endpoint"]),
     (["--priority", "5", "Fix critical authentication bug"], ["add", "-p", "5", "Fix critical authentication bug"]),

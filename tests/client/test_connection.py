@@ -1,4 +1,4 @@
-"""The cost of a call: with a daemon, only the client is imported, and none of the heavy libraries."""
+"""With a daemon, a command imports only the client and none of the heavy libraries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ print(*sorted(sys.modules), file=sys.stderr)
 
 
 def load(home: Home, *arguments: str, **variables: str) -> set[str]:
-    """Return the modules that a call of the command line has imported at its end."""
+    """Return the names of the modules that a command has imported when it ends."""
     environ = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), **variables}
     argv = [sys.executable, "-c", ASKED, *arguments]
     done = subprocess.run(argv, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)

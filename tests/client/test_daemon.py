@@ -1,4 +1,4 @@
-"""`nightshift report`: the span that it covers, its output, and the arguments that it refuses."""
+"""`nightshift report`: the period that it covers, its output, and the arguments that it refuses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 @pytest.fixture
 def database(home: Home) -> Path:
-    """Make the database of a daemon that never had a checkpoint."""
+    """Make the database of a daemon that has not yet made a checkpoint."""
     path = home.path / "db" / "agent_logs.sqlite"
     Database(path).close()
     return path

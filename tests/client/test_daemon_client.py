@@ -1,4 +1,4 @@
-"""The client over the network and in process, with the same calls of the command line."""
+"""The same client calls with a daemon (over the network) and without one (in process)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def context(home: Home) -> Iterator[AppContext]:
 
 @pytest.fixture(params=["daemon", "database"])
 def either(request: pytest.FixtureRequest, home: Home) -> Iterator[Home]:
-    """Give a home with a daemon, and one without."""
+    """Provide the home, once with a running daemon and once without."""
     if request.param == "database":
         yield home
         return
@@ -47,7 +47,7 @@ def either(request: pytest.FixtureRequest, home: Home) -> Iterator[Home]:
 
 
 def ended(context: AppContext, ending: Ending) -> None:
-    """Claim the next task, waiting for it if necessary, and end it."""
+    """Wait for the next task, claim it, and finish it with this ending."""
     until = time.monotonic() + 10
     while (task := context.queue.claim("worker-1").result()) is None:
         assert time.monotonic() < until
@@ -57,7 +57,7 @@ def ended(context: AppContext, ending: Ending) -> None:
 
 @contextmanager
 def a_worker(context: AppContext, ending: Ending) -> Iterator[None]:
-    """End the next task in a thread beside the block."""
+    """Finish the next task in another thread while the block runs."""
     thread = threading.Thread(target=ended, args=(context, ending))
     thread.start()
     yield
@@ -73,7 +73,7 @@ def faults(result: CliResult) -> dict[str, str]:
     return fields
 
 
-# --- the same with a daemon and without one
+# Calls that behave the same with and without a daemon.
 
 
 def test_a_task_is_added_shown_and_listed(either: Home) -> None:
@@ -223,7 +223,7 @@ def test_waiting_for_a_task_that_ended_prints_how(either: Home) -> None:
     assert (result.code, result.out) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)\n")
 
 
-# --- with a daemon
+# Calls with a daemon.
 
 
 def test_with_a_daemon_the_status_is_its_own_with_exit_code_0(home: Home, context: AppContext) -> None:
@@ -328,7 +328,7 @@ def test_a_token_that_the_daemon_made_itself_is_found(home: Home) -> None:
         assert home.cli("do it").out == "task 1 queued\n"
 
 
-# --- without a daemon
+# Calls without a daemon.
 
 
 def test_without_a_daemon_waiting_for_an_open_task_exits_with_3(home: Home) -> None:

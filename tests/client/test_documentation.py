@@ -1,4 +1,4 @@
-"""Our own pages: their links are valid, and the commands and endpoints that they name exist."""
+"""Nightshift's documentation: its links are valid, and the commands and endpoints that it names exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROUTES = {(each.method, re.sub(r"\\{.*?\\}", "[^/]+", re.escape(each.path))) for
 
 
 def commands() -> Iterator[str]:
-    """Yield all commands; those of a group with the group's name before them."""
+    """Yield the full names of all commands; a command of a group has the group's name as a prefix."""
     for command in every_command(lambda *_: 0):
         yield command.name or ""
         if isinstance(command, click.Group):
@@ -36,7 +36,7 @@ def commands() -> Iterator[str]:
 
 
 def name_commands(text: str) -> Iterator[str]:
-    """Yield the commands that a page tells its reader to type: in back-ticks and at the start of lines in blocks."""
+    """Yield the commands in a page: those in backticks, and those at the start of lines in code blocks."""
     typed = "\n".join(
         (*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^(?:\$ )?(nightshift .*)$", text, re.MULTILINE))
     )
@@ -61,7 +61,10 @@ def test_the_commands_of_a_page_exist(path: str) -> None:
 
 @pytest.mark.parametrize("path", DOCS)
 def test_the_endpoints_of_a_page_exist(path: str) -> None:
-    """A page may write any value or name for a parameter: `/api/task/7/revert`, `/api/report/<name>`."""
+    """Check that each endpoint that a page mentions exists.
+
+    A page may write any value or name for a parameter, as in `/api/task/7/revert` or `/api/report/<name>`.
+    """
     named = set(REQUEST.findall((ROOT / path).read_text()))
     endpoints = {
         (verb, there)

@@ -1,4 +1,4 @@
-"""`nightshift hub` against real servers: status and actions without a daemon."""
+"""`nightshift hub` against real servers: it shows the status and acts without a daemon."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def server() -> Iterator[TemporalServer]:
 
 @pytest.fixture
 def url(server: TemporalServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Give the address of an unused namespace, which the home's settings name."""
+    """Return the address of an unused namespace, and set `HUB_URL` to this address."""
     address = server.ready()
     monkeypatch.setenv("HUB_URL", address)
     return address

@@ -1,4 +1,4 @@
-"""Combinations of options, and the description of a new task."""
+"""Combinations of command-line options, and the ways to give the description of a new task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells, times and plain columns."""
+"""The formats of table cells, times and plain columns."""
 
 from __future__ import annotations
 

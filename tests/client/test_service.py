@@ -31,7 +31,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     return Home(path=path, capture=capsys)
 
 
-# ---- the unit
+# The systemd unit.
 
 
 def test_a_dry_run_shows_the_unit_and_writes_nothing(home: Home) -> None:
@@ -82,7 +82,7 @@ def test_a_dry_run_belongs_to_the_service(home: Home) -> None:
     assert "does not take --dry-run; it works with install-service or uninstall-service" in result.err
 
 
-# ---- reload
+# `--reload`.
 
 
 def test_a_reload_lists_what_holds_and_what_waits(home: Home) -> None:
@@ -108,7 +108,7 @@ def test_without_a_daemon_there_is_nothing_to_reload(home: Home) -> None:
     assert "it reads its settings when it starts" in result.err
 
 
-# ---- optional packages
+# Optional packages.
 
 
 def test_optional_packages_are_installed_by_the_daemon(home: Home) -> None:
@@ -128,7 +128,7 @@ def test_without_a_daemon_pip_installs_optional_packages(home: Home) -> None:
     assert "pip install -r nightshift/requirements/embedder.txt" in result.err
 
 
-# ---- notices
+# Notices.
 
 
 def test_a_test_notice_goes_every_way_and_each_failure_is_printed(home: Home, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> N
     assert "hush" not in result.err
 
 
-# ---- choice of the home
+# The choice of the home folder.
 
 
 def test_the_daemon_of_the_other_layout_is_found_by_its_lock(home: Home) -> None:

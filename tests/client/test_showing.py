@@ -1,4 +1,4 @@
-"""The display of a task and of the work: why it failed, what it changed, the brief; within eighty columns."""
+"""Tasks and their results at the terminal, within eighty columns: failures, changes, and the brief."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call with unusual streams, terminal or folder ends with a sentence, and with the requested output."""
+"""A command with closed or unusual streams, terminals or folders ends with a clear message and the requested output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-"""Variables of an old terminal, or of a service without a locale: only ASCII is known there."""
+"""Environment variables of an old terminal or a service without a locale, which support only ASCII."""
 CALL = f'exec "{sys.executable}" "{ROOT / "cli.py"}"'
 
 

@@ -1,4 +1,7 @@
-"""The cached access to the daemon equals what all sources give, and is used only while no source changes."""
+"""The cached address of the daemon equals the one that all sources of settings give.
+
+The cache is used only while no source changes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ SECRET = "t" * 24
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home of a daemon that has run, with no settings from the environment."""
+    """Provide the home of a daemon that has run; no environment variable sets anything."""
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     (tmp_path / "db").mkdir()

@@ -1,4 +1,7 @@
-"""Every setting has a heading and a text, and says when a change takes effect and why only its file may change it."""
+"""Every setting has a heading and a description.
+
+The description says when a change takes effect, and why some settings can be changed only in `config.yaml`.
+"""
 
 import re
 from pathlib import Path
@@ -28,7 +31,10 @@ def test_every_setting_tells_its_owner_what_it_is() -> None:
 
 
 def test_the_list_for_owners_of_what_needs_a_restart_is_whole() -> None:
-    """Two of the names are variables of their own, not settings."""
+    """Check that the manual lists every setting that needs a restart.
+
+    Two names of the list are environment variables that are not settings.
+    """
     (sentence,) = re.findall(
         r"These need a restart[^\n]*?\. After a change", (DOCS / "manual" / "service.md").read_text()
     )

@@ -1,4 +1,7 @@
-"""The settings page's file is read back unchanged, contains only what it needs, and never overwrites a change."""
+"""The file of the settings page.
+
+It is read back unchanged, contains only the necessary values, and never overwrites a concurrent change.
+"""
 
 from __future__ import annotations
 

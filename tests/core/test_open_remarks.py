@@ -1,4 +1,4 @@
-"""Findings of readers in an attempt: those on the current change, and no others."""
+"""Only the reviewers' findings on the current change of an attempt count as open."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IN = replace(CRITICAL, gravity=Gravity.HIGH, reason="any number is taken", reade
 
 
 def read(*remarks: Remark) -> AttemptState:
-    """Return an attempt whose change both readers have read."""
+    """Return an attempt whose current change both readers have read, with these remarks as their findings."""
     readings = tuple(
         Reading(
             reader=reader, change=digest(CHANGE), found=tuple(remark for remark in remarks if remark.reader is reader)

@@ -1,4 +1,4 @@
-"""The overall state of the daemon: its word is the most urgent state, and its line names the others."""
+"""The overall state of the daemon: one word names the most urgent state, and one line names the other states."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MONDAY = datetime(2026, 11, 2)  # noqa: DTZ001 - what the clock on the wall show
 
 
 def on_wall(day: int, time: str) -> datetime:
-    """Return a time of the week; day 0 is Monday."""
+    """Return the local time at an hour and minute of a week; day 0 is Monday."""
     hours, minutes = map(int, time.split(":"))
     return MONDAY + timedelta(days=day, hours=hours, minutes=minutes)
 

@@ -1,4 +1,4 @@
-"""Shares and their intervals, compared with the tables of the papers and with mathematical properties."""
+"""Shares and their confidence intervals, compared with published tables and with mathematical properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of tool calls that is chosen from a model's results."""
+"""The form of tool calls (native or text) is chosen from a model's earlier results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another agent as the author, through the real daemon: its changes are refused, mended and committed."""
+"""Another coding agent writes the code, through the real daemon: its changes are refused, mended and committed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LEFT_OUT = "positive_data_acceptance"
 CONFIGURED = """[checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]
 """
-"""The statuses that schemathesis expects of a refusal, plus 413: a long list can exceed the limit in bytes."""
+"""The statuses that schemathesis expects of a refusal, plus 413 for a list that is too large."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_no_request_makes_the_api_break_its_own_document(seeded: SeededDaemon, t
     argv = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{seeded.url}/api/openapi.json", "--max-examples", EXAMPLES,
         "--seed", "1", "--generation-deterministic", "--exclude-checks", LEFT_OUT,
-        "--exclude-operation-id", "stream_logs",  # it does not end, and has its own tests
+        "--exclude-operation-id", "stream_logs",  # this stream never ends, and has its own tests
         "--request-timeout", "300", "--suppress-health-check", "all", "--no-color",
     ]  # fmt: skip
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""A `tasks.yaml` with a bad entry, in front of a real daemon that is killed in between."""
+"""A `tasks.yaml` with a bad entry; the real daemon that reads it is killed and started again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A benchmark run that Ctrl-C or kill interrupts at many points loses nothing and repeats nothing."""
+"""Ctrl-C or a kill at many points of a benchmark run: no result is lost, and no work is repeated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USD = 1000
 
 
 class Breaking:
-    """The benchmark's process, which gets a signal at the n-th request to the model, or soon after it."""
+    """A benchmark process that gets a signal at its n-th request to the model, or soon after that request."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None

@@ -1,4 +1,4 @@
-"""A benchmark's result decides which model begins a repository's tasks, and with which settings, in the real daemon."""
+"""A benchmark's result decides, in the real daemon, which model starts a repository's tasks and with which settings."""
 
 from __future__ import annotations
 

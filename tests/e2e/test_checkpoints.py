@@ -1,4 +1,7 @@
-"""Checkpoints and holds of the real daemon, with and without kills: a report exists, tasks wait until a resume."""
+"""Checkpoints and pauses of the real daemon, with and without kills.
+
+A report exists after each checkpoint, and tasks wait until the owner resumes work.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def until_at_last(condition: Callable[[], bool]) -> None:
 
 
 def read_held(daemon: Daemon) -> dict[str, str]:
-    """Return the reasons of the pauses that hold tasks back, by source."""
+    """Return the pauses that hold tasks back, as a mapping from source to reason."""
     return {hold["source"]: hold["reason"] for hold in daemon.get("/api/status")["holds"]}
 
 

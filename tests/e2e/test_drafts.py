@@ -1,4 +1,4 @@
-"""Tasks that end without a commit, through the real daemon: their branches have their changes as drafts."""
+"""Tasks that end without a commit, through the real daemon: each task's branch has its change as a draft."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ OTHER = "def total(numbers):\n    return 'other' + '{n}'\n"
 
 @dataclass
 class Model:
-    """Answers tasks “job_<n>”: the code comes in turn from a list for each task, the tests from another one."""
+    """A model for the tasks “job_<n>”.
+
+    Attributes:
+        code: The code for each task, in the order of the requests.
+        tests: The tests for each task.
+    """
 
     code: dict[int, list[str]] = field(default_factory=dict)
     tests: dict[int, str] = field(default_factory=dict)
@@ -50,7 +55,7 @@ class Site:
     numbers: Iterator[int]
 
     def submit(self, *code: str, tests: bool = True, **more: Any) -> int:
-        """Submit the next task, for which the model writes this code."""
+        """Submit the next task, for which the model returns these versions of the code."""
         n = next(self.numbers)
         self.model.code[n] = list(code)
         given = {f"test_job_{n}.py": TESTS.format(n=n)} if tests else {}

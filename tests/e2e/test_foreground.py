@@ -13,7 +13,7 @@ from tests.support.wire_server import WireServer
 
 
 def arguments(home: Home) -> list[str]:
-    """Return the command line arguments for task 1 of the scripted answers."""
+    """Return command line arguments that run the first scripted job."""
     tests = home.path / "test_job_1.py"
     tests.write_text(TESTS.format(n=1))
     return ["--run", str(job(1)["description"]), "--tests", str(tests)]

@@ -24,7 +24,7 @@ ANSWERS |= {f"right-{name}": (suite, suite.honest) for name, suite in RIGHT.item
 
 
 def model(phase: str, messages: list[dict[str, str]]) -> str:
-    """Answer each task with the files that its number refers to."""
+    """Answer a task with the files of the answer whose number is in the task's description."""
     if phase != "CODING":
         return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
     match = re.search(r"number (\d+)\.", "\n".join(message["content"] for message in messages))
@@ -41,14 +41,20 @@ def task(number: int, suite: Suite, repo: str) -> dict[str, Any]:
         "language": str(suite.language),
         "tests": dict(suite.given),
         "repo": repo,
-        "allow": ["js.child-process"],  # else its task waits for an answer
-        "limits": {"iterations": 3, "attempts": 2},  # the second attempt is told what the first one left
+        "allow": ["js.child-process"],  # without this permission, the task waits for its owner
+        "limits": {"iterations": 3, "attempts": 2},  # the second attempt sees what the first one reported
     }
 
 
 @dataclass(frozen=True)
 class Night:
-    """The task and the prompts of each answer, by the answer's name, and the ids of integrated tasks."""
+    """The results of one daemon that got all answers.
+
+    Attributes:
+        tasks: The task of each answer, by the answer's name.
+        prompts: The prompts of each answer's task, by the answer's name.
+        integrated: The ids of the tasks that were integrated.
+    """
 
     tasks: dict[str, dict[str, Any]]
     prompts: dict[str, str]

@@ -1,8 +1,7 @@
-"""From an issue to a merged pull request (draft, comment, follow-up), with a real daemon that is killed at each
-request.
+"""From an issue to a merged pull request, with a draft, a comment and a follow-up, while the daemon is killed.
 
 The daemon is killed right after the forge has carried out a request and before the daemon gets the answer, once for
-each method and path; `make test` does so at two of them. The next daemon must not repeat the request's effect.
+each method and path; `make test` kills it at two of them only. The next daemon must not repeat the request's effect.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FILES = {"Makefile": "test:\n\tgrep -q right answer.txt\n", "answer.txt": "nothi
 
 
 def words(phase: str, messages: list[dict[str, str]]) -> str:
-    """Write `right`, and more if a comment asks for it."""
+    """Answer with the file's text `right`, or `very right` if a comment asks for more."""
     text = "\n".join(message["content"] for message in messages)
     if phase == "CODING":
         answer = "very right" if "very" in text else "right"
@@ -41,14 +40,18 @@ def words(phase: str, messages: list[dict[str, str]]) -> str:
 
 
 KINDS = 12
-"""The minimum number of kinds of requests that are made at each forge."""
+"""The minimum number of different requests, by method and path, that the daemon sends to each forge."""
 SETTINGS: Mapping[str, tuple[str, Callable[[World], Api]]] = {
     "github": ("GH_TOKEN", GitHubApi), "gitlab": ("GITLAB_TOKEN", GitLabApi), "gitea": ("GITEA_TOKEN", GiteaApi),
 }  # fmt: skip
 
 
 class Killer:
-    """Kills the daemon once at each kind of request, or only at the kinds with these numbers, and starts it again."""
+    """Kills and restarts the daemon at requests.
+
+    It kills the daemon at the first request of each kind (method and path), or only at the kinds whose numbers are in
+    `at`.
+    """
 
     def __init__(self, daemon: Daemon, at: Collection[int] = range(1000)) -> None:
         self.daemon, self.struck, self._at = daemon, list[str](), at
@@ -76,7 +79,7 @@ class Killer:
         while self.daemon.process and self.daemon.process.poll() is not None:
             try:
                 self.daemon.start()
-            except AssertionError:  # it was killed while it started
+            except AssertionError:  # the daemon was killed during its start
                 if self.daemon.process.poll() != -signal.SIGKILL:
                     raise
 

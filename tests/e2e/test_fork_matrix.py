@@ -1,4 +1,4 @@
-"""One step by several models: none of the results lands until one is integrated, and that one lands once."""
+"""One step by several models: no result lands until the owner integrates one, and this result lands once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COUNTED = {"test_count.py": "from count import N\n\n\ndef test_count():\n    ass
 
 
 class ThreeModels(Answers):
-    """`big` is always wrong; `small` and `other` are right, with their name in a comment.
+    """Three models, which requests choose by name.
 
-    Requests ask for them by name.
+    `big` is always wrong. `small` and `other` are right, and write their name in a comment.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A task that continues another one with another model, through the real daemon, its API and its command line."""
+"""A task is forked: it continues another task with another model, through the real daemon, its API and its CLI."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def fork(daemon: Daemon, task_id: int, **body: Any) -> dict[str, Any]:
 
 
 def course(daemon: Daemon, task_id: int) -> list[tuple[str, str]]:
-    """Return the phases and outcomes of a task's newest attempt."""
+    """Return the phase and outcome of each step in a task's newest attempt."""
     tries = daemon.get(f"/api/task/{task_id}/timeline")["tries"]
     return [(step["phase"], step["outcome"]) for each in tries for step in each["steps"]]
 
 
 def change(daemon: Daemon, task_id: int, step: int) -> str:
-    """Return the code as it was after a step of the first attempt."""
+    """Return a task's code as it was after a step of the first attempt."""
     file = daemon.get(f"/api/task/{task_id}/file?path=job_1.py&attempt=1&step={step}")
     return "\n".join("".join(text for _, text in line) for line in file["lines"])
 

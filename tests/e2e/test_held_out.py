@@ -1,4 +1,4 @@
-"""Held-out cases end to end: a table of the shown answers fails, and a rule ends in a verified commit."""
+"""Held-out cases end to end: a table of the shown results fails, and a general rule ends in a verified commit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def task(name: str) -> dict[str, object]:
 
 
 class Model:
-    """Answers `table` with the results in its prompt's tests, and `rule` with a rule; records its prompts."""
+    """A model that answers `table` tasks with a table of the shown results, and `rule` tasks with a rule.
+
+    `prompts` lists the prompts that it got.
+    """
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
@@ -55,7 +58,7 @@ def daemon(tmp_path: Path, model: Model) -> Iterator[Daemon]:
 
 
 def never_told(model: Model, file: str) -> set[str]:
-    """Return the words that no prompt of a task contains."""
+    """Return the test words that no prompt of a file's task contains."""
     text = "\n".join(prompt for prompt in model.prompts if file in prompt)
     return {word for word in WORDS if word not in text}
 
@@ -66,7 +69,7 @@ def test_a_table_is_never_committed_and_a_rule_is_verified(daemon: Daemon, model
     assert "held-out case of `twice` gives a value of the wrong type" in table["reason"]
     assert (rule["status"], rule["ending"], rule["iteration_count"]) == ("done", "committed", 1)
     hidden = never_told(model, "rule.py")
-    assert len(hidden) == len(never_told(model, "table.py")) == 2  # a quarter
+    assert len(hidden) == len(never_told(model, "table.py")) == 2  # a quarter of the words
     workspace = daemon.home / "workspace"
     assert "Verdict: verified" in git(workspace, "log", "-1", "--format=%B", rule["commit"])
     committed = git(workspace, "show", f"{rule['commit']}:test_rule.py")

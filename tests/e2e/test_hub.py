@@ -1,4 +1,7 @@
-"""Three real daemons, one hub, one bare repository: whatever happens to nodes, each task ends and lands once."""
+"""Three real daemons share one hub and one bare repository.
+
+Whatever happens to the nodes, each task ends and lands once.
+"""
 
 from __future__ import annotations
 

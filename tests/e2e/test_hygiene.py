@@ -1,4 +1,4 @@
-"""Nothing leaks: output of a hostile suite stays harmless everywhere, and the suite sees nothing of the daemon."""
+"""Nothing leaks: a hostile suite's output does no harm in any place, and the suite sees nothing of the daemon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tests.support.sse import Listener
 from tests.support.wire_server import WireServer
 
 SECRET = "daemon-secret-0123456789abcdef"
-# The suite builds the secret and the key-like texts at run time, so that the task's text does not contain them.
+# The suite builds the secret and the texts that look like keys at run time, so that the task's text does not contain
+# them.
 SUITE = """
 import os
 import sys

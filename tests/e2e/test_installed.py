@@ -1,4 +1,4 @@
-"""Installation from a wheel into a separate environment, as pipx and uv do it."""
+"""Installation from a wheel into a separate environment, the way pipx and uv install a program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ UV = packages.uv_program(Path(sys.executable))
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel of all files that git tracks. A build writes into its tree, so it gets a copy."""
+    """An environment with the wheel of all files that git tracks.
+
+    The wheel is built from a copy of the files, because a build writes into its tree.
+    """
     folder = tmp_path_factory.mktemp("installed")
     source, venv = folder / "source", folder / "venv"
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""Interruptions: kill -9, shutdown, cancel, pause, no model."""
+"""Interruptions of running tasks: `kill -9`, a shutdown, a cancel, a pause, and a time without a model."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ def test_kill_9_at_ten_moments_loses_and_doubles_nothing(tmp_path: Path, server:
     workspace = daemon.home / "workspace"
     trailers = git(workspace, "log", "--format=%(trailers:key=Task,valueonly)", "main").split()
     assert sorted(map(int, trailers)) == sorted(ids)
-    # A commit that no reference named when the daemon died is made again; the old one dangles.
+    # The daemon repeats a commit that no reference named when it died. The old commit object stays without a reference.
     assert git(workspace, "fsck", "--strict", "--no-dangling") == ""
     tries = {task["task_id"]: [row["iteration"] for row in task["iterations"] if row["iteration"]] for task in ended}
     assert all(rows == [1, 2] for rows in tries.values()), tries
-    # A request in progress when the daemon died may be sent once more, but not a request that was answered.
+    # The next daemon may repeat a request that was in progress when the daemon died, but not a request that was
+    # answered.
     for n in numbers:
         assert answers.counts[n, "PLANNING"] <= 2
     assert daemon.stop() == 0

@@ -1,4 +1,4 @@
-"""A killed daemon leaves files behind; the next daemon on the home removes them, reports this and continues."""
+"""A killed daemon leaves files behind; the next daemon of the same home removes and reports them, and continues."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ FILES = {"pyproject.toml": "[tool.ruff.lint]\nselect = ['F']\n", "old.py": "impo
 
 
 class Untidy(Answers):
-    """First writes code with an unused import; `shown` are the prompts for code."""
+    """A model whose first code has an unused import; `shown` lists its prompts for code."""
 
     def __init__(self) -> None:
         super().__init__(wrong_first=1, wrong="import os\n\n\n" + RIGHT)

@@ -1,6 +1,6 @@
-"""The main job, end to end: the real daemon, a task through each interface, and a tested commit at the end.
+"""The main job end to end: the real daemon, a task through each interface, and a tested commit at the end.
 
-One daemon does the tasks of all tests, as an owner's daemon does, so each test uses its own job numbers.
+One daemon does the tasks of all tests, as an owner's daemon would. So each test uses its own job numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
 
 HOPELESS = 3
-"""The job that never gets a right answer."""
+"""Number of the job that never gets a right answer."""
 SEVERAL = range(21, 33 if tiers.ALL else 27)
 
 

@@ -1,7 +1,7 @@
 """The official MCP inspector drives the server over both transports, from a task's description to its commit.
 
-It is the command line of the inspector's first version, the last one that runs on Node.js 20. Each call is a separate
-process, which connects, checks the answers against the protocol's schemas, and prints the result.
+The test uses the command line of the inspector's first major version, the last one that runs on Node.js 20. Each call
+is a separate process, which connects, checks the answers against the protocol's schemas, and prints the result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Inspector:
 
     def run(self, method: str, *more: str) -> subprocess.CompletedProcess[str]:
         words = ["node", str(self._program), "--cli", *self._target, "--method", method, *more]
-        folder = self._program.parent  # it searches its working folder for one of its files
+        folder = self._program.parent  # the inspector looks for one of its files there
         return subprocess.run(
             words, env=self._environment, capture_output=True, text=True, check=False, timeout=120, cwd=folder
         )

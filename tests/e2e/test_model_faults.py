@@ -1,4 +1,4 @@
-"""Faults of model servers, through the real daemon: tasks wait, and are done when the server works again."""
+"""Faults of model servers, through the real daemon: tasks wait, and are finished after the server works again."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def state(daemon: Daemon, task_id: int) -> dict[str, Any]:
 
 
 def park(daemon: Daemon, task_id: int) -> dict[str, Any]:
-    """Wait until the task is postponed, and return its state."""
+    """Wait until the task is postponed, and return the task's state."""
     until(lambda: bool(state(daemon, task_id)["status"] == "scheduled"), within_s=60)
     return state(daemon, task_id)
 

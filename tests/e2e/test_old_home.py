@@ -1,4 +1,7 @@
-"""A home that version 0.1.0 worked in opens: all its content is there, and its commits verify and revert."""
+"""Today's daemon opens a home that version 0.1.0 worked in.
+
+All content is still there, and the old commits can be verified and reverted.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ from tests.support.old_home import DATABASE, OldHome, OldHomeModel, unpack
 from tests.support.wire_server import WireServer
 
 GOES_ON = ("running", "parked", "queued")
-"""Statuses of tasks that the kill interrupted, or that become due."""
+"""Statuses that may have changed: the kill interrupted such a task, or the task becomes due."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """The old home, and today's daemon on it, which is paused as the old daemon was."""
+    """The old home with today's daemon on it. The daemon is paused, as the old one was."""
 
     old: OldHome
     daemon: Daemon
@@ -31,7 +34,7 @@ class Opened:
         return dict(self.daemon.get(f"/api/task/{self.old.tasks[name]}"))
 
     def rows(self, what: str, *fields: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-        """Return a list of the API as a mapping with these fields as its key."""
+        """Return a list from the API as a mapping from the values of these fields to each row."""
         return {tuple(row[name] for name in fields): row for row in self.daemon.get(f"/api/{what}?limit=100")[what]}
 
     def verify(self, commit: str) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def test_tasks_lessons_commits_the_report_and_settings_are_there(opened: Opened)
         assert {name: commits[row["commit"],][name] for name in row} == row
     assert {row["id"] for row in old.lessons} <= {id_ for (id_,) in opened.rows("lessons", "id")}
     address = "/api/lessons?like=AssertionError:+wrong+sum"
-    until(lambda: bool(opened.daemon.get(address)["lessons"]))  # it searches their vectors
+    until(lambda: bool(opened.daemon.get(address)["lessons"]))  # the daemon searches the lessons' vectors
     assert {row["name"] for row in old.reports} <= {name for (name,) in opened.rows("reports", "name")}
     settings = opened.daemon.get("/api/settings")["settings"]
     assert next(each["value"] for each in settings if each["name"] == "max_iterations") == 12

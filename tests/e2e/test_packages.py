@@ -22,7 +22,10 @@ WITHOUT = "def full(times=1):\n    return times\n"
 
 
 class Moon:
-    """Writes moon.py with a package, and without it once the prompt says that the owner denied it."""
+    """A model that writes moon.py with a package.
+
+    Once the prompt says that the owner denied the package, it writes moon.py without the package.
+    """
 
     def __init__(self, name: str = "moonphase", value: str = "FULL") -> None:
         self.name, self.value, self.others = name, value, Answers()
@@ -148,7 +151,7 @@ def test_a_package_comes_from_the_index_that_pip_knows(tmp_path: Path) -> None:
 
 
 class Foresight(Moon):
-    """Names its package already in the plan."""
+    """The same model, but its plan already names the package."""
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         planned = super().__call__(phase, messages)

@@ -1,4 +1,7 @@
-"""Repositories of packages that the test runner imports: tests of `packaging` run the change, `pluggy` is refused."""
+"""Repositories of packages that the test runner imports itself.
+
+For the repository of `packaging`, the tests run the changed code. The repository of `pluggy` is refused.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ RIGHT = VERSION + "\n    def major(self):\n        return max(1, int(self.parts(
 
 
 class Model:
-    """Writes version.py, wrong at first."""
+    """A model that writes version.py, wrong the first time."""
 
     def __init__(self) -> None:
         self.phases: list[str] = []

@@ -1,4 +1,4 @@
-"""Projects of the workspace: plans choose and begin them, and each works alone in a fresh clone."""
+"""Projects of the workspace: plans choose or begin a project for each task, and each project works in a fresh clone."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ MORE: Story = {
         "from night import moonlit\n\n\ndef test_moonlit():\n    assert moonlit(8) == 9\n    assert moonlit(0) == 1\n",
     ),
 }
-"""Tasks that need a package which one project already has: one task of that project, and one of another."""
+"""Two tasks that need a package which one project already has: a task of that project, and a task of another one."""
 TALES = STORY | MORE
 
 
 class Model:
-    """Plans, writes and tests as the story says; `seen` has each prompt by task and phase."""
+    """A model that plans, writes and tests as `TALES` says; `seen` has each prompt by task and phase."""
 
     def __init__(self) -> None:
         self.seen: dict[tuple[str, str], str] = {}
@@ -100,7 +100,7 @@ class Model:
 
 
 def bare_pytest(folder: Path, libraries: Path) -> str:
-    """Run pytest in a folder with only pytest and the packages of its requirements, and return the output."""
+    """Run pytest in a folder with only pytest and the packages in its requirements.txt, and return the output."""
     names = (folder / "requirements.txt").read_text().split()
     wanted = [name for name in names if name != "pytest"]
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--find-links", str(libraries.parent / "index")]

@@ -1,4 +1,7 @@
-"""Readers of changes and vague descriptions, end to end: changes are sent back, questions answered or assumed."""
+"""Reviewers of changes and vague descriptions, end to end.
+
+Changes with findings go back to the author. Questions about a description are answered by the owner or assumed.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def answers() -> Readers:
 
 
 def find(daemon: Daemon, task_id: int) -> list[tuple[str, str, str]]:
-    """Return the readers' findings in the first attempt of a task, from its page's data."""
+    """Return the severity, location and reason of each reviewer finding in a task's first attempt."""
     course = daemon.get(f"/api/task/{task_id}/timeline")
     numbers = [step["step_no"] for each in course["tries"] for step in each["steps"] if step["findings"]]
     steps = [daemon.get(f"/api/task/{task_id}/step/1/{number}") for number in numbers]

@@ -38,7 +38,7 @@ CODE = {
     "Write slugify(text)": ("slug.py", "def slugify(text):\n    return '-'.join(text.lower().split())\n"),
     "health check endpoint": ("health.py", "def health():\n    return {'status': 'ok'}\n"),
 }
-"""Path and text of the model's code, by words of the task."""
+"""The model's code: path and text by a phrase of the task's description."""
 TESTS = {
     "Cart.total ignores": "from cart import Cart\n\n\ndef test_one_item():\n    assert Cart([5], 1).total() == 4\n",
     "Write slugify(text)": "from slug import slugify\n\n\ndef test_slugify():\n    assert slugify('A b') == 'a-b'\n",
@@ -54,7 +54,7 @@ REFUSED = {
     "nightshift retry 7": "task 7 is done",
     "nightshift integrate 5": "main is checked out in",
 }
-"""The commands that have nothing to do here, with the reason that they print."""
+"""The commands that cannot succeed in this home, with the reason that they print."""
 
 
 def answer(phase: str, messages: list[dict[str, str]]) -> str:
@@ -107,7 +107,7 @@ def daemon(owner: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Da
 
 
 def goes_on(line: str) -> bool:
-    """Check whether a command runs until Ctrl-C."""
+    """Check whether a command runs until it gets Ctrl-C."""
     return any(option in line.partition("#")[0] for option in ("--watch", "--follow"))
 
 

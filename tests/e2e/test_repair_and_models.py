@@ -1,5 +1,6 @@
-"""The repair engine and a model side by side in the real daemon: replies that are saved, and tasks that wait for
-either.
+"""The repair engine and a model side by side in the real daemon.
+
+The engine makes some replies of the model unnecessary. Tasks that need either of the two wait for it.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def test_what_the_engine_cannot_do_waits_for_the_model_and_not_for_the_engine(
     task_id = daemon.submit(description="Write total() in job_2.py")
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled")
     assert "brings no tests" in daemon.get(f"/api/task/{task_id}")["reason"]
-    time.sleep(1.5)  # time for five checks for a model
+    time.sleep(1.5)  # enough time for five checks whether a model answers
     assert len(messages(daemon, "task_claimed")) == 1, "it was taken up for nothing"
     server.start()
     assert daemon.wait(task_id)[0]["ending"] == "committed"

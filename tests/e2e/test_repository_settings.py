@@ -17,7 +17,7 @@ FILES = {"Makefile": MAKEFILE, "CMakeLists.txt": "project(x)\n", "answer.txt": "
 
 
 def words(phase: str, messages: list[dict[str, str]]) -> str:
-    """Write answer.txt: right, and also strict once a failing command asks for that."""
+    """Write the right answer.txt, which is also strict if the prompt shows that a command asks for that."""
     text = "\n".join(message["content"] for message in messages)
     if phase == "CODING":
         answer = "strict right" if "strict" in text else "right"

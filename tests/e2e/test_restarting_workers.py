@@ -1,4 +1,4 @@
-"""A worker that hangs is restarted: its task continues where it was, and no work is done twice."""
+"""A worker that hangs is restarted: its task continues where it stopped, and no work is done twice."""
 
 from __future__ import annotations
 

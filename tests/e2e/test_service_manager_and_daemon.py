@@ -1,4 +1,4 @@
-"""Messages of the real daemon to a service manager, and the cases in which they stop."""
+"""Messages that the real daemon sends to a service manager, and the cases in which the messages stop."""
 
 from __future__ import annotations
 
@@ -83,10 +83,11 @@ def test_a_blocked_loop_is_no_longer_fed_and_its_end_tells_where_it_stood(
         manager.falls_silent("WATCHDOG=1", for_s=2 * WATCHDOG_S)
         assert daemon.process.poll() is None, "the process lives"
         assert daemon.ask("GET", "/api/tasks")[0] == 200, "the server has a loop of its own, and goes on"
-        daemon.process.send_signal(signal.SIGABRT)  # as the service manager does in this case
+        daemon.process.send_signal(signal.SIGABRT)  # as a service manager does when the watchdog's messages stop
         ended_by = -daemon.process.wait(90)
         assert "Fatal Python error: Aborted" in daemon.output()
-        # Other threads keep running while Python walks over their frames, so a crash may cut off the rest of the dump.
+        # Other threads keep running while Python walks over their frames, so Python may crash and cut off the rest of
+        # the dump.
         assert ended_by in {signal.SIGABRT, signal.SIGSEGV}
         if ended_by == signal.SIGABRT:
             assert 'File "<string>", line 3 in <lambda>' in daemon.output(), "the call that blocked it"

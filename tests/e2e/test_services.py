@@ -76,7 +76,7 @@ TASK = {"description": "Write transfer() in ledger.py", "tests": {"test_ledger.p
 
 
 class Bank:
-    """Writes ledger.py; its first version lets the database refuse nothing."""
+    """A model that writes ledger.py; with its first version, the database refuses no entry."""
 
     def __init__(self) -> None:
         self.codings: list[str] = []

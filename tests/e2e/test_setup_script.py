@@ -1,4 +1,4 @@
-"""A setup script end to end: the owner is asked once, it runs, and its files serve two tasks, the second offline."""
+"""A setup script end to end: the owner approves it once, and two tasks use its files, the second one offline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """A repository of the owner whose code needs the package that its setup script installs."""
+    """A repository of the owner; its code needs a package, which its setup script installs."""
     path = tmp_path / "repo"
     (path / ".nightshift").mkdir(parents=True)
     (path / SCRIPT).write_text('#!/bin/bash\nset -e\npip install -q moonphase\ntest -z "$OPENAI_API_KEY"\n')

@@ -24,7 +24,7 @@ from tests.support.wire_server import WireServer
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait as long as a busy machine may need."""
+    """Wait up to 90 s for a condition, because the machine may be busy."""
     within(condition, within_s=90)
 
 

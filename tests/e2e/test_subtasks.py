@@ -1,4 +1,4 @@
-"""A task that its plan splits: two parts in parallel and one after both, by a real daemon that is killed meanwhile."""
+"""A plan splits a task: two parts run in parallel, and one after both; the real daemon is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ PLAN = json.dumps({"subtasks": [subtask("left"), subtask("right"), subtask("both
 
 
 class Model:
-    """Splits the whole task and writes its parts.
+    """A model that splits the whole task and writes its parts.
 
-    `codings` lists the parts that code was written for, with "" for the whole task. The parts in `wrong` get wrong
-    code.
+    Attributes:
+        codings: The part of each request for code, with "" for the whole task.
+        wrong: The parts for which the model writes wrong code.
     """
 
     def __init__(self) -> None:
@@ -80,7 +81,7 @@ def waits(daemon: Daemon, parent_id: int) -> bool:
 
 
 def shares(home: Path, parent_id: int) -> list[tuple[int, float]]:
-    """Return the limits of each part: model calls and dollars."""
+    """Return the limits of each part: the number of model calls, and dollars."""
     path = home / "db" / "agent_logs.sqlite"
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as conn:
         specs = conn.execute("SELECT spec FROM task_specs WHERE task_id > ?", (parent_id,)).fetchall()
@@ -151,7 +152,7 @@ def test_when_a_part_fails_the_whole_is_planned_anew_in_one_piece_on_what_the_ot
         assert "# Splitting the task" not in plans[0][0]["content"]
         shown = git(tmp_path / "workspace", "show", "--stat", "--format=", task["commit"])
         assert "right.py" in shown
-        assert "left.py" not in shown  # it was committed before
+        assert "left.py" not in shown  # the part was committed before
     assert len(history(tmp_path)) == 2
 
 

@@ -1,6 +1,6 @@
-"""A repository's own tests judge a removal: code that they do not need goes, code that they need stays.
+"""A repository's own tests judge a removal: code that the tests do not need may go, code that they need stays.
 
-No new tests are requested.
+The task requests no new tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILES = {
 
 
 class Remover:
-    """Removes the file that a task names; `phases` lists the phases of its requests."""
+    """A model that removes the file that a task names; `phases` lists the phases of its requests."""
 
     def __init__(self) -> None:
         self.phases: list[str] = []

@@ -1,4 +1,4 @@
-"""Undo, end to end, with a running daemon and without one: history is only ever added to."""
+"""Undo end to end, with a running daemon and without one: a revert adds to the history and never rewrites it."""
 
 from __future__ import annotations
 

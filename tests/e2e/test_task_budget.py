@@ -1,4 +1,7 @@
-"""A task whose budget is spent asks its owner, through the real daemon, and continues or ends as the owner decides."""
+"""A task that has spent its budget asks its owner, through the real daemon.
+
+The task continues or ends as the owner decides.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
 
 FEW = 900
-"""Tokens. Enough for one or two of the four calls that the task needs."""
+"""Token budget. Enough for one or two of the four model calls that the task needs."""
 
 
 def waiting(daemon: Daemon, task_id: int) -> dict[str, Any]:
@@ -27,7 +30,7 @@ def decide(daemon: Daemon, asked: dict[str, Any], granted: bool) -> None:
 
 
 def grant(daemon: Daemon, asked: dict[str, Any]) -> bool:
-    """Grant the approval, and check whether the task asks once more."""
+    """Grant the approval, and check whether the task then asks its owner again."""
     decide(daemon, asked, True)
     path = f"/api/task/{asked['task_id']}"
     until(lambda: daemon.get(path)["status"] in {"waiting", "done", "failed"}, within_s=40)

@@ -17,7 +17,10 @@ from tests.support.wire_server import WireServer
 
 
 class Author:
-    """Answers each task as the story says, whatever the prompt adds; `asked` lists the phases of each task."""
+    """A model that answers each task as the story says, whatever else the prompt contains.
+
+    `asked` lists the task and phase of each request.
+    """
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -53,7 +56,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
         until(lambda: bool(daemon.get("/api/approvals?open=1")["approvals"]), within_s=300)
         (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
         assert asked["subject"] == "package:flask"
-        daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": True})  # once, for three projects
+        daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": True})  # for three projects
         tasks = daemon.wait(*begun, within_s=300)
         for tale in CHANGED:
             tasks += daemon.wait(_submit(daemon, tale), within_s=120)
@@ -71,7 +74,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
 PROJECTS = {tale.project.replace("_", "-") for tale in MADE + CHANGED} - {
     tale.project for tale in CHANGED if tale.removes
 }
-"""The projects that are not removed."""
+"""Names of the projects that no task removes."""
 
 
 def _submit(daemon: Daemon, tale: Tale) -> int:

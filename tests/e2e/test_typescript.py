@@ -61,7 +61,10 @@ SETTINGS = {
 
 
 class Model:
-    """Sends these files for the code, repeating the last one, and the tests when it is asked for tests."""
+    """A model that sends the given versions of the code in order and then repeats the last one.
+
+    If it is asked for tests, it sends `tests`.
+    """
 
     def __init__(self, *code: str, tests: str = "") -> None:
         self._code, self._tests = list(code), tests

@@ -32,7 +32,7 @@ def writable_by_others(*roots: Path) -> list[str]:
 
 @pytest.mark.full
 def test_nothing_that_a_daemon_and_its_children_make_can_be_written_by_others(tmp_path: Path) -> None:
-    """Creates a home, works in both repositories, restores the home and uses it without a daemon."""
+    """Covers a new home, tasks in both repositories, the restored home, and commands without a daemon."""
     repo, home = make_repo(tmp_path / "shop", {"README.md": "shop\n"}), tmp_path / "home"
     home.mkdir(mode=0o755)
     with WireServer(reply) as server:

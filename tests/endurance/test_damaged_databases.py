@@ -1,7 +1,7 @@
-"""Damaged bytes in a database: after the daemon's own start it is sound, and nothing is lost silently.
+"""Damaged bytes in a database: after the daemon's start the database is sound, and no task is lost silently.
 
-Each case copies the files of a home that was in use, damages the database, opens it as the daemon does, and then
-compares each earlier task: it has its old state, or the report names it.
+Each case copies the files of a home that was in use, damages the database, and opens it as the daemon does. Then it
+compares each earlier task: the task has its old state, or the daemon's report names it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def open_it(home: Path) -> int:
 
 
 def check(home: Path, before: Moment) -> None:
-    """Compare the home with its state before the damage."""
+    """Compare the tasks of a home with their states before the damage; a changed task must be in the report."""
     new = open_it(home)
     tasks, report = tasks_of(home / DATABASE), describe(home / DATABASE)
     assert find_faults(home / DATABASE) == ()

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def homes(folder: Path) -> dict[bool, Files]:
-    """The files of a home of today (key False), and of one with the former vector table (key True)."""
+    """The files of two homes: key False has today's tables, key True the former vector table."""
     return {old: make_home(folder / "made", lessons=12, vector_tables=old) for old in (False, True)}
 
 

@@ -1,4 +1,7 @@
-"""The daemon dies at each durable point of a revert: it is made once or not at all, and the ledger records it."""
+"""The daemon dies at each durable point of a revert.
+
+The revert is made once or not at all, and the ledger records which.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from tests.support.wire_server import WireServer
 
 FULL = tiers.ENDURANCE
 PREPARING = ("file: workspace.../ID", "git: merge-tree")
-"""Points that write objects without a reference: a death there is the same as a death before."""
+"""Points that write objects which no reference names yet. A death there leaves the same state as a death before them.
+"""
 
 
 def test_a_revert_is_made_once_whatever_the_daemon_dies_of(tmp_path: Path) -> None:
@@ -36,9 +40,9 @@ def test_a_revert_is_made_once_whatever_the_daemon_dies_of(tmp_path: Path) -> No
 
 
 def record(supervised: SupervisedDaemon, task: int) -> list[Point]:
-    """Record a revert and return its points, each name once.
+    """Record a revert and return its points, without repeated names.
 
-    The first is kept, because another revert may find its objects.
+    Of points with the same name the first is kept, because another revert may find its objects already written.
     """
     supervised.order("record")
     assert supervised.ask("POST", f"/api/task/{task}/revert", {})[0] == 200
@@ -50,9 +54,9 @@ def record(supervised: SupervisedDaemon, task: int) -> list[Point]:
 
 
 def dies(supervised: SupervisedDaemon, task: int, point: Point, moment: str) -> list[str]:
-    """Revert with a death at this point, without a second request, then reapply.
+    """Revert a task while the daemon dies at this point, then reapply the change.
 
-    Return each difference to a revert without a death.
+    The revert is requested only once. Return each difference from a revert without a death.
     """
     commits, events, deaths = history(supervised), describe(supervised), supervised.deaths
     supervised.order(f"{moment} {point}", point, moment)

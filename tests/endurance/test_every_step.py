@@ -1,8 +1,8 @@
 """The daemon dies by SIGKILL at every durable point of a task's life, and nothing is lost, doubled or left behind.
 
-The points are not listed here: one scenario is recorded, and the daemon dies at every point that it passed
-(`crash_injection` defines a point). `make test` chooses a few of them, the same each time. With
-NIGHTSHIFT_TESTS=endurance, the lines of the log are points too, although recovery does not read them.
+The points are not listed here: one scenario is recorded, and the daemon dies at every point that the scenario passed
+(`crash_injection` defines a point). `make test` chooses a few of these points, the same ones each time. With
+NIGHTSHIFT_TESTS=endurance, each line of the log is a point too, although recovery does not read the log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A disk that fills up under a running daemon, and a disk that accepts no writes when the daemon starts."""
+"""A disk that fills up while the daemon runs, and a disk that accepts no writes when the daemon starts."""
 
 from __future__ import annotations
 

@@ -36,7 +36,13 @@ NAME = re.compile(r"\b(?:alone|same|part)_\d+\b")
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """A commit of ours: its full id, the number of its task, and whether its message says that it is a draft."""
+    """A commit of ours.
+
+    Attributes:
+        id: The full commit id.
+        task: The number of the commit's task.
+        is_draft: True if the commit message says that the commit is a draft.
+    """
 
     id: str
     task: int
@@ -60,8 +66,9 @@ def test_git_and_the_records_agree_on_every_commit_after_a_night_of_interruption
 
 
 def _descriptions(moments: random.Random) -> list[str]:
-    """Return overlapping tasks: new projects that several tasks begin, files that several tasks add with the same
-    words, and others.
+    """Return the descriptions of tasks, most of which overlap.
+
+    Several tasks each begin the same new project, and several add a file with the same text.
     """
     groups = [[f"Write same_{n}.py with same_{n}(n): n plus {n}"] * 3 for n in range(TASKS // 9)]
     parts = [f"write part_{n}.py with part_{n}(n): n plus {n}" for n in range(TASKS // 3)]

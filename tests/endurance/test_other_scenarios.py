@@ -1,8 +1,9 @@
 """Scenarios other than the plain one: they cover every row of the phase table and every move between statuses.
 
-A point that an earlier scenario already passed is the same write in the same place of the code. So each scenario is
-killed only at its new points, and only after them: the state before a point equals the state after the previous one.
-With NIGHTSHIFT_TESTS=endurance each scenario is killed at all of its points, before and after.
+If an earlier scenario already passed a point, the same line of code made the same write there. So the daemon is killed
+only at the new points of each scenario, and only after them: the state before a point equals the state after the
+previous point. With NIGHTSHIFT_TESTS=endurance, the daemon is killed at all points of each scenario, both before and
+after them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A daemon whose database was ruined continues from a backup: no work is done twice, and its owner is informed."""
+"""A daemon whose database was ruined continues from a backup.
+
+No work is done twice, and the owner is informed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def test_what_was_committed_after_the_backup_is_found_by_its_trailer_and_not_don
     daemon.start()
     daemon.ask("POST", "/api/pause", {"reason": "for the test"})
     old = [daemon.submit(**job(n)) for n in (1, 2)]
-    assert daemon.stop() == 0  # its backup has both tasks in the queue
+    assert daemon.stop() == 0  # the backup of this stop has both tasks in the queue
     daemon.start()
     daemon.ask("POST", "/api/resume")
     before = {task["task_id"]: task["commit"] for task in daemon.wait(*old)}

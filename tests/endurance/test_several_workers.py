@@ -1,8 +1,8 @@
-"""Several workers, tasks that collide, and a death at every point of committing, integrating, noting and finishing.
+"""Several workers on tasks that collide; the daemon dies while it commits, integrates, records or finishes a task.
 
 `test_every_step.py` covers the work of a single worker. Here the other workers are in the middle of their tasks when
-the daemon dies. So runs differ in their course but not in their end: each task ends once, with one commit and its
-evidence. With NIGHTSHIFT_TESTS=endurance the daemon dies at every point and moment.
+the daemon dies, so the course of a run varies. Its end does not: each task ends once, with one commit and its evidence.
+With NIGHTSHIFT_TESTS=endurance the daemon dies at every point and moment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ def test_workers_in_the_midst_of_their_own_lose_nothing_when_the_daemon_dies(tmp
 
 
 def _is_chosen(point: Point) -> bool:
-    """Check whether the daemon dies at this point: the second occurrence stands for all that several workers pass."""
+    """Check whether the daemon dies at this point.
+
+    Of all times that the workers pass a point, the daemon dies only at the second, which stands for the others.
+    """
     if FULL:
         return not point.tells_only
     ends = ("git_commits", "tasks[done", "steps[COMMIT", "concluded")

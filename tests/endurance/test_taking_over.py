@@ -1,6 +1,6 @@
-"""The daemon dies, and the next one dies while it takes over.
+"""The daemon dies, and the next daemon dies while it takes over the work.
 
-A task that was running at two deaths in a row rests for some seconds, so this test mostly waits.
+A task that was running at two deaths in a row is not started again for some seconds, so this test mostly waits.
 """
 
 from __future__ import annotations

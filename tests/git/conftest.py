@@ -1,4 +1,4 @@
-"""A git manager on real repositories, with a clock of its own."""
+"""Provides a git manager on real repositories, with a clock that the test sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `.git` that test runs see, as read by git itself."""
+"""The `.git` folder that test runs see can be read by git itself."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class CommittedTree(TextTree):
         super().__init__({path: "" for _, _, _, path in self._lines})
 
     def entries(self) -> dict[str, str]:
-        """Return path to blob."""
+        """Return a mapping of path to blob id."""
         return {path: blob for mode, blob, _, path in self._lines if mode != "120000"}
 
     def links(self) -> dict[str, str]:
-        """Return the link of these tests."""
+        """Return the symbolic link that the tree contains."""
         return {path: "data/prices.txt" for mode, _, _, path in self._lines if mode == "120000"}
 
     def programs(self) -> frozenset[str]:

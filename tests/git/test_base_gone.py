@@ -1,4 +1,7 @@
-"""A base that the owner rewrote and garbage-collected: no reference ever points to an incomplete commit."""
+"""The owner rewrites and garbage-collects the base of a running task.
+
+No reference ever points to a commit with missing objects.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.support.git_repo import git, write
 
 
 def rewrite(repo: Path, branch: str = "main") -> None:
-    """Replace a branch's commit with another one, and drop unreachable objects."""
+    """Replace the commit of a branch with another one, and remove unreachable objects."""
     write(repo, {"README.md": "rewritten\n"})
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "--amend", "-m", "Another first")
@@ -38,7 +41,10 @@ def references(repo: Path) -> str:
 
 @pytest.fixture(params=["loose", "packed"])
 def where(bench: Bench, repo: Path, request: pytest.FixtureRequest) -> Workspace:
-    """A task that has read its base. An open process still reads packs after they are removed."""
+    """Open the workspace of a task that has already read files of its base.
+
+    With packed objects, the open git process can read them even after the pack is removed.
+    """
     if request.param == "packed":
         git(repo, "gc", "-q")
     workspace = bench.git.open(str(repo), None, 7, "x")
@@ -96,7 +102,7 @@ def test_a_candidate_that_was_collected_does_not_become_the_target(bench: Bench,
     assert commit
     tip = bench.git.tip(where)
     candidate = bench.git.rebase(where, commit, tip)
-    collect(repo)  # Garbage collection ran while the candidate's merged tree was being judged
+    collect(repo)  # Garbage collection while the merged tree is judged
     before = references(repo)
     with pytest.raises(BaseGone, match=candidate.id):
         bench.git.advance(where, candidate, tip)

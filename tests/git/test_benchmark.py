@@ -1,4 +1,4 @@
-"""The benchmark's questions to git: commits with their changes, and a copy of one commit without any other."""
+"""The benchmark's use of git: commits with their changes, and a copy of one commit without any other commit."""
 
 from pathlib import Path
 

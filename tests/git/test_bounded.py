@@ -1,4 +1,4 @@
-"""The git manager's open files and memory do not grow with the repositories and commits that it has used."""
+"""The git manager's open files and memory do not grow with the number of repositories and commits that it has used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from tests.support.processes import words
 
 
 def is_reader(process: psutil.Process, below: str) -> bool:
-    """Return True if a process reads objects of a repository below a folder; False if it ends meanwhile."""
+    """Check whether a process is git's object reader for a repository below a folder.
+
+    Return False if the process ends meanwhile.
+    """
     try:
         return "cat-file" in words(process) and below in str(process.environ())
     except psutil.Error:
@@ -52,7 +55,7 @@ def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
     commit = bench.git.commit(where, where.base, dict(files), message(1))
     assert commit
     reader = bench.git._repositories.find(where).reader
-    for number in range(50):  # Each has a root tree of some 800 KB
+    for number in range(50):  # Each commit has a root tree of some 800 KB
         commit = bench.git.commit(where, commit.id, {"a.py": f"{number}\n"}, message(1))
         assert commit
         assert len(bench.git.tree(where, commit.id).entries()) == 3001

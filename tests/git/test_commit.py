@@ -1,4 +1,4 @@
-"""Commits: exactly the change, on the task's own branch, without touching anything else of the owner's."""
+"""A commit contains exactly the change, is on the task's own branch, and touches nothing else of the owner's."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_author_that_is_not_set_is_the_one_of_the_repository(bench: Bench, re
 
 WORK = "[user]\n\tname = Robin Work\n\temail = robin@work.example\n"
 OWNERS: dict[str, tuple[str, dict[str, str]]] = {
-    # Content of ~/.gitconfig, and the settings of the repository
+    # Each case has the content of ~/.gitconfig and the settings of the repository.
     "a folder of its own": (WORK.replace("Work", "Private") + '[includeIf "gitdir:{repo}/"]\n\tpath = work\n', {}),
     "a remote of its own": (
         '[includeIf "hasconfig:remote.*.url:https://git.work.example/**"]\n\tpath = work\n',

@@ -1,4 +1,4 @@
-"""A draft on a task's branch: a result replaces it, and it is never mistaken for the result."""
+"""A draft on a task's branch is replaced by a result, and is never mistaken for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes, differences, the log, and the process that reads objects."""
+"""Notes, differences, the log, and the git process that reads objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository whose configuration, hooks and attributes were set by an attacker: no program runs, no byte changes."""
+"""A repository whose configuration, hooks and attributes an attacker wrote: no program runs, and no file changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def marks(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def evil(repo: Path, marks: Path) -> Path:
-    """The repository, with every setting and hook that can make git run a program."""
+    """Provide a repository with every setting and hook that can make git run a program."""
     write(repo, {"long.py": LINES})
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "Long")

@@ -1,4 +1,7 @@
-"""Integration: rebase without a checkout, compare-and-swap, and many concurrent integrations without a loss."""
+"""Integration rebases without a checkout and moves branches by compare-and-swap.
+
+Many concurrent integrations lose nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from tests.support.git_repo import git, write
 
 
 def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
-    """Integrate like the executor, without a judge."""
+    """Integrate a change as the executor does, but without judging the merged tree."""
     commit = manager.commit(where, where.base, change, message(where.task_id))
     assert commit
     while True:
@@ -29,7 +32,7 @@ def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
 
 @pytest.fixture
 def dev(bench: Bench, repo: Path) -> Workspace:
-    """A workspace on a branch that is not checked out."""
+    """Provide a workspace on a branch that is not checked out."""
     git(repo, "branch", "dev")
     return bench.git.open(str(repo), "dev", 7, "x")
 

@@ -1,4 +1,7 @@
-"""A stale lock: git waits for it only once, and the operation that it stops reports it and loses nothing else."""
+"""Stale lock files.
+
+Git waits for a stale lock only once. The blocked operation reports the lock, and nothing else is lost.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class HastyGit:
         script.chmod(0o755)
 
     def moves(self) -> int:
-        """Return how many processes that move references were started since the last call."""
+        """Return the number of git processes that moved references since the last call."""
         calls = self._calls.read_text().split("\n") if self._calls.exists() else []
         self._calls.unlink(missing_ok=True)
         return sum("update-ref" in call for call in calls)
@@ -53,7 +56,7 @@ def dev(manager: GitManager, repo: Path) -> Workspace:
 
 
 def lock(repo: Path, name: str) -> Path:
-    """Leave a stale lock of a reference, one day old."""
+    """Create a stale lock file of a reference, dated one day ago."""
     path = repo / ".git" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

@@ -1,4 +1,7 @@
-"""The daemon's own repository stays small, and nothing that is still needed is removed, even during concurrent work."""
+"""The daemon's own repository stays small.
+
+Maintenance removes nothing that is still needed, even during concurrent work.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ def land(bench: Bench, task_id: int, text: str = "") -> tuple[Workspace, Commit]
 
 
 def sound(bench: Bench) -> bool:
-    """Return True if git finds no fault, and no object is missing or truncated."""
+    """Check that git finds no fault in the repository, and that no object is missing or truncated."""
     return not git(bench.workspace, "fsck", "--full", "--strict", "--no-dangling", "--connectivity-only")
 
 
 def age(bench: Bench, days: float) -> None:
-    """Make all files of stored objects look old."""
+    """Set the timestamps of all object files to an old date."""
     then = time.time() - days * 86_400
     for path in (bench.workspace / ".git" / "objects").rglob("*"):
         if path.is_file():

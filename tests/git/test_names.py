@@ -1,4 +1,4 @@
-"""Names are resolved when they are asked for, although one process answers all questions."""
+"""Names of branches and commits are resolved anew for each question, although one git process answers all questions."""
 
 from __future__ import annotations
 

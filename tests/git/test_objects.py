@@ -1,4 +1,4 @@
-"""Git's objects as values: they are read as git wrote them, and forbidden edits are rejected."""
+"""Git objects as Python values: they are read as git wrote them, and forbidden edits are rejected."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
 
 
 def read_stored(files: dict[str, int], trees: dict[str, bytes]) -> str:
-    """Add the trees of these files (path to a number in place of its content) to `trees`; return the root's id."""
+    """Add the trees of these files to `trees`, and return the id of the root tree.
+
+    `files` maps each path to a number that stands for the file's content.
+    """
     below: dict[str, dict[str, int]] = {}
     entries = list[tuple[str, str, str]]()
     for path, number in files.items():
@@ -73,7 +76,10 @@ PATHS = ["a", "b", "b c", "c", "d/a", "d/b", "d/e/a", "e/a", "e.py", *(f"many/{n
 
 
 def choose() -> st.SearchStrategy[dict[str, int]]:
-    """Choose some of the paths; a path may be a file in one result and a folder in another."""
+    """Return a strategy for mappings of paths to content numbers.
+
+    The same path can be a file in one mapping and a folder in another.
+    """
     some = st.dictionaries(st.sampled_from(PATHS), st.integers(0, 2))
     return st.builds(
         lambda files, folder: {f"a/{folder}" if path == "a" and folder else path: n for path, n in files.items()},

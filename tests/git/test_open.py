@@ -1,4 +1,4 @@
-"""Opening: every kind of checkout is found, and unusable ones are rejected with helpful messages."""
+"""Opening a repository: every kind of checkout is found, and unusable ones are rejected with helpful messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git processes: their own end counts, they have a timeout, and all running ones can be ended."""
+"""Git processes: the result is complete when git itself ends, each has a timeout, and all can be ended at once."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_stop_ends_what_runs_and_nothing_starts_after_it(repo: Path, tmp_path:
 
 @pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV"])
 def test_a_command_that_another_one_ended_is_no_answer(tmp_path: Path, name: str) -> None:
-    """If git is killed by a signal, the result is unknown: the task waits instead of failing."""
+    """Check that a git process killed by a signal gives no result, so that the task waits instead of failing."""
     (tmp_path / "git").write_text(f"#!/bin/sh\nkill -{name} $$\n")
     (tmp_path / "git").chmod(0o755)
     killed = Git(tmp_path, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
@@ -156,7 +156,7 @@ def test_what_a_process_does_not_print_in_time_is_not_waited_for(processes: Proc
 
 
 class _Late(subprocess.Popen[bytes]):
-    """A process that ends between the check of its pipes and the check whether it has ended."""
+    """A process that ends after its pipes are checked but before its exit status is checked."""
 
     def poll(self) -> int | None:
         self.wait()

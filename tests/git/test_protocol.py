@@ -1,4 +1,4 @@
-"""Git's input and answers."""
+"""The input that Nightshift sends to git processes, and the parsing of their answers."""
 
 from __future__ import annotations
 

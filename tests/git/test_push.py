@@ -1,4 +1,4 @@
-"""Pushing: only if it is wanted, never by force, and a failure is a result."""
+"""Commits are pushed only if the owner wants it, and never by force; a failed push is a result, not an error."""
 
 from __future__ import annotations
 

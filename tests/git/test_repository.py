@@ -1,4 +1,4 @@
-"""A repository caches the most recent trees, and no more of them."""
+"""A repository caches only the most recently used trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reverting: a three-way merge on the tip, never a rewritten history, and the reverts found in the history."""
+"""A revert is a three-way merge on the tip of the branch and never rewrites history; reverts are found in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lock is held by many threads at once, or by one alone."""
+"""A lock that either many threads share or one thread holds exclusively."""
 
 import threading
 

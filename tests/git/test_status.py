@@ -1,4 +1,4 @@
-"""The state of a repository: the values, and that reading them writes and starts nothing."""
+"""The status of a repository has the right values, and reading it writes nothing and starts no process."""
 
 from __future__ import annotations
 

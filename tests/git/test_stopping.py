@@ -1,4 +1,4 @@
-"""A stop ends every git process, whatever it waits for, and no thread waits afterwards."""
+"""Stopping the daemon ends every git process, whatever it waits for, and leaves no waiting thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG_S = 600.0
 
 
 class Asking:
-    """A call on a thread of its own, and the error that it ends with."""
+    """A call to the git manager on its own thread, and the error that ends the call."""
 
     def __init__(self, call: Callable[[], object]) -> None:
         self.error: Exception | None = None
@@ -37,7 +37,7 @@ class Asking:
 
 
 def wait_for_git(*parts: str) -> None:
-    """Wait until a git process runs whose command contains these words."""
+    """Wait until a git process runs whose command line contains these words."""
     while not any(set(parts) <= set(words(each)) for each in psutil.Process().children(recursive=True)):
         pass
 

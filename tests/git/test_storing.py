@@ -1,4 +1,4 @@
-"""Objects that are stored without git: git can read them, and their permissions are those of the folder."""
+"""Objects that Nightshift stores without git: git can read them, and they get the permissions of their folder."""
 
 import hashlib
 import os

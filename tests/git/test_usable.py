@@ -106,7 +106,10 @@ def test_the_author_is_the_one_that_git_reads(tmp_path: Path, config: bytes, aut
     ],
 )
 def test_a_configuration_that_git_cannot_read_is_told_in_its_words(tmp_path: Path, config: bytes, words: str) -> None:
-    """Runs in a separate process: GitPython starts git when it is imported."""
+    """Check that git's own message is reported.
+
+    The check runs in a separate process because GitPython starts git when it is imported.
+    """
     (tmp_path / ".gitconfig").write_bytes(config)
     look = "import os, sys; from nightshift.git.discovery import discover; from pathlib import Path; "
     look += "discover(Path(sys.argv[1]), dict(os.environ)).configuration"

@@ -1,4 +1,4 @@
-"""The daemon's own repository looks right to a visitor, and keeps everything that the visitor left there."""
+"""The daemon's own repository looks normal to a visitor, and keeps every change that the visitor made there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linked worktree that is removed during its task: the task's commit lands in the repository that it belonged to."""
+"""A linked worktree is removed during its task; the commit lands in the repository of that worktree."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_task_commits_although_its_worktree_is_gone(
     assert git(repo, "show", f"{commit.id}:a.py") == "a = 2"
     bench.git.note(where, commit.id, "evidence")
     assert bench.git.read_note(where, commit.id) == "evidence"
-    if how == "by hand":  # For git, the branch is still checked out there
+    if how == "by hand":  # Git still regards the branch as checked out in the removed worktree
         assert "checked out" in str(bench.git.find_obstacle(where))
         return
     assert bench.git.find_obstacle(where) is None

@@ -1,7 +1,7 @@
-"""Lists the hostile programs that run inside isolations, with the effect that each is judged by.
+"""Lists the hostile programs that run inside isolations, each with the effect that it must not have there.
 
-None may succeed in a strong isolation (bubblewrap, its warm pool, docker). The `process` isolation does not isolate:
-`OPEN` lists the programs that succeed in it, so that tests and not only documentation show its weakness.
+No program may succeed in a strong isolation (bubblewrap, its warm pool, docker). The `process` isolation does not
+isolate: `OPEN` lists the programs that succeed in it, so that a test shows its weakness and not only the documentation.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ from tests.support.hostile import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A hostile program, and the `effect` that it has when it runs bare and must not have in a strong isolation.
+    """A hostile program and its forbidden effect.
 
-    `rooted` means that even the bare program needs a daemon that runs as root. `grouped` means that only control groups
-    stop the program.
+    Attributes:
+        attack: The program, with the limits and settings of its job.
+        effect: The effect that the program has when it runs bare, and that it must not have in a strong isolation.
+        rooted: True if even the bare program needs a daemon that runs as root.
+        grouped: True if only control groups stop the program.
     """
 
     attack: Attack
@@ -60,7 +63,8 @@ def _make_entry(
     return {name: Entry(attack=attack, effect=effect, grouped=grouped)}
 
 
-# Without a control group the kernel counts all processes of the user, and the user's other jobs end meanwhile.
+# Twice the limit: without a control group the kernel counts all processes of the user, so more can start when the
+# user's other jobs end.
 _PROCESSES = more("processes", lambda limits: 2 * limits.pids)
 _THREADS = more("threads", lambda limits: 2 * limits.pids)
 _MEMORY = more("memory_mb", lambda limits: 1.5 * limits.memory_mb)  # pages shared by forked processes count repeatedly
@@ -139,9 +143,13 @@ ARTEFACTS = _each("artefacts", collect, "link_to_a_secret", "second_name_of_a_se
 
 ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES, **ARTEFACTS}
 LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")
-"""Programs in two halves: the first leaves something behind, the second looks for it, meanwhile and afterwards."""
+"""Programs in two halves. The first half leaves something behind; the second looks for it, both while the first still
+runs and after it has ended.
+"""
 STAYS = frozenset({"files", "process", "shared_memory", "message_queue", "keys"})
-"""The leftovers that outlive a job in the `process` isolation. While a job runs, all `LEFTOVERS` are open there."""
+"""The `LEFTOVERS` that outlive a job in the `process` isolation. While the job still runs, other jobs there find all
+`LEFTOVERS`.
+"""
 
 OPEN = frozenset({
     "secrets/private_key", "secrets/dotfiles", "secrets/database", "secrets/token_by_climbing", "secrets/other_project",

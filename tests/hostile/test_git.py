@@ -1,4 +1,7 @@
-"""Repositories that make git run a program for anyone who works in them: plain git runs it, our git does not."""
+"""Repositories that make git run a program for anyone who works in them.
+
+Plain git runs the program; git as Nightshift calls it does not.
+"""
 
 from __future__ import annotations
 

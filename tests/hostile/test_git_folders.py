@@ -1,4 +1,7 @@
-"""Folders of a tree that git takes for a repository: plain git runs the programs they name, our code refuses them."""
+"""Folders in a tree that git takes for repositories.
+
+Plain git runs the programs that such a folder names; Nightshift refuses the folder.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def marks(tmp_path: Path) -> Path:
 
 
 def runs_in_a_clone(repo: Path, marks: Path, folder: str, *settings: str) -> bool:
-    """Check whether `git status` in a folder of a fresh clone runs the program."""
+    """Check whether `git status`, called in this folder of a fresh clone, runs the planted program."""
     git(repo.parent, "clone", "-q", str(repo), "clone")
     with contextlib.suppress(AssertionError):  # git may fail once the program has run
         git(repo.parent / "clone" / folder, *settings, "status")
@@ -68,7 +71,7 @@ def test_git_takes_a_folder_that_leaves_its_objects_to_another(tmp_path: Path, m
 
 
 def take(change: dict[str, str], base: dict[str, str]) -> dict[str, str | None]:
-    """Return the part of a model's reply that is accepted into its change."""
+    """Return the files of a model's reply that are accepted into its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(base), {}, TaskSpec(description="x"))
     with contextlib.suppress(BadReply):

@@ -19,7 +19,7 @@ _BARE: dict[str, Seen] = {}
 
 
 async def bare(name: str, env_secret: str) -> Seen:
-    """Run a program without a sandbox, once for all isolations together."""
+    """Run a program without a sandbox, once; the result is shared by the tests of all isolations."""
     if name not in _BARE:
         _BARE[name] = await ENTRIES[name].attack.bare(env_secret)
     return _BARE[name]

@@ -1,4 +1,4 @@
-"""Names and sizes that a model may choose: each harms a naive writer, and every entry point of ours refuses it."""
+"""File names and sizes that a model may choose and that harm a naive writer; Nightshift refuses each at every entry."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ def outside(root: Path, name: str) -> bool:
 
 
 def steers_git(root: Path, name: str) -> bool:
-    """Check whether a file was written that some system takes for one of git's own files."""
+    """Check whether a file was written whose name some operating system reads as one of git's own files."""
     return any(read_as(path.relative_to(root / "tree")) for path in (root / "tree").rglob("*"))
 
 
 def read_as(path: Path) -> bool:
-    """Check whether a name is one of git's on macOS or Windows, which ignore case, some characters and ends, and have
-    short names.
+    """Check whether macOS or Windows reads a name as one of git's own files.
+
+    Both systems ignore case and some characters. Windows ignores some endings too, and gives files short names.
     """
     first = unicodedata.normalize("NFKC", path.parts[0])
     folded_name = "".join(c for c in first if c not in IGNORED).casefold().partition(":")[0].rstrip(". ")
@@ -47,19 +48,22 @@ def read_as(path: Path) -> bool:
 
 
 def misleads(root: Path, name: str) -> bool:
-    """Check whether a list of the names, one a line, misleads: an extra line, a terminal escape, reversed text."""
+    """Check whether a list of the names, one per line, misleads a reader.
+
+    It does by an extra line, a terminal escape or reversed text.
+    """
     listed = "\n".join(str(path.relative_to(root / "tree")) for path in sorted((root / "tree").rglob("*")))
     hidden = any(unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"} for c in listed.replace("\n", ""))
     return hidden or listed.count("\n") != len(list((root / "tree").rglob("*"))) - 1
 
 
 def becomes_an_option(root: Path, name: str) -> bool:
-    """Check whether a program called with the names takes one for an option or for a user's home."""
+    """Check whether a program that gets the names as arguments takes one for an option or a user's home."""
     return any(path.name[0] in "-~" for path in (root / "tree").rglob("*"))
 
 
 def cannot_be_told_apart(root: Path, name: str) -> bool:
-    """Check whether two names on disk are the same name on other systems."""
+    """Check whether two different names on this disk are the same name on other systems."""
     names = [str(path) for path in (root / "tree").rglob("*")]
     return len({unicodedata.normalize("NFC", name).casefold() for name in names}) < len(names)
 
@@ -73,7 +77,7 @@ def looks_like_another(root: Path, name: str) -> bool:
 
 
 def opens_a_device(root: Path, name: str) -> bool:
-    """Check whether Windows opens a device for one of the names, whatever its suffix and folder."""
+    """Check whether Windows opens a device instead of a file for one of the names, whatever its suffix or folder."""
     names = [unicodedata.normalize("NFKC", path.name).lower() for path in (root / "tree").rglob("*")]
     stems = {name.partition(".")[0].partition(":")[0].strip() for name in names}
     return bool(stems & {"con", "prn", "aux", "nul", "conin$", "conout$", "com1", "lpt9"})
@@ -123,7 +127,7 @@ NAMES = {
 
 
 def take_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, str | None]:
-    """Return the part of a model's reply that is accepted into its change."""
+    """Return the files of a model's reply that are accepted into its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(), {}, TaskSpec(description=asked))
     with contextlib.suppress(BadReply):

@@ -25,7 +25,7 @@ _BARE: dict[str, tuple[bool, bool]] = {}
 
 
 async def find(name: str, run: Run) -> tuple[bool, bool]:
-    """Check whether a secret of one job leaks, first to a job beside it, then to a job after it."""
+    """Check whether a secret of one job leaks: first to a concurrent job, then to a later job."""
     with host("", bait=False) as bait_host:
         _, beside = both = await asyncio.gather(run(bait_host, name, "hold"), run(bait_host, name, "seek"))
         after = await run(bait_host, name, "find")

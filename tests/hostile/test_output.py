@@ -1,7 +1,8 @@
-"""Output and exceptions of hostile code: naive logs, terminals, pages or prompts obey them, and none of ours does.
+"""Hostile output and exceptions of tested code.
 
-A test that really runs in a sandbox prints and raises each text. Its text in the verdict then goes where verdicts go:
-into the event log and its file, onto a page and into the next prompt.
+Naive logs, terminals, pages or prompts would obey such texts; those of Nightshift must not. A test that really runs in
+a sandbox prints and raises each text. The text then goes wherever a verdict's text goes: into the event log and its
+file, onto a page and into the next prompt.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def is_obeyed_by_a_terminal(text: str) -> bool:
 
 
 def makes_a_record(text: str) -> bool:
-    """Check whether a log of lines holds a line that was never logged, for any definition of a line end."""
+    """Check whether a reader sees a log line that was never logged, by any definition of a line end."""
     return any(line.strip() == RECORD for line in re.split("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", text))
 
 
@@ -117,7 +118,7 @@ async def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ver
 
 
 def read_words(name: str, verdict: Verdict) -> str:
-    """Return all the text that the verdict has about one test."""
+    """Return all the text of a verdict about one test."""
     failure = next(candidate for candidate in verdict.failures if candidate.id.endswith(f"::test_{name}"))
     result = next(candidate for candidate in verdict.results if candidate.id == failure.id)
     return "\n".join((failure.message, failure.output, failure.frame, failure.kind, result.message))
@@ -150,7 +151,7 @@ def page(text: str) -> str:
 
 
 def ends_its_quotation_in(prompt: str) -> bool:
-    """Check whether the real last line occurs twice."""
+    """Check whether the line that really ends the prompt occurs earlier in it too."""
     lines = prompt.split("\n")
     return lines[-1] in lines[:-1]
 

@@ -1,4 +1,4 @@
-"""Services that attack the run, and tested code that attacks its services: neither decides a verdict."""
+"""Services that attack the run, and tested code that attacks its services; no attack may decide a verdict."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ own = os.environ['DATA'] + '/lines', '/dev/null'
 answer = sorted({one.partition(':')[0] for one in held if one not in own})
 """
 DENIED = {"PermissionError", "FileNotFoundError", "[]"}
-"""The answers of a denied attempt. Some files do not even exist in the split run."""
+"""The answers of the service that show a denied attempt. In the split run, some of the files do not even exist."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def runs(folder: Path) -> AsyncIterator[Runs]:
 
 
 def asking(statement: str, allowed: set[str]) -> Mapping[str, str]:
-    """Return a test that passes if the service's answer is one of the allowed ones."""
+    """Return a test that passes if the service answers this statement with one of the allowed answers."""
     line = "do " + statement.strip().replace("\n", "\\n")
     return {
         "test_it.py": f"from client import ask\n\n\ndef test_it():\n    assert ask({line!r}) in {sorted(allowed)!r}\n"
@@ -71,7 +71,7 @@ async def test_a_service_has_no_files_of_the_run(runs: Runs, what: str) -> None:
     base = {"client.py": CLIENT, **declare()}
     verdict = await runs.judged(base, asking(SEES[what], DENIED))
     assert verdict.passed, (verdict.reason, verdict.failures)
-    # The tests themselves can do the same, which shows that the files exist.
+    # Control: the tests themselves may do the same, which shows that the files exist.
     control = f"def test_it():\n    found = {{}}\n    exec({SEES[what]!r}, found)\n    assert found['answer'] != 12\n"
     assert (await runs.judged(base, {"test_it.py": control})).results[0].result.value == "passed"
 

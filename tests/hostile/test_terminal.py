@@ -1,7 +1,4 @@
-"""A daemon in the foreground has its owner's terminal.
-
-Programs that it runs must neither write to it nor type into it.
-"""
+"""Programs that a foreground daemon runs must neither write to the owner's terminal nor type into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forged verdicts: the best label that each wrong answer may get, and that no verdict reveals the held-out cases."""
+"""Forged verdicts: no wrong answer gets a better label than its row allows, and no verdict reveals held-out cases."""
 
 from __future__ import annotations
 

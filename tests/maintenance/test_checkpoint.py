@@ -1,4 +1,4 @@
-"""The weekly checkpoint: on clocks that the test moves, over restarts, and with kills at every step."""
+"""The weekly checkpoint, on clocks that the test sets, over restarts, and with the daemon killed at every step."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ WEEK_S = WEEK.total_seconds()
 
 
 class Killed(BaseException):
-    """Raised where the daemon dies."""
+    """Raised where the daemon is supposed to die."""
 
 
 @dataclass
 class Site:
-    """One home. `checkpoint()` makes the checkpoint of a daemon that has just started."""
+    """A home with its database. `checkpoint()` returns the checkpoint of a daemon that has just started."""
 
     home: Path
     clocks: HandClocks
@@ -224,7 +224,7 @@ async def test_killed_while_it_writes_the_report_it_is_written_again_for_the_sam
 
 
 async def test_killed_after_each_write_it_goes_on_as_if_nothing_had_been(site: Site) -> None:
-    """A look has three writes; the daemon dies after each of them in turn, and the next one continues."""
+    """Kill the daemon after each of the three writes of a checkpoint in turn; the next daemon continues."""
     begun = site.clocks()
     await site.checkpoint().look()
     site.clocks.pass_s(WEEK_S)

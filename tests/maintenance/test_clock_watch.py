@@ -1,6 +1,6 @@
-"""A wrong clock is reported, and nothing waits for years because of it.
+"""A wrong system clock is reported, and no task waits for years because of it.
 
-The tests use simulated clocks and move all of them.
+The tests set all clocks of a simulated machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RUNNER = asyncio.Runner()
 
 @dataclass(frozen=True)
 class Store:
-    """The objects on top of a database."""
+    """The database of a daemon, with the event log and the queue on top."""
 
     db: Database
     events: EventLog
@@ -44,7 +44,7 @@ class Store:
 
 @dataclass
 class Machine:
-    """A machine with a home; each start of a daemon makes a new `watch`."""
+    """A machine with a home. `up` starts a daemon's services and a new clock watch."""
 
     path: Path
     clocks: HandClocks = field(default_factory=HandClocks)
@@ -264,7 +264,10 @@ LIVES = st.lists(
 def test_no_task_rests_longer_than_its_time_while_a_daemon_runs(
     tmp_path_factory: pytest.TempPathFactory, life: list[tuple[str, int]]
 ) -> None:
-    """Delays are measured in the time that a daemon is up; each start may add the time since the last note."""
+    """Check that a task rests no longer than its delay, measured in the time that a daemon is up.
+
+    Each start may add the time that passed since the clock was last recorded.
+    """
     machine = Machine(tmp_path_factory.mktemp("clock"))
     clocks, up_s, latest = machine.clocks, 0.0, dict[int, float]()
     slack_s = JUMP.total_seconds() + 1

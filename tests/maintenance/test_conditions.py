@@ -99,7 +99,7 @@ def test_this_machine_can_be_asked_for_its_battery() -> None:
     assert battery is None or battery.power_plugged in {True, False, None}
 
 
-# Review debt
+# Pauses because too many commits are unread.
 
 
 def commit(number: int, task_id: int = 1) -> Commit:

@@ -1,4 +1,4 @@
-"""Low disk space stops work, and more space lets it continue; on real file systems."""
+"""Low disk space stops work until space is freed; on real file systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEVER_FREE_MB = 1e9
 
 
 class Bench:
-    """A guard over one place, and a count of its clean-ups."""
+    """A disk guard over one folder that counts how often it cleans up."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.reserve_mb, self.cleanup_count = store, 0.0, 0

@@ -1,4 +1,4 @@
-"""The definition of healthy, and that the watchdog follows it."""
+"""The conditions under which a daemon counts as healthy, and that the watchdog uses the same conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One daemon for each home, and for each database."""
+"""Only one daemon can run for each home and for each database."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock
 
 HOLD = "import sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
 HOLD += "with InstanceLock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
-# The child process that survives has the lock's descriptor, like a child that did not close what it inherited.
+# A script that leaves a child process behind, which holds the lock's descriptor because it never closed it.
 LEAVE = "import os,sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
 LEAVE += "with InstanceLock(Path(sys.argv[1])):\n"
 LEAVE += "    if os.fork() == 0: print('held', flush=True); time.sleep(60)\n"

@@ -1,4 +1,7 @@
-"""Leftovers of a dead daemon are removed at the next start; files of others, or of live processes, are not."""
+"""Leftovers of a dead daemon are removed at the next start.
+
+Files of other programs or of live processes are kept.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from tests.support.git_repo import git, make_repo
 
 @pytest.fixture
 def home(tmp_path: Path) -> Places:
-    """Give a home whose lock was taken just now; by default the tests' files in it are an hour older."""
+    """Provide a home whose lock was just taken; files that the tests add are one hour older by default."""
     folder = tmp_path / "home"
     state = folder / "state"
     state.mkdir(parents=True)
@@ -78,7 +81,7 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     gone = [
         old(state / f".port.{dead}"),
         old(state / f".seal-{dead}"),
-        old(state / f".token.{os.getpid()}-140"),  # of a process that had our id
+        old(state / f".token.{os.getpid()}-140"),  # left by an earlier process that had our process id
         old(state / "staging" / f"{'a' * 40}.{dead}"),
         old(folder / "reports" / f".2026-W47.md.{dead}-7"),
         old(folder / f".state.json.{dead}"),
@@ -133,7 +136,7 @@ LOCKS = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "objects/info
 
 @pytest.fixture
 def workspace(home: Places) -> Path:
-    """Return the workspace's `.git`, with locks that a killed git left."""
+    """Provide the workspace's `.git` folder, with lock files left by a killed git process."""
     manager = make_manager(home)
     manager.open(None, None, 1, "x")
     manager.close()
@@ -230,7 +233,7 @@ asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", script))))
 
 
 def mark_file(mark: str) -> list[int]:
-    """List the processes that sleep for exactly this time."""
+    """List the ids of the processes that run `sleep` with exactly this argument."""
     pids = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

@@ -1,7 +1,4 @@
-"""Files of the program that are replaced under the daemon are noticed.
-
-Files rewritten with the same content are not.
-"""
+"""The daemon notices when files of its program are replaced, unless the new content is the same."""
 
 from __future__ import annotations
 

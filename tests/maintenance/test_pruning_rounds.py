@@ -1,4 +1,4 @@
-"""Rounds of pruning on a real database: by age, by size, while the clock is in doubt, and beside a busy writer."""
+"""Rounds of pruning on a real database: by age, by size, with a doubtful clock, and beside a busy writer."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def pruner(store: Store, quiet: bool = True, **keep: float) -> Pruner:
 
 
 def noise(number: int) -> str:
-    """Return a text that does not compress well."""
+    """Return a text that hardly compresses."""
     return random.Random(number).randbytes(NOISE // 2).hex()
 
 
 def finish(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED) -> Task:
-    """Make a task with one step and one call, ended unless `ending` is None."""
+    """Make a task with one step and one call, and end the task unless `ending` is None."""
     submission = store.queue.submit(TaskSpec(description="x")).result()
     task = store.queue.claim("w", only=submission.task_id).result()
     assert task is not None
@@ -75,7 +75,7 @@ def finish(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITT
 
 
 def read_stored(store: Store) -> None:
-    """Wait until earlier events are stored."""
+    """Wait until the events emitted so far are stored."""
     store.db.write(lambda _: None).result()
 
 
@@ -127,7 +127,7 @@ async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(sto
         await rounds.run()
     assert store.events.after(0, limit=1)[0].id > first.id
     kinds = [event.kind for event in store.events.after(0, limit=50)]
-    assert kinds.count(Kind.STATE_SAVED) == 3  # 18, 9 and 0 days old; without `report_since` one would be gone
+    assert kinds.count(Kind.STATE_SAVED) == 3  # 18, 9 and 0 days old; without `report_since` the oldest would be pruned
     record = pruning.events_pruned(store.db.reader())
     assert record is not None
     assert (record.setting, record.before) == ("keep_events_days", since)
@@ -144,7 +144,7 @@ async def test_nothing_goes_by_age_while_the_clock_is_in_doubt(store: Store) -> 
     store.clock.advance(-3650 * DAY_S)
     await rounds.run()
     assert store.steps.timeline(task.id)
-    store.clock.advance(31 * DAY_S)  # switched off for a month: doubted for a day, then trusted
+    store.clock.advance(31 * DAY_S)  # a month passes; the clock is doubted for a day, then trusted
     await rounds.run()
     assert store.steps.timeline(task.id)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Jobs run at their own intervals, side by side, and fail independently. No real time passes in these tests."""
+"""Jobs run at their own intervals, concurrently, and fail independently. No real time passes in these tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def keep(
     *,
     settle: bool = True,
 ) -> list[Event]:
-    """Run the jobs for a number of simulated seconds; return the events."""
+    """Run the scheduled jobs for a number of simulated seconds, and return the events."""
     clocks, events = HandClocks(), list[Event]()
     end = clocks.monotonic() + for_s
 
@@ -33,7 +33,7 @@ async def keep(
         if settle:
             await scheduler.wait_for_jobs()
         else:
-            await asyncio.sleep(0.001)  # the short one may run; the long one never ends
+            await asyncio.sleep(0.001)  # lets the short job run; waiting for the long job would never end
         clocks.pass_s(seconds)
         if clocks.monotonic() > end:
             raise End

@@ -59,5 +59,5 @@ def test_nobody_to_tell_and_a_manager_that_is_gone_stop_nothing(
 def test_a_manager_that_does_not_read_is_not_waited_for(tmp_path: Path) -> None:
     with manager(str(tmp_path / "notify")):
         link = ServiceManagerLink(str(tmp_path / "notify"))
-        for _ in range(5000):  # far more than its buffer can hold
+        for _ in range(5000):  # far more messages than the socket's buffer can hold
             link.alive()

@@ -1,4 +1,4 @@
-"""Each side thread that ends by an error is restarted, and the page reports it."""
+"""Each side thread of the daemon that ends with an error is restarted, and the status page reports the error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,13 @@ NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 @dataclass
 class Subject:
-    """A side thread, a function that ends it, and a check that it does its work."""
+    """A side thread with two functions for its test.
+
+    Attributes:
+        thread: The side thread.
+        harm: Makes the thread end with an error.
+        works: Checks that the thread does its work.
+    """
 
     thread: SideThread
     harm: Callable[[], object]

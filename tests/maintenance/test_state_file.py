@@ -1,6 +1,6 @@
 """`state.json`: its content, its parsing, and its use at the next start.
 
-`tests/storage/files` has a complete example.
+A complete example is in `tests/storage/files`.
 """
 
 from __future__ import annotations

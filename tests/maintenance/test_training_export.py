@@ -1,4 +1,4 @@
-"""Committed work as data for fine-tuning."""
+"""Export of committed work as training data for fine-tuning."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def reply(code: str) -> str:
 def solve(
     store: Store, *codes: str, backend: str = "openai", commit: bool = True, tools: tuple[ToolSpec, ...] = ()
 ) -> int:
-    """Make a task with a try for each text, the last of which passes.
+    """Make a task with one try for each text; the last try passes.
 
-    With `tools` each try ends with a call of the first.
+    With `tools`, each try ends with a call of the first tool.
     """
     store.queue.submit(TaskSpec(description="Write add")).result()
     task = store.queue.claim("w").result()

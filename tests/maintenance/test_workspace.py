@@ -1,4 +1,7 @@
-"""The workspace is packed when it has enough loose objects, and cleaned once a week when nothing runs."""
+"""Maintenance of the workspace repository.
+
+It is packed when it has enough loose objects, and cleaned once a week while no task runs.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ DAY_S = 86_400.0
 
 @dataclass
 class Bench:
-    """A home's workspace and database, and the maintenance job over both."""
+    """A home's workspace and database, and the job that maintains the workspace."""
 
     store: Store
     git: GitManager
@@ -45,7 +48,7 @@ class Bench:
         )
 
     def land(self, ending: Ending | None = Ending.COMMITTED, *, integrate: bool = True) -> int:
-        """Make a task with its commit, on main or only on its branch; return its id."""
+        """Make a task with a commit, either on main or only on the task's branch; return the task's id."""
         submission = self.store.queue.submit(TaskSpec(description="do it")).result()
         task = self.store.queue.claim("w", only=submission.task_id).result()
         assert task is not None

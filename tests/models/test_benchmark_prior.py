@@ -1,6 +1,6 @@
-"""A benchmark counts as some real attempts, fewer each day, and changes which model begins.
+"""A benchmark counts as some real attempts and affects which model begins a task.
 
-A misleading one is overcome.
+The weight of a benchmark falls every day, and real results overrule a misleading benchmark.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 WORSE, BETTER = "cloud=worse", "cloud=better"
 PRICE = Price(input_per_million_usd=1.0, output_per_million_usd=5.0)
 PAIR = (Candidate(label=WORSE, price=PRICE), Candidate(label=BETTER, price=PRICE))
-"""The worse model is the owner's first; prices are equal, so only rates decide."""
+"""Two models with equal prices, so only their success rates decide. The owner lists the worse model first."""
 LOOKED_AT = 20
-"""Number of tasks of which the better model must begin most."""
+"""Number of later tasks that are examined. The better model must begin more than half of them."""
 
 Rates = Mapping[str, float]
 
@@ -57,7 +57,7 @@ def test_the_reason_of_a_route_names_what_the_benchmark_says_beside_what_was_mea
     assert f"{WORSE} solved 1 of 4, about" in route.why
 
 
-# --- simulated owners: for how many of them does the better model begin most of the later tasks?
+# Simulated owners: the share of owners for whom the better model begins most of the later tasks.
 
 
 def _result(solved: int, began: int) -> ModelResult:
@@ -67,7 +67,10 @@ def _result(solved: int, began: int) -> ModelResult:
 
 
 def _move(seed: int, rates: Rates, tasks: int, model_priors: Mapping[str, Prior]) -> bool:
-    """Check whether the better model begins most tasks after the first `tasks`, at these rates of solved tasks."""
+    """Simulate tasks with these success rates; return True if the better model begins most of the later tasks.
+
+    The first `tasks` tasks do not count.
+    """
     dice, past, begun = Random(seed), {name: [0, 0] for name in rates}, list[str]()
     for number in range(tasks + LOOKED_AT):
         results = {"library": {name: _result(solved, began) for name, (solved, began) in past.items()}}
@@ -79,7 +82,7 @@ def _move(seed: int, rates: Rates, tasks: int, model_priors: Mapping[str, Prior]
 
 
 def _mine(rates: Rates, items: int) -> Callable[[int], Mapping[str, Prior]]:
-    """Return a function that draws a benchmark of models with these rates for each owner."""
+    """Return a function that draws, for each owner's seed, the benchmark results of models with these success rates."""
 
     def drawn(seed: int) -> Mapping[str, Prior]:
         dice = Random(-seed - 1)
@@ -110,7 +113,7 @@ def test_routing_moves_to_the_better_model_within_so_many_tasks_in_nine_of_ten_r
     rates, runs = {WORSE: worse, BETTER: better}, tiers.examples(1000)
     make_priors = _mine(rates, items) if items else lambda _seed: {}
     moved = sum(_move(seed, rates, tasks, make_priors(seed)) for seed in range(runs))
-    assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)  # with few runs more may deviate
+    assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)  # few runs deviate more by chance
 
 
 def test_a_benchmark_that_misleads_is_overcome_within_eighty_tasks() -> None:

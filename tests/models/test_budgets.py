@@ -1,4 +1,7 @@
-"""Budgets are exact, even with many concurrent calls; each says what it waits for; unknown prices are not guessed."""
+"""Budgets are exact even with many concurrent calls.
+
+Each budget says what a waiting call waits for. Unknown prices are not guessed.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +166,7 @@ PRICE = Price(input_per_million_usd=1.0, output_per_million_usd=10.0)
 
 @dataclass
 class SpendingRecord:
-    """The use of a budget over time."""
+    """The amounts that were charged to a budget over time."""
 
     clock: ManualClock
     rows: list[tuple[datetime, Spent]] = field(default_factory=list)
@@ -174,7 +177,7 @@ class SpendingRecord:
 
 @dataclass(frozen=True)
 class Asked:
-    """One call: its task, the length of its prompt and of its wanted reply, and whether its price is known."""
+    """A call to a model: its task, its prompt length, its maximum reply length, and whether its price is known."""
 
     task: int
     prompt: int

@@ -1,4 +1,4 @@
-"""One call under its timeouts, in virtual time: what counts as silence, what as slow, and what is paid for."""
+"""One call under its timeouts, in virtual time: when a call counts as silent, when as slow, and what is paid for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLICY = CallPolicy(first_text_s=300, gap_s=120, total_s=900)
 
 
 class Script(BaseModelHandler):
-    """Sends each text after a wait; then ends, or stays silent forever."""
+    """A model that sends each text after a wait, and then either ends or stays silent forever."""
 
     name = "script"
 
@@ -50,7 +50,7 @@ class Script(BaseModelHandler):
 
 
 def call(backend: BaseModelHandler, **more: Any) -> tuple[Completion | ModelUnavailable, list[Completion], float]:
-    """Return the result of a call, its lost replies, and its duration."""
+    """Make a call, and return its result, the replies that it lost, and its duration."""
     lost: list[Completion] = []
 
     async def once() -> tuple[Completion | ModelUnavailable, float]:

@@ -1,4 +1,4 @@
-"""The choice of a model if none is named, by family, age and size; and the recommendations, in one table."""
+"""The choice of a model by family, age and size if the owner names none, and the table of recommended models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The circuit breaker of a backend: when it opens, for how long, and pauses that a provider asks for."""
+"""The circuit breaker of a backend: when it opens and for how long, and the pauses that a provider requests."""
 
 from __future__ import annotations
 
@@ -128,7 +128,10 @@ def test_a_pause_under_a_clock_that_was_set_back_does_not_hold() -> None:
 
 
 class Machine(RuleBasedStateMachine):
-    """At most one caller is inside while half open, and an open circuit becomes half open in bounded time."""
+    """Random use of a circuit breaker.
+
+    A half-open circuit admits at most one caller, and an open circuit becomes half open within a bounded time.
+    """
 
     def __init__(self) -> None:
         super().__init__()

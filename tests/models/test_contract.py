@@ -1,4 +1,4 @@
-"""One contract for every backend: it answers, streams, translates errors, stops, and reports what is missing."""
+"""The contract of every backend: it answers, streams, translates errors, stops, and reports missing parts."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ from tests.support.wire_server import Reply, WireServer
 KEY = "sk-test-0123456789abcdef"
 HTTP = ("openai", "responses", "anthropic", "gemini", "ollama")
 MODELS = ("responses", *(name for name in backends() if name not in {BUILT_IN, "acp"}))
-"""Without the built-in engine, which answers no words, and agents, which need a sandbox: see `engine/tests` and
-`tests/models/acp`.
+"""Names of the tested backends.
+
+The built-in engine is omitted because it answers no free text, and agents because they need a sandbox: see
+`engine/tests` and `tests/models/acp`.
 """
 TEXT = "def add(a, b):\n    return a + b\n" * 40
 
 
 @dataclass
 class Rig:
-    """A backend with the server or model file behind it."""
+    """A backend together with the server or the model file that it uses."""
 
     name: str
     backend: BaseModelHandler
@@ -62,7 +64,7 @@ def settings(server: WireServer | None, model_file: Path) -> BackendSettings:
 
 
 def backend_of(name: str, made_of: BackendSettings, model: str | None) -> BaseModelHandler:
-    """Create the backend of a wire format; OpenAI has two."""
+    """Create the backend of a wire format; OpenAI has two wire formats."""
     kind = "openai" if name == "responses" else name
     handler = backend_class(kind).from_settings(replace(made_of, openai_api="auto" if kind == name else name), model)
     assert handler is not None
@@ -107,7 +109,7 @@ def ask(text: str = "Write add.", **more: object) -> ModelRequest:
     return ModelRequest(phase=Phase.CODING, messages=turns, **{"max_tokens": 40, **more})  # type: ignore[arg-type]
 
 
-# All backends.
+# Tests of all backends.
 
 
 async def test_it_is_available_and_knows_its_model(rig: Rig) -> None:
@@ -194,7 +196,7 @@ def test_it_is_made_of_the_settings_or_not_at_all(tmp_path: Path) -> None:
     assert all(backend_class(name).setup for name in backends())
 
 
-# HTTP backends.
+# Tests of the HTTP backends.
 
 
 @pytest.mark.parametrize("kind", ["429", "500", "502", "503", "529", "drop", "cut", "quiet", "error_event", "broken"])

@@ -1,4 +1,4 @@
-"""Vendors' errors become ours: which may be retried, and when."""
+"""Errors of vendors become Nightshift's own errors, which say whether and when a call may be retried."""
 
 from __future__ import annotations
 

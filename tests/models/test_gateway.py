@@ -32,7 +32,7 @@ def setting(tmp_path: Path) -> GatewaySetup:
     return GatewaySetup(tmp_path)
 
 
-# Answering and replaying.
+# Answers, and answers replayed from the store.
 
 
 async def test_an_answer_is_told_stored_and_replayed(setting: GatewaySetup) -> None:
@@ -52,7 +52,7 @@ async def test_an_answer_is_told_stored_and_replayed(setting: GatewaySetup) -> N
 
 async def test_after_a_crash_every_reply_is_counted_exactly_once(setting: GatewaySetup) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        server.fail_next("cut")  # was also paid for, but is not a reply
+        server.fail_next("cut")  # this broken reply was paid for too, but counts as no reply
         async with setting.gateway(backend(server)) as gateway:
             task = gateway.task()
             await task.complete(ask(step_no=0))
@@ -99,7 +99,7 @@ async def test_a_request_outside_a_task_is_answered_and_counted_too(setting: Gat
             assert gateway.state.sum_spent().model_calls == 1
 
 
-# Retries.
+# Retries of failed calls.
 
 
 async def test_passing_failures_are_tried_again(setting: GatewaySetup) -> None:
@@ -219,7 +219,7 @@ async def test_cancelling_passes_at_once_and_closes_the_connection(setting: Gate
             assert (await gateway.task().complete(ask())).text
 
 
-# Interruptions by the owner.
+# Interruptions by a message of the owner.
 
 
 async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_written_is_paid_for(
@@ -241,7 +241,7 @@ async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_writte
                 await worker
             assert not worker.cancelled()
             await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
-            # The database writes in its own thread.
+            # The database writes in its own thread, so the count arrives later.
             await asyncio.to_thread(server.until, lambda: gateway.state.sum_spent().model_calls)
             assert model.spent.model_calls == gateway.state.sum_spent().model_calls == 1
             assert model.spent.tokens_out > 100
@@ -264,7 +264,7 @@ async def test_a_worker_that_is_cancelled_is_not_told_that_the_owner_spoke(setti
             assert (await gateway.task().complete(ask())).text
 
 
-# The chain.
+# The chain of backends.
 
 
 async def test_the_next_backend_answers_for_a_failing_one(setting: GatewaySetup) -> None:
@@ -344,7 +344,7 @@ async def test_a_key_that_stopped_working_parks_the_tasks_instead_of_failing_the
             assert caught.value.until, "whether the request or the account is to blame shows soon"
 
 
-# No backend available.
+# Requests while no backend is available.
 
 
 async def test_without_any_model_the_task_is_parked_and_the_owner_is_told_what_to_do(setting: GatewaySetup) -> None:
@@ -390,7 +390,7 @@ async def test_a_task_that_is_parked_just_as_the_model_comes_back_is_not_forgott
             with pytest.raises(Parked):
                 await gateway.task().complete(ask())
             server.start()
-            await gateway.handler.probe()  # sees the change to “up” before `watch` does
+            await gateway.handler.probe()  # this check notices the change to “up” before `watch` does
             ups: list[bool] = []
             watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
             await asyncio.to_thread(server.until, lambda: ups)
@@ -404,7 +404,7 @@ async def test_all_backends_are_probed_at_once_and_their_status_is_told(setting:
         name = "slow"
 
         def is_available(self) -> bool:
-            together.wait(30)  # ends only when three checks run at once
+            together.wait(30)  # returns only when three checks run concurrently
             return True
 
         async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
@@ -424,7 +424,7 @@ async def test_all_backends_are_probed_at_once_and_their_status_is_told(setting:
         assert gateway.handler.status()[0].calls == 1
 
 
-# Budgets.
+# Budgets of calls.
 
 
 async def test_the_limits_of_a_task_end_it_and_say_which(setting: GatewaySetup) -> None:

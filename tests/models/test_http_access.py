@@ -1,4 +1,4 @@
-"""The small JSON request, and endless responses."""
+"""Small JSON requests over HTTP, and servers whose response never ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.wire_server import WireServer
 
 @contextmanager
 def serve_all(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
-    """Serve these parts to the first client, then `drip` forever, then hang up when the block ends."""
+    """Serve a single client: send these parts, then send `drip` repeatedly, and hang up when the block ends."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -99,7 +99,7 @@ def make_authority(folder: Path) -> None:
 
 
 class Tls(BaseHTTPRequestHandler):
-    """Answers minimally, like OpenAI's and Ollama's servers."""
+    """A TLS server with minimal answers in the formats of OpenAI and Ollama."""
 
     protocol_version = "HTTP/1.0"
 

@@ -1,4 +1,4 @@
-"""The text that models are writing now: its readers, and how little of it is kept."""
+"""The text that models are currently writing: who can read it, and how little of it is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""llama.cpp in its own process, with the real library; with a real chat model if the reply's words matter."""
+"""llama.cpp in its own process, with the real library.
+
+Tests that depend on the words of a reply use a real chat model.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ def process_of(backend: LlamaCppBackend) -> psutil.Process:
 
 
 def is_generating(backend: LlamaCppBackend) -> bool:
-    """Ask the engine whether it is generating."""
+    """Check whether the engine is generating a reply."""
     assert backend._server
     api = backend._server.api
     assert api

@@ -1,4 +1,4 @@
-"""Backends of model files: their messages about a missing file or package, and how the package is installed."""
+"""Backends that run model files: error messages about a missing file or package, and the package's installation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Iterator[Path]:
-    """Provide a folder in which packages are installed."""
+    """Provide an import folder into which the tests install packages."""
     folder = tmp_path / "packages"
     folder.mkdir()
     sys.path.insert(0, str(folder))

@@ -1,4 +1,4 @@
-"""The gateway knows the token lengths for each model, from its backend's counts, over real HTTP."""
+"""The gateway learns the token lengths for each model from the counts that its backend reports, over real HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask
 from tests.support.wire_server import WireServer
 
 LONG = "word " * 800
-"""The scripted server counts words, so five bytes are one token."""
+"""A long prompt. The scripted server counts each word as a token, so five bytes are one token."""
 
 
 async def test_what_a_backend_counts_sets_the_estimate_right_for_its_model_alone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A night without a model, with a clock that the test moves: few requests, nothing lost, all done afterwards."""
+"""A night without a model, on a clock that the test sets: few requests, no lost work, and all tasks done afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.wire_server import WireServer
 
 EVENING = datetime(2026, 3, 31, 20, tzinfo=UTC)
 REAL_PAUSES = CallPolicy(backoff_s=0.001, backoff_max_s=0.001, probe_fresh_s=0.0)
-"""As in the daemon, except for the short waits between tries."""
+"""The waiting times of the daemon, except for very short waits between retries."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def clock() -> ManualClock:
 
 
 async def park_by(gateway: Gateway, request: ModelRequest) -> Parked | None:
-    """Return why and until when the gateway parks the request; None if it answers."""
+    """Send a request; return the reason and the end time if the gateway parks the request, and None if it answers."""
     try:
         await gateway.task(request.task_id or 0).complete(request)
     except Parked as parked:
@@ -42,7 +42,7 @@ async def park_by(gateway: Gateway, request: ModelRequest) -> Parked | None:
 
 
 class Night:
-    """Tasks that ask until they are answered, each again at the time until which it was parked."""
+    """Tasks that repeat their request until it is answered, each time when the parking of the request ends."""
 
     def __init__(self, gateway: Gateway, clock: ManualClock, tasks: int) -> None:
         self._gateway, self._clock = gateway, clock
@@ -50,7 +50,7 @@ class Night:
         self.reasons: set[str] = set()
 
     async def until(self, end: datetime) -> None:
-        """Let time pass until `end`; ends early when all are answered."""
+        """Advance the clock to `end`, and send each task's request again when it is due."""
         while self.due and (at := min(self.due.values())) <= end:
             self._clock.at = max(self._clock.at, at)
             for task_id in [task_id for task_id, due in self.due.items() if due <= self._clock.at]:
@@ -95,7 +95,7 @@ async def test_an_outage_of_a_night_is_few_requests_and_everybody_is_answered_in
             assert lost.model_calls == (len(server.requests) if fault["kind"] == "quiet" else 0)
             assert bool(lost.tokens) == (fault["kind"] == "quiet")
             server.heal()
-            await night.until(EVENING + timedelta(hours=10.1))  # without credit it is asked once an hour
+            await night.until(EVENING + timedelta(hours=10.1))  # without credit, one request an hour
             assert night.due == {}
             assert gateway.state.sum_spent().model_calls == lost.model_calls + 30
 
@@ -110,7 +110,7 @@ async def test_a_stated_time_is_kept_to_the_minute_over_hours_restarts_and_a_ser
             with pytest.raises(Parked, match="2026-04-01 01:30:00 UTC") as caught:
                 await gateway.task().complete(ask())
             assert caught.value.until == reset
-            # The server goes away and comes back: its limit still holds.
+            # The server restarts, but its limit still applies.
             server.stop()
             await gateway.handler.probe()
             server.start()
@@ -118,7 +118,7 @@ async def test_a_stated_time_is_kept_to_the_minute_over_hours_restarts_and_a_ser
             with pytest.raises(Parked) as caught:
                 await gateway.task().complete(ask())
             assert caught.value.until == reset
-        for hours in (1, 4, 5.4):  # in another process each time
+        for hours in (1, 4, 5.4):  # each time in a new process
             clock.at = EVENING + timedelta(hours=hours)
             async with setting.gateway(backend(server), clock=clock, policy=REAL_PAUSES) as gateway:
                 with pytest.raises(Parked, match="429") as caught:
@@ -189,7 +189,7 @@ async def test_while_one_tries_a_backend_again_nobody_else_knocks(setting: Gatew
             await asyncio.wait({trying})
 
 
-# Daily budgets.
+# Daily budgets and the clock.
 
 
 async def test_a_day_that_comes_twice_has_one_budget(setting: GatewaySetup, clock: ManualClock) -> None:

@@ -1,4 +1,4 @@
-"""Changed settings while calls are under way: no call is cut off, and no count is lost."""
+"""Settings change while calls are running: no call is cut off, and no count is lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def setting(tmp_path: Path) -> GatewaySetup:
 
 
 class Patient(BaseModelHandler):
-    """Answers when it is told to, and records whether it was closed."""
+    """A model that answers when the test allows it, and records whether it was closed."""
 
     name = "patient"
     is_there = True
@@ -80,7 +80,7 @@ async def test_backends_of_earlier_settings_are_closed_at_the_end_whoever_uses_t
 
 
 async def until_parked(gateway: Gateway, steps: Iterable[int]) -> None:
-    """Ask until the budget is spent."""
+    """Send requests until the token budget is spent and the gateway parks a request."""
     with pytest.raises(Parked, match="TOTAL_TOKENS"):
         await asyncio.wait_for(_ask_all(gateway, steps), 30)
 
@@ -157,7 +157,7 @@ async def test_tasks_that_wait_are_told_of_the_new_backends(setting: GatewaySetu
 
 
 async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: GatewaySetup) -> None:
-    """The models seen before are shown until the new check has a result, and that check starts at once."""
+    """Check that a reload keeps the known models until a new check, started at once, has a result."""
     with WireServer() as server:
         async with setting.gateway(backend(server)) as gateway:
             (before,) = await gateway.handler.probe()
@@ -179,7 +179,10 @@ async def test_a_model_that_nobody_has_looked_at_is_not_known(setting: GatewaySe
 
 
 async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup) -> None:
-    """With a day between two checks, waiting tasks continue once a check is requested and a model is available."""
+    """Check that a requested check runs at once, although regular checks are a day apart.
+
+    Waiting tasks continue when that check finds a model.
+    """
     slow, model = RoutingConfig(policy=replace(QUICK, probe_s=86_400.0)), Patient()
     model.is_there = False
     async with setting.gateway(model) as gateway:

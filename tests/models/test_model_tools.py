@@ -1,4 +1,7 @@
-"""The tool loop over the real gateway: the same work over every vendor's wire, natively and as text."""
+"""The tool loop over the real gateway.
+
+It does the same work with every vendor's wire format, with native tool calls and with tool calls as text.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class WireBench(Bench):
 
 
 def coder(server: WireServer) -> None:
-    """Script the server to use tools in the form that they are offered in: natively, or in blocks."""
+    """Script the server to call tools in the form in which the request offers them: natively, or in text blocks."""
 
     def reply(phase: str, messages: list[dict[str, Any]]) -> str | Reply:
         if phase != Phase.CODING:

@@ -183,7 +183,10 @@ async def test_a_key_that_no_header_takes_is_told(server: WireServer, key: str) 
 
 
 def test_another_library_of_http_is_loaded_before_it_is_asked() -> None:
-    """The package uses `httpx` as soon as it is in `sys.modules`, even if another thread is still importing it."""
+    """Check that httpx is loaded completely before the vendor's package is used.
+
+    The package uses `httpx` as soon as `httpx` is in `sys.modules`, even if another thread is still importing it.
+    """
     code = """
 import asyncio, sys
 from nightshift.models.openai_api import OpenAIBackend

@@ -1,4 +1,7 @@
-"""Models ordered by their results: the rule itself, and through the real gateway over real HTTP."""
+"""Models are ordered by their results.
+
+The tests cover the rule itself, and its use by the real gateway over real HTTP.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +56,9 @@ def result(solved: int, began: int, **more: float) -> ModelResult:
 
 @dataclass
 class World:
-    """Models with known rates, and tasks that go to the model that the policy chooses.
+    """A simulation in which the routing policy assigns tasks to models with known success rates.
 
-    A failed task costs another attempt, by the strong model.
+    A failed task costs another attempt by the strong model.
     """
 
     seed: int
@@ -67,7 +70,7 @@ class World:
         self.dice = Random(self.seed)
 
     def live(self, attempts: int, rates: Rates) -> Sequence[tuple[str, str]]:
-        """Return the kind and the model of each attempt."""
+        """Simulate attempts, and return the task kind and the first model of each."""
         for _ in range(attempts):
             kind = self.dice.choice(sorted(rates))
             past = self.past.setdefault(kind, deque(maxlen=OF_A_KIND))
@@ -86,17 +89,17 @@ class World:
 
 
 def right(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> float:
-    """Return the share of attempts that the right model began."""
+    """Return the share of attempts that began with the best model for their kind of task."""
     return fmean(assignment[kind] == label for kind, label in chosen)
 
 
 def cost(chosen: Sequence[tuple[str, str]], rates: Rates) -> float:
-    """Return the expected cost of attempts, in USD."""
+    """Return the expected cost of these attempts in USD, including the strong model's retries."""
     return sum(COST[label] + (1 - rates[kind][label]) * COST[STRONG] for kind, label in chosen)
 
 
 def best(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the same tasks, each begun by the right model."""
+    """Return the same attempts with the best model for their kind of task."""
     return [(kind, assignment[kind]) for kind, _ in chosen]
 
 
@@ -144,7 +147,7 @@ def test_the_same_lot_gives_the_same_route() -> None:
 
 
 def usual(candidates: Sequence[Candidate], results: Results) -> Route:
-    """Return a decision in which chance changed nothing."""
+    """Return a decision without random exploration."""
     return next(
         route for seed in range(100) if not (route := decide(candidates, results, "library", seed=str(seed))).explored
     )
@@ -159,7 +162,7 @@ def test_a_model_of_unknown_price_is_never_called_cheap() -> None:
     better = {"library": {"cloud=mystery": result(90, 90), STRONG: result(30, 90), WEAK: result(20, 90)}}
     route = usual((unknown, *PAIR), better)
     assert (route.first, route.cheap) == ("cloud=mystery", WEAK)
-    # It is not tried in order to learn either.
+    # The policy does not explore a model of unknown price either.
     assert {decide((PAIR[0], unknown), {}, "library", seed=str(seed)).first for seed in range(300)} == {STRONG}
 
 
@@ -212,13 +215,13 @@ LADDER = Route(kind="library", ladder=("a", "b", "c"), first="b", cheap="a")
         (Phase.REFLECTING, 1, 0, 9_000, "a"),
         (Phase.REVIEW, 1, 0, 9_000, "a"),
         (Phase.AUDIT, 1, 0, 9_000, "c"),
-        (Phase.CODING, 2, 0, 9_000, "b"),  # one try failed
+        (Phase.CODING, 2, 0, 9_000, "b"),  # one try failed, so the next model takes over
         (Phase.CODING, 3, 0, 9_000, "c"),
         (Phase.REFLECTING, 3, 0, 9_000, "b"),
-        (Phase.CODING, 9, 0, 9_000, "c"),  # there is no stronger one
-        (Phase.CODING, 1, 1, 9_000, "b"),  # the first time that the loop is stuck only raises the temperature
+        (Phase.CODING, 9, 0, 9_000, "c"),  # there is no stronger model
+        (Phase.CODING, 1, 1, 9_000, "b"),  # stuck for the first time: only the temperature rises
         (Phase.CODING, 1, 2, 9_000, "c"),
-        (Phase.CODING, 1, 3, 9_000, "b"),  # stuck with the strongest too
+        (Phase.CODING, 1, 3, 9_000, "b"),  # the strongest model is stuck too
         (Phase.CODING, 1, 4, 9_000, "a"),
     ],
 )
@@ -280,7 +283,7 @@ ROUTE = Route(
 
 
 class Models:
-    """A strong and a weak model, and gateways to both; the owner lists the strong one first."""
+    """A strong and a weak model, and gateways to both. The owner lists the strong model first."""
 
     def __init__(self, setting: GatewaySetup) -> None:
         self.setting = setting
@@ -300,7 +303,7 @@ def models(tmp_path: Path) -> Iterator[Models]:
 
 
 async def first(gateway: Gateway, task_id: int = 7, **more: Any) -> str:
-    """Return the name of the model that answers."""
+    """Send a request for a task, and return the name of the model that answers."""
     return (await gateway.task(task_id).complete(ask(task_id=task_id, **{"kind": Kind.LIBRARY, **more}))).text
 
 
@@ -313,7 +316,10 @@ def list_events(gateway: Gateway) -> list[Event]:
 
 
 async def live_text(gateway: Gateway, queue: QueueManager, kind: Kind) -> str:
-    """Run one task of a kind to its end and return the model that began; the weak model only solves libraries."""
+    """Run one task of a kind to its end, and return the model that began it.
+
+    The weak model solves only tasks of the kind `library`.
+    """
     queue.submit(parse_spec({"description": "Do it", "kind": kind, "priority": 9})).result()
     task = queue.claim("w1").result()
     assert task is not None

@@ -1,6 +1,6 @@
-"""Lessons from refusals: a missing feature, a lower limit, a context window.
+"""The gateway learns from a server's refusals: a missing feature, a lower limit, or the context window.
 
-They last a week, and never remove a limit.
+These facts expire after a week, and never remove a limit.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(message: str, asked:
         ("Range of input length should be [1, 98304]", 98_304),
         ("Invalid request: Your request exceeded model token limit: 262144", 262_144),
         ("The input token count exceeds the maximum number of tokens allowed 1048575.", 1_048_575),
-        ("invalid params, context window exceeds limit (2013)", 5250),  # the number is an error code
+        ("invalid params, context window exceeds limit (2013)", 5250),  # the number 2013 is an error code
     ],
 )
 def test_the_number_in_a_refusal_is_the_window(message: str, window: int) -> None:

@@ -1,4 +1,4 @@
-"""The bytes below the vendors' packages: bounded, observed, and corrected if they are not a valid stream of events."""
+"""The raw bytes of event streams, before the vendors' packages read them, are limited, observed and corrected."""
 
 from __future__ import annotations
 

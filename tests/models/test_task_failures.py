@@ -1,4 +1,7 @@
-"""Whether a refusal is the fault of the request or the backend: shown by another task's request, never by one alone."""
+"""Deciding whether a request or its backend causes refusals.
+
+Only a successful request of another task shows this, never the refused request alone.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ async def test_a_revoked_key_parks_every_task(tmp_path: Path) -> None:
 
 
 def fail_between_answers(failures: TaskFailures, times: int, *, is_paid: bool) -> list[bool]:
-    """Let a task fail `times` times, while another one is answered before each failure."""
+    """Record `times` failures of one task, with an answer to another task before each failure."""
     ends = list[bool]()
     for _ in range(times):
         failures.note_answer(B)

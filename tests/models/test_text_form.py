@@ -1,4 +1,7 @@
-"""The text form of tools with a real model behind GPT4All: whatever it writes, the loop reads it, answers and ends."""
+"""Tool calls written as text, with a real model behind GPT4All.
+
+Whatever the model writes, the loop reads it, answers and ends.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ BASE = {"add.py": "def add(a, b):\n    return a - b\n"}
 
 @dataclass
 class LocalModel:
-    """Asks the model in CODING, in the text form; other phases are scripted."""
+    """A model that really answers in CODING, with tool calls as text; the replies of other phases are scripted."""
 
     backend: GPT4AllBackend
     others: object
@@ -43,7 +46,7 @@ class LocalModel:
 
 
 def readable_by_gpt4all(folder: Path) -> Path:
-    """Write a copy of the model with a pre-tokenizer name that GPT4All's engine knows; return its path."""
+    """Write a copy of the model that names a pre-tokenizer known to GPT4All's engine; return the copy's path."""
     path = folder / "smollm2.gguf"
     command = [sys.executable, "-m", "gguf.scripts.gguf_new_metadata", "--pre-tokenizer", "gpt-2"]
     subprocess.run([*command, str(smollm2()), str(path)], check=True, capture_output=True, timeout=120)

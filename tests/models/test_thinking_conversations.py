@@ -1,4 +1,7 @@
-"""A conversation with tools and thinking over every wire format: stored, sent back, and never sent to another model."""
+"""A conversation with tools and the model's thoughts, over every wire format.
+
+The thoughts are stored and sent back, but never sent to another model.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def turns_after(reply: Completion) -> tuple[Message, Message]:
 
 
 def holds_thought(kind: str, body: dict[str, Any]) -> bool:
-    """Check whether a request contains the part of the thoughts that this vendor wants back."""
+    """Check whether a request contains the form of the thoughts that this vendor requires."""
     sent = json.dumps(body)
     wanted = {"openai": THOUGHT, "ollama": THOUGHT, "anthropic": SIGNATURE, "responses": SIGNATURE, "gemini": SIGNATURE}
     return wanted[kind] in sent
@@ -61,7 +64,7 @@ async def test_thoughts_come_stored_and_go_back_after_a_kill_to_their_model_alon
         async with setup.gateway(make_backend()) as gateway:
             await gateway.handler.probe()
             first = await gateway.task().complete(ask())
-            if kind != "responses":  # the Responses API hides them
+            if kind != "responses":  # the Responses API hides the thoughts
                 assert "".join(each.text for each in first.thoughts) == THOUGHT
             assert first.thoughts
             assert (first.text, first.finish) == ("Let me look.", Finish.TOOL)

@@ -1,4 +1,4 @@
-"""Thoughts in a reply's text are removed, whatever the tag, but never from a file."""
+"""A model's thoughts are removed from the text of its reply, whatever tag marks them, but never from a file."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding:
 
 @contextlib.asynccontextmanager
 async def endless(chunk: bytes) -> AsyncIterator[str]:
-    """Serve answers that never end: silence, or the same chunk again and again."""
+    """Start servers whose answers never end: they send nothing, or repeat the same chunk."""
 
     serving = set[asyncio.Task[None] | None]()
 

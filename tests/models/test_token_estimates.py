@@ -1,4 +1,4 @@
-"""Token estimates for a model, learned from its backend's counts."""
+"""Token estimates for a model, learned from the counts that its backend reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool calls over every backend: offered, read, answered, refused; natively and in the text form."""
+"""Tool calls over every backend, natively and as text: how they are offered, read, answered and refused."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
 
 
 def conversation(*, ids: tuple[str, str] = ("call_0", "call_1")) -> tuple[Message, ...]:
-    """Return two parallel calls with their results, followed by a user turn."""
+    """Return a conversation with two parallel tool calls and their results, followed by a message from the user."""
     tool_calls = (
         ToolCall(name="read_file", arguments={"path": "a.py"}, id=ids[0]),
         ToolCall(name="read_file", arguments={"path": "b.py", "start": 3}, id=ids[1]),
@@ -101,7 +101,7 @@ def conversation(*, ids: tuple[str, str] = ("call_0", "call_1")) -> tuple[Messag
     )
 
 
-# Requests to every vendor's API, and how its replies are read.
+# Requests in every vendor's format, and the parsing of the replies.
 
 
 async def test_tools_are_offered_with_their_schemas(rig: Rig) -> None:
@@ -160,7 +160,7 @@ async def test_a_name_that_nobody_offered_comes_through(rig: Rig) -> None:
 @pytest.mark.parametrize("broken", ['{"path": "a.py", "content": "x', "[1, 2]", "not json", "[" * 100_000])
 async def test_arguments_that_are_no_json_object_are_handed_on_as_text(rig: Rig, broken: str) -> None:
     say(rig.server, calls(("write_file", broken)))
-    if rig.name == "ollama" and broken != "[1, 2]":  # Ollama's server parses them itself
+    if rig.name == "ollama" and broken != "[1, 2]":  # Ollama's server parses the arguments itself
         with pytest.raises(ToolsRefused, match="tool call"):
             await rig.backend.generate(ask())
         assert "tools" not in rig.backend.facts.lacks, "one reply that its parser could not read is not all"
@@ -231,7 +231,7 @@ async def test_tools_and_their_turns_count_in_estimates(rig: Rig) -> None:
     short_request, full = ask(tools=()), ask(*conversation())
     assert estimate_request(full) > estimate_request(ask()) + 20 > estimate_request(short_request) + 100
     completion = fill_counts(full, await rig.backend.generate(full))
-    if rig.name != "anthropic":  # Anthropic always counts
+    if rig.name != "anthropic":  # Anthropic always reports a count
         assert completion.tokens_in == estimate_request(full)
         assert completion.tokens_out > 200
 
@@ -280,7 +280,7 @@ def test_every_backend_says_how_it_can_be_offered_tools(tmp_path: Path) -> None:
     }
 
 
-# Special features of one API.
+# Features of a single vendor's API.
 
 
 async def test_anthropic_gets_alternating_turns_and_at_most_four_marks_for_the_cache() -> None:
@@ -336,11 +336,11 @@ async def test_calls_that_share_an_index_are_told_apart_by_their_ids(index: int 
     assert [call.id for call in completion.tool_calls] == ["a", "b"]
 
 
-# In the gateway.
+# Tool calls through the gateway.
 
 
 class Taught:
-    """A store with the same known forms for every model."""
+    """A store that returns the same counts of tool call forms for every model."""
 
     def __init__(self, counts: KnownForms) -> None:
         self.counts = counts
@@ -499,7 +499,7 @@ async def test_what_steps_report_changes_the_form_of_the_next_request(tmp_path: 
         assert (await gateway.task().complete(ask(call_no=1))).protocol is TEXT
 
 
-# Context windows.
+# Context windows of models.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A fixture: one store for each test of this folder, on a file of its own."""
+"""Provides a store in a separate file for each test of this folder."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Asks and decisions: which tasks wait, which continue, and which asks are never repeated."""
+"""Questions to the owner and decisions: which tasks wait, which continue, and which questions are never repeated."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_question_takes_an_answer_and_its_default_where_it_is_granted_without(
 
 
 def describe(store: Store) -> list[str]:
-    """Return the messages of the answers in the log."""
+    """Return the log messages of the owner's answers."""
     return [event.message for event in store.events.after(0, limit=1000) if event.kind is Kind.ANSWERED]
 
 
@@ -226,8 +226,9 @@ def test_one_answer_lets_all_tasks_of_a_repository_go_on(store: Store) -> None:
 
 
 def of_three_projects(store: Store) -> list[Task]:
-    """Make tasks that ask the same: of a project, of one that a plan named, of the root, and of the first project
-    again.
+    """Make four tasks that ask the same question: two of one project, one of another, and one of the root.
+
+    A plan named the project of the second task.
     """
     shop, till = running(store, project="shop"), running(store)
     store.queue.progress(till.id, till.fence, iterations=0, spent=Spent(), project="till").result()  # named by its plan

@@ -1,4 +1,4 @@
-"""Budgets in the queue: a task's use by the ledger, the start of a retry, and the released tasks."""
+"""Budgets in the queue: a task's use according to the ledger, the budget of a retry, and released tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a task's row for lists: after the migration, and for every way to insert tasks."""
+"""The columns of a task's row that lists need are filled by the migration and by every way to insert a task."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> No
         queue.submit(parse_spec({"description": "a", "repo": "/srv/shop", "kind": "library"})).result()
         queue.submit(parse_spec({"description": "b"})).result()
         assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
-    with closing(connect(path)) as conn:  # as a repair of a damaged database restores specifications
+    with closing(connect(path)) as conn:  # the repair of a damaged database restores specifications like this
         conn.execute("UPDATE tasks SET kind = '', repo = ''")
         row = conn.execute("SELECT * FROM task_specs WHERE task_id = 1").fetchone()
         conn.execute("DELETE FROM task_specs WHERE task_id = 1")

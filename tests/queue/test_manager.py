@@ -1,4 +1,7 @@
-"""The queue, case by case: submitting, claiming, ending, and everything in between. (Random walks: test_walks.py)"""
+"""The queue, case by case: submitting, claiming, ending and everything in between.
+
+Random walks are in `test_walks.py`.
+"""
 
 import random
 from collections.abc import Iterator
@@ -49,7 +52,7 @@ def moves(store: Store, task_id: int) -> list[tuple[str | None, str]]:
     return [(event.data["from"], event.data["to"]) for event in events if "to" in event.data]
 
 
-# Submitting
+# Submitting tasks
 
 
 def test_a_task_keeps_all_that_was_said(store: Store) -> None:
@@ -123,7 +126,7 @@ def test_a_description_or_key_that_has_no_utf8_form_can_be_stored(store: Store) 
     assert submit(store, "other", key="\ud800") == first
 
 
-# Claiming
+# Claiming tasks
 
 
 def test_the_highest_priority_comes_first_then_the_oldest(store: Store) -> None:
@@ -212,7 +215,7 @@ def test_a_specification_that_cannot_be_read_fails_and_stops_nobody(store: Store
     assert "specification cannot be read" in task.reason
 
 
-# Ending
+# Ending tasks
 
 
 @pytest.mark.parametrize(
@@ -289,7 +292,7 @@ def test_reasons_are_masked_and_cut(tmp_path: Path) -> None:
         assert len(task.reason) == 2000
 
 
-# Continuing later
+# Tasks that continue later
 
 
 def test_an_interrupted_attempt_goes_on_and_a_retried_one_is_new(store: Store) -> None:
@@ -406,7 +409,7 @@ def test_a_question_and_its_answer_are_kept(store: Store) -> None:
     assert store.queue.answers(first) == [("Which one?", "The left one.")]
 
 
-# Dependencies
+# Dependencies between tasks
 
 
 def test_a_task_waits_for_all_it_depends_on(store: Store) -> None:
@@ -461,7 +464,7 @@ def test_retrying_checks_the_dependencies_again(store: Store) -> None:
     assert status(store, second) is Status.QUEUED
 
 
-# Cancelling and retrying
+# Cancelling and retrying tasks
 
 
 def test_a_task_that_does_not_run_is_cancelled_at_once(store: Store) -> None:
@@ -572,7 +575,7 @@ def test_a_retry_grants_all_tries_again(store: Store) -> None:
             store.queue.retry(bad).result()
 
 
-# Recovery
+# Recovery after the death of a daemon
 
 
 def test_what_a_dead_daemon_left_running_goes_on_with_its_attempt(tmp_path: Path) -> None:
@@ -626,7 +629,7 @@ def test_a_lease_that_ran_out_is_swept_and_a_renewed_one_is_not(store: Store) ->
     assert claim(store).attempt == 1
 
 
-# Reading and waking
+# Reading the queue and waking workers
 
 
 def test_tasks_are_found_newest_first_page_by_page(store: Store) -> None:

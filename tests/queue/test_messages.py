@@ -1,4 +1,4 @@
-"""An owner's messages to a task: who reads them, how they are stored, and how the worker learns of them."""
+"""Messages of an owner to a task: who can read them, how they are stored, and how they reach the worker."""
 
 from __future__ import annotations
 

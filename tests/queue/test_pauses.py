@@ -1,4 +1,4 @@
-"""Pauses: claims wait while there is any, and each pause ends with its own cause."""
+"""Pauses: no task is claimed while any pause lasts, and each pause ends only with its own cause."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A retry that begins with a draft: which attempts do so, and when it is refused."""
+"""A retry that begins with the draft of the last attempt: when this is possible, and when it is refused."""
 
 from __future__ import annotations
 

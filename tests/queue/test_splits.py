@@ -1,4 +1,7 @@
-"""A split task waits for its subtasks: each exists once, and however they end, the task continues or ends."""
+"""A split task waits for its subtasks.
+
+Each subtask is created only once. However the subtasks end, the split task continues or ends.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def split(store: Store) -> Task:
-    """Make a task with three subtasks, the third after the others."""
+    """Make a task with three subtasks, the third of which depends on the others."""
     store.queue.submit(TaskSpec(description="whole")).result()
     parent = claim(store)
     return store.queue.split(parent.id, parent.fence, "waits for its parts", PARTS).result()

@@ -1,7 +1,7 @@
-"""The promises of the queue on every store: one suite, run against every implementation.
+"""The contract of the queue with a store: one suite, run against every implementation.
 
-A new store adds its opener to `STORES` and has to pass. Only the ports (`nightshift.queue.store.Store`, `Journal`) and
-the queue on top of them are used; where a test has to bypass the rules, it uses plain SQL on the tables.
+A new store adds its opener to `STORES` and has to pass. The tests use only the ports (`nightshift.queue.store.Store`,
+`Journal`) and the queue on top of them; to bypass the rules, a test uses plain SQL on the tables.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ class Node:
         return self.queue.submit(spec).result().task_id
 
     def delivered(self) -> None:
-        """Wait until subscribers have the events of all earlier writes: they get them before the next write ends."""
+        """Wait until subscribers have received the events of all earlier writes.
+
+        Subscribers receive these events before the next write ends.
+        """
         self.store.write(lambda _: None).result()
 
     def claim(self) -> Task:
@@ -99,7 +102,7 @@ class Undone(Exception):
 
 
 def undo(node: Node, change: Callable[[Connection], object]) -> None:
-    """Make a change and let its transaction fail afterwards."""
+    """Make a change in a transaction that fails afterwards, so that the change is rolled back."""
 
     def job(conn: Connection) -> None:
         change(conn)
@@ -110,7 +113,7 @@ def undo(node: Node, change: Callable[[Connection], object]) -> None:
 
 
 def together(calls: Sequence[Callable[[], Future[Any]]]) -> list[Any]:
-    """Return the results of calls made at once from as many threads; for a call that fails, its error."""
+    """Make these calls concurrently in as many threads; return the result or the error of each call."""
 
     def outcome(call: Callable[[], Future[Any]]) -> Any:
         future = call()
@@ -120,7 +123,7 @@ def together(calls: Sequence[Callable[[], Future[Any]]]) -> list[Any]:
         return list(pool.map(outcome, calls))
 
 
-# Transactions
+# Transactions of the store
 
 
 def test_what_was_accepted_outlives_the_process(storage: Storage) -> None:
@@ -194,7 +197,7 @@ def test_subscribers_get_events_after_the_commit_in_the_order_of_their_ids(node:
     assert all(stored >= number for number, (_, stored) in enumerate(seen, 1))
 
 
-# The table of moves
+# The table of allowed state changes
 
 
 @pytest.mark.parametrize("to", [Status.DONE, Status.WAITING])
@@ -233,7 +236,7 @@ def test_of_several_who_move_a_task_at_once_one_succeeds(node: Node) -> None:
     assert sum(isinstance(outcome, IllegalMove) for outcome in outcomes) == 7
 
 
-# Submitting and claiming
+# Submitting and claiming tasks
 
 
 def test_a_key_makes_one_task_whoever_sends_it(storage: Storage) -> None:
@@ -285,7 +288,7 @@ def test_a_lease_that_is_renewed_stays(storage: Storage, node: Node) -> None:
     assert node.queue.get(task.id).lease_until == storage.clock() - timedelta(seconds=2) + timedelta(seconds=LEASE_S)
 
 
-# Approvals
+# Approvals by the owner
 
 
 def test_an_ask_outlives_the_process_and_its_answer_lets_the_task_go_on(storage: Storage) -> None:
@@ -314,7 +317,7 @@ def test_an_ask_is_decided_once(node: Node) -> None:
     assert node.queue.get(task.id).status is Status.QUEUED
 
 
-# Pauses
+# Pauses of the queue
 
 
 def test_a_pause_stops_claims_on_every_node_until_its_last_reason_is_gone(storage: Storage) -> None:

@@ -1,4 +1,4 @@
-"""Random walks of the queue beside a model in plain Python: after every step both agree."""
+"""Random operations on the queue, compared with a model in plain Python after every step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ seconds = st.sampled_from([0, 1, 30, 60, 61, 600])
 
 
 class QueueWalk(RuleBasedStateMachine):
-    """One walk, on a database of its own."""
+    """One random walk on a new database."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +119,8 @@ class QueueWalk(RuleBasedStateMachine):
     def split(self, data: st.DataObject, count: int, chained: bool) -> None:
         """Split a task.
 
-        One that was already split in this attempt, and returned by a crash, is split in the same way.
+        A task that was already split in this attempt, and that a crash returned to the queue, is split into the same
+        parts.
         """
         task = self.pick(data, Status.RUNNING)
         count = len(self.model.parts(task)) or count
@@ -196,7 +197,7 @@ class QueueWalk(RuleBasedStateMachine):
 
     @rule()
     def the_daemon_dies_and_recovers(self) -> None:
-        """Only the file that is on the disk at this moment survives."""
+        """Replace the database with a copy of the file on disk, as after a daemon's death."""
         for suffix in ("", "-wal"):
             part = self.folder / f"a.sqlite{suffix}"
             if part.exists():

@@ -1,4 +1,4 @@
-"""A history with its own database for each test of this folder, and a summary of a week for each module."""
+"""Provides a history with its own database for each test of this folder, and a summary of a week for each module."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A forecast in words: time and money, what is unknown, and a budget that will not be enough."""
+"""A forecast in words: its time and costs, its unknown parts, and a budget that will not suffice."""
 
 from __future__ import annotations
 

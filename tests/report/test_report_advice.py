@@ -1,4 +1,4 @@
-"""Each rule of the recommendations: when it applies, and that it names its figure."""
+"""Each rule of the recommendations applies under its condition, and names the figure that it is based on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def advice(history: History) -> str:
 
 
 def end(history: History, ending: Ending, *, cost: float = 0) -> None:
-    """Run a task to this ending."""
+    """Run a task that ends with this ending."""
     history.store.queue.submit(parse_spec({"description": "do it"})).result()
     task = history.store.queue.claim("w").result()
     assert task
@@ -38,7 +38,7 @@ def end(history: History, ending: Ending, *, cost: float = 0) -> None:
 
 @pytest.fixture
 def second(history: History) -> History:
-    """Return a history whose clock is in the second week."""
+    """Provide a history whose clock is in the second week."""
     history.clock.now = UNTIL + timedelta(hours=1)
     return history
 

@@ -1,4 +1,4 @@
-"""The Markdown: whatever a text contains, a Markdown reader finds exactly that text."""
+"""The reports' Markdown: whatever characters a text contains, a Markdown parser reads exactly that text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cells(text: str) -> list[list[list[Token]]]:
 
 
 def read(tokens: list[Token]) -> str:
-    """Return the text of tokens that are only text and code."""
+    """Return the text of these tokens, which may only be text and code."""
     assert {token.type for token in tokens} <= {"text", "text_special", "code_inline"}, tokens
     return "".join(token.content for token in tokens)
 

@@ -1,4 +1,7 @@
-"""The report of a span is the same whenever it is made again, and says what has been pruned from the log since."""
+"""The report of a period stays the same when it is made again.
+
+It also says which events have been pruned from the log since.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rank of a commit: each cause of risk counts once, with its stated weight, and gives its reason."""
+"""The risk rank of a commit: each cause of risk counts once with its stated weight, and is given as a reason."""
 
 from __future__ import annotations
 

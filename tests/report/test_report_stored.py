@@ -1,4 +1,4 @@
-"""Reports in their folder: texts stay texts, and names never lead out of the folder."""
+"""Stored reports: hostile texts stay plain texts, and report names never lead out of the folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_document_of_a_week_names_its_commits_by_their_tasks(history: Histor
 
 
 def texts(*nodes: Node) -> list[str]:
-    """Return the texts of elements, in order."""
+    """Return all texts within these elements, in order."""
     return [text for node in nodes for text in ([node] if isinstance(node, str) else texts(*node.children))]
 
 

@@ -1,4 +1,4 @@
-"""The weekly report on a real database with rows that the test wrote."""
+"""The weekly report on a real database whose rows the test wrote."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Week:
         wait_s: float = 10,
         work_s: float = 60,
     ) -> None:
-        """Add one task; without an ending it stays in the queue."""
+        """Add one task; without an ending, the task stays in the queue."""
         task_id = self.run(
             "INSERT INTO tasks (status, priority, description, created_at) VALUES ('queued', 1, ?, ?)",
             text,

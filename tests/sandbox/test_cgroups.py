@@ -16,7 +16,7 @@ APART = Path("/sys/fs/cgroup/cpuacct/nightshift-test")
 
 
 def make_apart() -> Group:
-    """Create a group in the hierarchy that only counts processor time."""
+    """Create a group in a separate version 1 hierarchy, which only counts processor time."""
     APART.mkdir()
     return Group((APART,))
 
@@ -29,7 +29,7 @@ def group_tree() -> Hierarchy:
 
 
 def setting(group: Group, *names: str) -> str:
-    """Return a control file's text, under the name of either version."""
+    """Return the text of a group's control file, whose name differs between versions 1 and 2."""
     return next((f / name).read_text().strip() for f in group.folders for name in names if (f / name).exists())
 
 

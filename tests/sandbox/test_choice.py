@@ -67,7 +67,8 @@ print(choice.sandbox is not None, choice.report)
 
 async def test_a_plain_user_has_the_strong_sandbox_too(folder: Path) -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
-    # The shell is needed: root's right to open any file lasts until the first exec after root was dropped.
+    # The shell is needed because root's right to open any file lasts until the first exec after the user id has
+    # changed.
     become = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh"] if os.geteuid() == 0 else []
     program = [*runtime().python, "-B", "-c", PLAIN_USER, str(folder)]
     env = {"PATH": "/usr/bin:/bin", "API_KEY": "a secret of the daemon's"}

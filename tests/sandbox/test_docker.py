@@ -37,7 +37,7 @@ def box() -> DockerSandbox:
 
 @pytest.fixture
 def api(box: DockerSandbox) -> Iterator[Any]:
-    """A client of the engine without our code in between."""
+    """A client that talks to the engine directly, without our code."""
     client = docker_py.APIClient(engine.host(), version="auto")
     yield client
     client.close()
@@ -87,12 +87,12 @@ async def test_our_filter_stops_what_passes_the_engine_s(name: str, box: DockerS
     bare = await asyncio.to_thread(without_us, api, box._image, argv)
     inside = await box.run(SandboxJob(argv=tuple(argv), limits=LIMITS))
     assert inside.stdout == b"refused\n"
-    if name != "sets up io_uring":  # newer engines refuse io_uring themselves
+    if name != "sets up io_uring":  # newer engines refuse io_uring without our filter
         assert bare == b"passed\n"
 
 
 def without_us(api: Any, image: str, argv: list[str]) -> bytes:
-    """Return the output of a container with only the engine's own filter."""
+    """Run a command in a container that has only the engine's own system call filter, and return its output."""
     host = api.create_host_config(network_mode="none", cap_drop=["ALL"])
     container = api.create_container(image, entrypoint=argv, host_config=host, user="64321")["Id"]
     try:
@@ -105,7 +105,7 @@ def without_us(api: Any, image: str, argv: list[str]) -> bytes:
 
 async def test_without_the_filter_nothing_starts(box: DockerSandbox) -> None:
     own = copy.copy(box)
-    own._filter = box._filter[:-8]  # does not end with a return, which the kernel refuses
+    own._filter = box._filter[:-8]  # the filter then lacks a return at its end, so the kernel refuses it
     with pytest.raises(SandboxError, match="the system-call filter could not be loaded: Invalid argument"):
         await own.run(shell("echo it ran >&2"))
 
@@ -167,7 +167,7 @@ async def test_the_engine_is_asked_for_every_bound(box: DockerSandbox, api: Any)
 
 async def test_file_systems_below_a_shown_folder_are_not_shown(box: DockerSandbox, folder: Path) -> None:
     if os.geteuid() != 0:
-        return  # nothing can be mounted there without root
+        return  # only root can mount a file system there
     below = folder / "below"
     await asyncio.to_thread(below.mkdir)
     await asyncio.to_thread(subprocess.run, ["mount", "-t", "tmpfs", "-o", "mode=777", "none", str(below)], check=True)
@@ -245,7 +245,7 @@ async def test_an_image_that_has_gone_is_found_again(box: DockerSandbox) -> None
 
 
 def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, api: Any) -> None:
-    """Uses a root of one file, which takes no time."""
+    """The image's root has a single file, so that building it takes little time."""
     root = docker_image.Root(files=(), texts={"etc/hosts": "one"})
     first = docker_image.make_image(box._engine, root, "nightshift-test")
     made_at = api.inspect_image(first)["Created"]
@@ -280,7 +280,7 @@ def test_the_same_machine_gives_the_same_image() -> None:
 
 
 def test_an_image_of_the_owner_s_can_be_built_and_used(box: DockerSandbox, api: Any, folder: Path) -> None:
-    """Uses the Dockerfile's steps on a base that needs no registry."""
+    """Runs the steps of the Dockerfile on a base image that needs no registry."""
     build_args = {"BASE": box._image, "PYTHON": runtime().python[-1], "JOB_UID": str(launcher.job_uid())}
     with (ROOT / "nightshift" / "sandbox" / "Dockerfile").open("rb") as file:
         lines = list(api.build(fileobj=file, tag=OWN, buildargs=build_args, network_mode="none", decode=True, rm=True))
@@ -329,7 +329,8 @@ except SandboxError as error:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_who_may_not_use_the_engine_is_told_how_to_mend_it() -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-    # The shell is needed: root's right to open any file lasts until the first exec after root was dropped.
+    # The shell is needed because root's right to open any file lasts until the first exec after the user id has
+    # changed.
     argv = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh", *runtime().python, "-B", "-c", NOT_ALLOWED, engine.host()]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "may not be used by this user; type `sudo usermod -aG docker $USER`" in done.stdout

@@ -1,4 +1,4 @@
-"""Files that the trusted parent of a command reports as changed, whatever their times and sizes are."""
+"""Changed files as the trusted parent of a command reports them, whatever the files' times and sizes are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nightshift.sandbox.inside import changes, files
 
 
 def unpack(texts: Mapping[str, str]) -> changes.Before:
-    """Write the files into the working folder."""
+    """Write the files into the working folder, and return their digests as the state before a command."""
     files.write(((path, text.encode()) for path, text in texts.items()), ())
     return changes.Before(
         {"digests": {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}}
@@ -27,7 +27,7 @@ def _tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folders_that_changed_places_hold_other_files_of_the_same_size_and_time() -> None:
-    for _ in range(200):  # until both have the same clock tick
+    for _ in range(200):  # repeats until both files get the same clock tick
         shutil.rmtree("one", ignore_errors=True)
         shutil.rmtree("two", ignore_errors=True)
         before = unpack({"one/x": "1", "two/x": "2"})

@@ -43,7 +43,7 @@ def test_a_spared_child_goes_on_when_another_one_ends() -> None:
 
 
 def burning(_job_fd: int, _events: int, words: Sequence[str]) -> int:
-    """Burn time in this many levels of child processes, which wait for each other."""
+    """Use processor time in a tree of child processes with this many levels, whose parents wait for a child."""
     if int(words[0]):
         for _ in range(2):
             if os.fork() == 0:
@@ -67,7 +67,7 @@ def sipping(_job_fd: int, _events: int, _words: Sequence[str]) -> int:
 
 
 def ending_workers(_job_fd: int, _events: int, _words: Sequence[str]) -> int:
-    """Burn time in one short-lived child after another."""
+    """Use processor time in one short-lived child process after another."""
     while True:
         if os.fork() == 0:
             until = time.process_time() + 0.05
@@ -125,7 +125,7 @@ def test_the_output_of_a_flood_is_given_to_who_wants_its_ends() -> None:
 
 
 def shouting(_job_fd: int, _events: int, words: Sequence[str]) -> int:
-    """Print a number of bytes in each of a number of tests."""
+    """Print output for a number of tests; `words` are that number and the bytes for each test."""
     for number in range(int(words[0])):
         os.write(1, b"--mark--test %d\n" % number)
         for _ in range(int(words[1]) >> 10):

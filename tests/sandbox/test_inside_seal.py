@@ -1,4 +1,4 @@
-"""Functions outside of the tree that count as changed."""
+"""Changed functions outside the tree that the seal reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the trusted parent detects the end of a run's services."""
+"""Detection of the end of a run's services by the trusted parent."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from nightshift.sandbox.inside.services import _is_dying  # only this check: services need a sandbox
+from nightshift.sandbox.inside.services import _is_dying  # services need a sandbox, so only this check runs here
 
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that gets no processor until this one gives it up: both share one, and it has the lowest priority."""
+    """A process that gets no processor time until the test's process yields.
+
+    Both processes share one core, and this one has the lowest priority.
+    """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     process = subprocess.Popen(["sleep", "60"])

@@ -1,4 +1,4 @@
-"""The contract of every isolation. Tests of single isolations are in separate files."""
+"""The contract that every isolation keeps. Tests of a single isolation are in separate files."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ except OSError:
 print(made)
 """
     process_count = int((await box.run(python(code))).stdout)
-    # Without a namespace the kernel counts the processes of all jobs of that user, so the number varies.
+    # Without a namespace the kernel counts the processes of all jobs of the user, so the number varies.
     assert process_count < 200 if request.node.callspec.params["box"] == "process" else 0 < process_count <= LIMITS.pids
 
 
@@ -189,7 +189,7 @@ async def test_no_process_outlives_its_job(box: Sandbox) -> None:
     word = mark()
     result = await box.run(shell(f"setsid sleep {word} >/dev/null 2>&1 </dev/null & setsid sleep {word} & exit 0"))
     assert result.ended is Ended.EXITED
-    for _ in range(50):  # a killed process without a parent takes a moment to be gone
+    for _ in range(50):  # the kernel needs a moment to remove a killed orphan
         if not alive(word):
             return
         await asyncio.sleep(0.02)
@@ -219,7 +219,7 @@ ALLOWED = {
 
 
 async def test_nothing_of_the_daemon_is_inside(box: Sandbox) -> None:
-    """Neither its variables, nor its descriptors, nor its folder."""
+    """A job sees neither the daemon's variables, nor its descriptors, nor its folder."""
     os.environ["NIGHTSHIFT_TEST_KEY"] = secret = secrets.token_hex(8)
     inherited = os.memfd_create("inherited", 0)
     code = "import json, os; print(json.dumps([dict(os.environ), sorted(os.listdir('/proc/self/fd')), os.getcwd()]))"

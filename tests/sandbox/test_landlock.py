@@ -1,4 +1,7 @@
-"""The separation of the code side of a split run from the test side: real attempts, each with one that succeeds."""
+"""The code side of a split run is separated from the test side.
+
+Each attempt is real and is also made without the restriction, where it succeeds.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from tests.support.sandboxes import runtime
 
 SOURCE = Path(landlock.__file__).read_text()
 NOBODY: dict[str, Any] = {"user": 65534, "group": 65534} if os.getuid() == 0 else {}
-"""Root may read everything, so the attempts are made as nobody."""
+"""Options of a process that runs as the user nobody, because root may read everything."""
 
 
 @pytest.fixture
 def other() -> Iterator[int]:
-    """A waiting process of the same user."""
+    """The id of a waiting process of the same user."""
     with subprocess.Popen(
         [*runtime().python, "-c", "print(1, flush=True); input()"],
         stdin=subprocess.PIPE,
@@ -34,7 +37,7 @@ def other() -> Iterator[int]:
 
 
 def try_out(work: str, *, restricted: bool) -> str:
-    """Return the result of an attempt in a separate process: `done` or the name of its error."""
+    """Run an attempt in a separate process, and return `done` or the name of the error."""
     first = "assert restrict()" if restricted else ""
     attempt = f"try:\n    {work}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
     code = f"{SOURCE}\n{first}\n{attempt}"

@@ -84,7 +84,7 @@ def test_all_jobs_together_weigh_less_as_a_group() -> None:
         light = _weight_of(cgroups.find(nice=NICE))
         usual = _weight_of(cgroups.find())
     except CgroupError:
-        return  # without groups, only the arguments before the command do it
+        return  # without control groups, only the arguments before the command lower the priority
     assert usual > light >= 1
 
 
@@ -95,7 +95,7 @@ def _weight_of(group_tree: Hierarchy) -> int:
 
 
 def test_weights_fall_by_a_quarter_with_each_level_and_never_to_nothing() -> None:
-    assert [launcher.weight(nice, 1024) for nice in (0, 1, 10, 19)] == [1024, 819, 110, 15]  # like the kernel's table
+    assert [launcher.weight(nice, 1024) for nice in (0, 1, 10, 19)] == [1024, 819, 110, 15]  # as in the kernel's table
     assert (launcher.weight(19, 1), launcher.weight(19, 20, 10)) == (1, 10)
 
 

@@ -1,4 +1,7 @@
-"""A task's limits apply inside: processes, cores, disk, memory; below and above the defaults."""
+"""A task's limits apply inside the sandbox, both below and above the defaults.
+
+They are limits of processes, cores, disk space and memory.
+"""
 
 from __future__ import annotations
 

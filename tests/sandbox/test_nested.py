@@ -40,13 +40,13 @@ def shell(script: str, **more: object) -> SandboxJob:
 
 
 def fork_servers() -> list[psutil.Process]:
-    """Return our processes that sandboxes are forked from."""
+    """Return our processes that fork sandboxes."""
     return [p for p in psutil.Process().children(recursive=True) if "fork_server" in " ".join(words(p))]
 
 
 def kill_fork_servers() -> None:
     for process in fork_servers():
-        with contextlib.suppress(ProcessLookupError):  # the end of one may end the next
+        with contextlib.suppress(ProcessLookupError):  # killing one server may end the next
             os.kill(process.pid, signal.SIGKILL)
 
 
@@ -136,7 +136,10 @@ async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
 
 
 async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: NestedSandbox) -> None:
-    """The rest of the job is ended in the background; an end without output is handled like any other."""
+    """After the answer, the job's remaining processes are killed in the background.
+
+    A job that closes its output without an answer ends like any other job.
+    """
     result = await nested.run(shell("echo answer; exec >&-; exec sleep 60.5", answers=True))
     assert (result.stdout, result.ended, result.exit_code) == (b"answer\n", Ended.EXITED, 0)
     await until(lambda: not any("60.5" in words(p) for p in psutil.Process().children(recursive=True)))
@@ -163,7 +166,7 @@ async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(
 
 
 def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
-    """A sandbox that is removed in the background is gone when the caller's loop has ended."""
+    """Sandboxes are removed in the background, but all are gone when the caller's loop has ended."""
 
     async def once(pause_s: float) -> None:
         box = NestedSandbox(bubblewrap(), runtime())
@@ -182,7 +185,7 @@ def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
 async def test_a_job_is_let_go_also_where_a_part_of_that_was_cancelled_before_it_began(
     nested: NestedSandbox, part: str
 ) -> None:
-    """A loop that is being closed cancels everything in it in the same way."""
+    """Cancels the tasks of the loop as a loop does that is being closed."""
     before, begun, own = own_groups(), await nested.begin(shell("true")), asyncio.all_tasks()
     discarding = asyncio.create_task(begun.discard())
     while not any(f" {part} at " in repr(task.get_coro()) for task in asyncio.all_tasks()):  # noqa: ASYNC110 (its turn)
@@ -197,7 +200,7 @@ async def test_a_job_is_let_go_also_where_a_part_of_that_was_cancelled_before_it
 
 
 async def test_a_job_that_is_let_go_is_over_at_once(nested: NestedSandbox) -> None:
-    """The loop may not run again to learn that the job has ended."""
+    """The job must count as over without another turn of the loop, which may never run again."""
     begun = await nested.begin(shell("exec sleep 61.5"))
     assert isinstance(begun, GroupedJob)
     begun.running.let_go()
@@ -260,10 +263,10 @@ async def test_jobs_of_many_runtimes_at_once_take_no_fork_server_from_each_other
 
 
 def outer() -> list[psutil.Process]:
-    """Return the outer sandboxes that contain fork servers."""
+    """Return the outer sandboxes, inside which fork servers run."""
     processes = []
     for process in fork_servers():
-        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+        with contextlib.suppress(psutil.NoSuchProcess):  # the process has just ended
             processes += [process] if process.name() == "bwrap" else []
     return processes
 

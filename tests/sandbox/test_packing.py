@@ -26,7 +26,7 @@ def test_files_are_packed_in_their_order_with_sizes_and_digests() -> None:
 def test_paths_that_leave_the_folder_are_refused(path: str) -> None:
     for from_tree in (False, True):
         if from_tree and path == "a\nb":
-            continue  # git allows such a name
+            continue  # git allows a line break in a name
         with pytest.raises(SandboxError, match="cannot be staged"):
             pack([(path, b"")], from_tree=from_tree)
 

@@ -22,7 +22,7 @@ JOB = SandboxJob(argv=("/bin/sh", "-c", "cat; touch left; ls"), limits=SandboxLi
 
 @dataclass
 class Counted(Isolation):
-    """A real isolation that counts and stores the jobs begun with it."""
+    """A real isolation that records the jobs begun with it."""
 
     inner: NestedSandbox
     begun: list[Begun] = field(default_factory=list)
@@ -73,7 +73,7 @@ async def test_one_that_died_while_it_waited_is_replaced(nested: NestedSandbox) 
     for _ in range(2):
         await pool.run(JOB)
     await settle(pool)
-    await nested.aclose()  # ends everything below it
+    await nested.aclose()  # ends all processes below this sandbox
     await asyncio.sleep(0.2)
     result = await pool.run(replace(JOB, stdin=b"again "))
     assert result.stdout == b"again left\n"
@@ -120,7 +120,7 @@ async def test_bubblewrap_is_nested_and_pooled_after_its_own_self_test() -> None
 
 
 def kill_first(word: str) -> None:
-    """Kill the newest process below this one whose command has a word, as the kernel does when memory runs out."""
+    """Kill this process's newest descendant whose command contains a word, as the kernel does when memory runs out."""
     below = [process for process in psutil.Process().children(recursive=True) if word in words(process)]
     max(below, key=lambda process: process.create_time()).kill()
 

@@ -103,7 +103,7 @@ def main():
 
 @pytest.fixture
 def runner(folder: Path) -> Path:
-    """A prepared folder that may be changed; without its Go toolchain, which would be built again there."""
+    """A copy of the runtime's folder that a test may change. It lacks the Go toolchain."""
     runtime()
     runner = folder / "runner"
     unpacked = (UNPACKED, "go-*") if (RUNNER / UNPACKED).exists() else ()
@@ -115,7 +115,7 @@ def runner(folder: Path) -> Path:
 
 @pytest.fixture
 def program(folder: Path) -> Program:
-    """A program of another package."""
+    """A program of a package that is not ours."""
     code = folder / "code"
     code.mkdir()
     (code / "__init__.py").write_text("")
@@ -158,5 +158,5 @@ def test_a_program_is_prepared_again_when_its_code_has_changed_and_kept_when_it_
 
 
 def test_what_another_process_has_just_moved_to_its_place_stops_no_set_up(runner: Path, program: Program) -> None:
-    (runner / ".moved").symlink_to("nowhere")  # listed, but gone when it is examined
+    (runner / ".moved").symlink_to("nowhere")  # a listed entry that is gone when it is examined
     assert prepare(runner, [program])

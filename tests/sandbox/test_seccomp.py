@@ -25,7 +25,7 @@ def steps(machine: str) -> list[tuple[int, int, int, int]]:
 
 
 def verdict(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
-    """Run the filter on one call, like the kernel."""
+    """Return the filter's verdict on one system call, computed as the kernel does."""
     name = seccomp.MACHINES[machine] if arch is None else arch
     data = struct.pack("<IIQ6Q", number, name, 0, *arguments, *[0] * (6 - len(arguments)))
     program = steps(machine)
@@ -148,7 +148,7 @@ told("whole files", whole)
 
 
 def in_memory_by(python: str) -> str:
-    """Return the results of the calls without a filter."""
+    """Return the results of the memory calls in a process without the filter."""
     return subprocess.run([python, "-c", IN_MEMORY], capture_output=True, text=True, check=True).stdout
 
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(params=["bubblewrap", "process"])
 async def isolation(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
-    runtime()  # built again if the code is newer
+    runtime()  # builds the runtime again if the code is newer
     if request.param == "bubblewrap":
         yield bubblewrap()
     else:

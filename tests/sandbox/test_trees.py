@@ -15,7 +15,7 @@ from tests.support.trees import TextTree
 
 
 class CountingTree(TextTree):
-    """Counts the reads."""
+    """A tree that counts how often its files are read."""
 
     reads = 0
 
@@ -28,7 +28,7 @@ MANY = {f"area{n % 7}/m{n}.py": f"V = {n}\n" for n in range(SENT_FILES + 20)}
 
 
 def lying(store: TreeStore, tree: TextTree) -> dict[str, str]:
-    """Return a job's view of a tree in its working folder: the layers, without what is gone."""
+    """Return the files of a tree as a job sees them: those of the layers, except the removed ones."""
     laid = store.get(tree)
     texts = {
         str(path.relative_to(layer.host)): path.read_text()
@@ -126,7 +126,7 @@ def test_what_earlier_daemons_left_is_removed_when_nobody_used_it_for_long(folde
 
 @pytest.mark.parametrize("by_s", [40 * 86_400, 9 * 3600, 3 * 3600])
 def test_a_tree_stays_where_the_clock_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch, by_s: int) -> None:
-    """The ages of files are compared by the file system's clock."""
+    """The file system's clock decides the age of a file, not the daemon's clock."""
     store, tree, now = TreeStore(folder, keep=0), TextTree({"a": "x"}), time.time
     monkeypatch.setattr(time, "time", lambda: now() + by_s)
     assert lying(store, tree) == tree.files == lying(store, tree)

@@ -1,4 +1,4 @@
-"""The hooks before a commit are the checks of `make lint`."""
+"""The pre-commit hooks run the same checks as `make lint`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test runner: a test that passes only alone is named in the last line."""
+"""The test runner names in its last line each test that passes only when it runs alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_broken(broken):
 
 @dataclass(frozen=True)
 class Project:
-    """A folder with the runner and tests of its own."""
+    """A folder that contains the test runner and some tests of its own."""
 
     folder: Path
 
@@ -52,7 +52,7 @@ class Project:
         (self.folder / "tests" / name).write_text(text)
 
     def run(self) -> tuple[int, str]:
-        """Run its tests; return the exit code and the last line."""
+        """Run the folder's tests; return the exit code and the last line."""
         environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist.plugin"}
         argv = [sys.executable, "scripts/run_tests.py"]
         done = subprocess.run(argv, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)

@@ -1,4 +1,7 @@
-"""The size table: what is counted, that a rise fails the check, and that raising a number needs a reason."""
+"""The table of code sizes.
+
+The tests cover what is counted, that a rise fails the check, and that raising a number requires a reason.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def test_each_column_of_a_module_is_counted() -> None:
-    counted = size.count_python(MODULE)  # the two constants, found(), read_it(), and the class with its property
+    counted = size.count_python(MODULE)  # two constants, found(), read_it(), and a class with a property
     assert counted == {
         "code": sum([1 + 3, 3, 1, 2 + 4]),
         "statements": sum([2, 3, 2, 2 + 3]),

@@ -26,7 +26,7 @@ def client(context: AppContext) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Start a server for requests that leave nothing behind; all tests of a module share it."""
+    """Start a server that all tests of a module share, for requests that change nothing."""
     context = make_desk(tmp_path_factory.mktemp("shared"))
     with serving(context) as client:
         yield client

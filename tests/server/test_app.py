@@ -1,4 +1,4 @@
-"""The application: its rules are compiled for matching, but URLs can still be built from them."""
+"""The web application: its URL rules are compiled for matching, but can still be used to build URLs."""
 
 from __future__ import annotations
 

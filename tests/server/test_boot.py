@@ -33,7 +33,7 @@ def routes(context: AppContext) -> Map:
 
 @pytest.fixture
 def careful(tmp_path: Path) -> Iterator[AppContext]:
-    """Return a context that knows a secret."""
+    """Provide an application context whose mask hides a secret."""
     context = make_desk(tmp_path / "careful")
     context.mask.learn([SECRET, "12345678"])
     yield context

@@ -1,4 +1,4 @@
-"""The morning brief over the API: its parts, the pages that they link to, and the mark up to which it was read."""
+"""The morning brief over the API: its parts, the pages that it links to, and the time up to which it was read."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_each_of_several_tasks_is_told_what_became_of_it(context: AppContext, cl
 def test_a_filter_acts_on_what_the_list_shows_and_the_action_is_for(context: AppContext, client: Client) -> None:
     for number in range(4):
         submit(context, f"{'cheese' if number % 2 else 'wine'} {number}")
-    work_on(context, passes=False)  # the oldest: wine 0
+    work_on(context, passes=False)  # the oldest task, “wine 0”
     asked = {"action": "cancel", "filter": {"q": "wine"}}
     counted = client.post(BULK, {**asked, "dry_run": True}).json
     assert (counted["matched"], counted["fitting"], counted["results"]) == (2, 1, [])

@@ -228,7 +228,10 @@ def test_the_riskiest_of_all_are_found_however_few_are_ranked_anew(
     before: list[str],
     since: list[str],
 ) -> None:
-    """The ranked commits include the ones with the most counted points, and the ones after which a test fails."""
+    """Check that the riskiest commits come first although only a few commits are ranked again.
+
+    Those few include the commits with the most counted points, and the commits after which a test fails.
+    """
     monkeypatch.setattr("nightshift.server.reviewing.MOST", 2)
     ledger = CommitLedger(context.database, context.events)
     assert count_points(context.database, ledger, utc_now()) == 5

@@ -1,4 +1,4 @@
-"""How our values are shown: all of their texts are printable, short and without secrets."""
+"""Values as the dashboard shows them: every text is printable, short and free of secrets."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_a_write_that_shows_signs_of_a_browser_must_come_from_our_own_page(
 def test_another_page_may_link_to_us_and_nothing_else(
     server: Client, path: str, headers: list[str], status: int
 ) -> None:
-    # HEAD, because the response to a GET of the stream would not end.
+    # Use HEAD because the response to a GET of the stream would not end.
     assert ask(server.host.port, [f"HEAD {path} HTTP/1.1", *headers])[0] == status
 
 

@@ -1,4 +1,7 @@
-"""The hub over the API, with a real Temporal server: viewed and controlled, unreachable, and not configured."""
+"""The hub over the API, with a real Temporal server.
+
+The hub is viewed and controlled, is unreachable, or is not configured.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ NOWHERE = "temporal://127.0.0.1:1/none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rig:
-    """A server whose own node is a, which is up; node b was lost, and its address must not become a link."""
+    """A server whose own node `a` is up, beside a lost node `b`, whose address must not become a link."""
 
     client: Client
     node: LightNode

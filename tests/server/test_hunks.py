@@ -1,4 +1,4 @@
-"""Differences as hunks: they turn one text into the other, and the changed words are marked."""
+"""Differences as hunks transform the old text into the new one, and mark the changed words."""
 
 from __future__ import annotations
 

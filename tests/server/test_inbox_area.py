@@ -1,4 +1,4 @@
-"""The inbox over the API: who asks, several decisions at once, who decided each, and the sizes of commits."""
+"""The owner's inbox over the API: the asking tasks, several decisions at once, their origin, and commit sizes."""
 
 from __future__ import annotations
 

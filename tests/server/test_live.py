@@ -1,4 +1,7 @@
-"""The models' text on its way to the pages: complete for each client, bounded, and without secrets where it is cut."""
+"""The text that models are writing, on its way to the pages.
+
+It is complete for each client, limited in size, and contains no secrets even where it is cut.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def begin(calls: LiveCalls, task_id: int = 7) -> LiveText:
 
 
 class Screen:
-    """The calls that a page shows, by their numbers, assembled from frames."""
+    """The model calls on a page, assembled from the frames of the stream and stored by their numbers."""
 
     def __init__(self) -> None:
         self.parts: dict[int, list[tuple[str, str]]] = {}
@@ -54,7 +57,7 @@ class Screen:
 
 
 class Watching:
-    """A client of the live text: it takes frames and is woken by news."""
+    """A client of the live text: it takes new frames, and `woken` is set when there are some."""
 
     def __init__(self, take: Take, woken: asyncio.Event) -> None:
         self.take, self.woken = take, woken
@@ -68,7 +71,7 @@ def watching(live: Live) -> Iterator[Watching]:
 
 
 async def show(watcher: Watching, screen: Screen) -> None:
-    """Wait for news, and read the new frames onto the screen."""
+    """Wait for new frames, and show them on the screen."""
     await watcher.woken.wait()
     watcher.woken.clear()
     screen.read(watcher.take(None))
@@ -202,7 +205,7 @@ def test_no_secret_is_shown_however_it_is_cut_into_pieces(words: list[str], data
     asyncio.run(watch_pieces())
 
 
-# Over HTTP.
+# The live text over HTTP.
 
 
 def test_only_who_asks_for_it_is_told_and_by_events_without_an_id(

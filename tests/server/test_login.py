@@ -107,7 +107,10 @@ def test_another_page_cannot_log_a_browser_in(server: Client) -> None:
 
 @contextmanager
 def on_loopback(folder: Path, *, exposed: bool) -> Iterator[Client]:
-    """Start a server on the loopback. Its token was set by the owner, or (`exposed`) made for the weakest sandbox."""
+    """Start a server that listens only on the loopback interface.
+
+    The owner set its token or, if `exposed`, Nightshift made the token because the sandbox is the weakest kind.
+    """
     context = make_desk(folder)
     submit(context, "a task that is nobody else's business")
     with serving(context, Listen(port=0, token=TOKEN, exposed=exposed)) as client:
@@ -150,7 +153,7 @@ def test_on_the_loopback_a_token_guards_all_that_can_be_written(on_the_loopback:
     for endpoint in ENDPOINTS:
         if endpoint.method != "GET":
             got = on_the_loopback.request(endpoint.method, re.sub(r"\{\w+\}", "1", endpoint.path), b"{}")
-            signed = endpoint.path == HOOK_PATH  # It requires a signature instead
+            signed = endpoint.path == HOOK_PATH  # the webhook requires a signature instead of a token
             assert got.status == (403 if signed else 401), endpoint.path
     headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}
     assert on_the_loopback.request("POST", "/api/task", b"x", headers).status == 201

@@ -93,7 +93,7 @@ def test_what_is_no_pattern_is_refused_by_name(client: Client, pattern: str) -> 
     "pattern", ["(a+)+$", "(a|aa)*b", "(x?){1000}y", "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)z", "(a|a?)+b"]
 )
 def test_no_pattern_holds_the_daemon_up(context: AppContext, client: Client, pattern: str) -> None:
-    """A backtracking engine takes ages for the first of these events; here each page ends, and so does the paging."""
+    """Check that a pattern with exponential backtracking delays neither a page nor the paging."""
     put(context, *(say("a" * 1900 + "!") for _ in range(30)))
     query, before, pages = urlencode({"q": pattern, "regex": 1, "inverse": int("y" not in pattern)}), 31, 0
     while before > 1:

@@ -1,4 +1,4 @@
-"""Highlighted lines: joined, their pieces give the text, whatever it contains."""
+"""Highlighted lines: the pieces of a line, joined together, give its text, whatever the text contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Model Context Protocol over HTTP, with the SDK's own client in both forms of the protocol."""
+"""The Model Context Protocol over HTTP, with the SDK's own client and both variants of the protocol."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 def document(client: Client, uri: str) -> str:
-    """Return the text of a resource, or the error message."""
+    """Read a resource, and return its text or the error message."""
 
     async def read(server: McpClient) -> str:
         try:

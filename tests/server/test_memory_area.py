@@ -44,7 +44,7 @@ def ids(room: Room, query: str = "") -> list[str]:
 
 
 def end(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> None:
-    """Store attempts of new tasks that came near the lesson, and how each ended."""
+    """Store attempts of new tasks for which the lesson was relevant, and the end of each attempt."""
     kind, number = lesson.split("-")
     for arm, solved in outcomes:
         recall = Recalled(kind="failure" if kind == "failure" else "pattern", item=int(number), arm=arm, score=0.9)
@@ -54,7 +54,7 @@ def end(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> Non
 
 
 def near(room: Room, recall: Recalled, description: str) -> int:
-    """Create a task whose first attempt came near a lesson, and return its id."""
+    """Create a task for whose first attempt a lesson was relevant, and return the task's id."""
     task = submit(room.context, description)
     add = partial(recall_log.add, task_id=task, attempt=1, recalls=[recall], at=room.context.clock())
     room.context.database.write(add).result()

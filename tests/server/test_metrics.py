@@ -1,4 +1,7 @@
-"""The figures for Prometheus: its own parser reads them, and they describe the activity without naming any task."""
+"""The metrics for Prometheus.
+
+The parser of Prometheus reads them, and they describe the daemon's activity without naming any task.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def test_what_happened_is_counted_since_the_start(context: AppContext, client: C
     emit(context, Kind.MODEL_CALLED, CALLED)
     emit(context, Kind.MODEL_CALLED, {**CALLED, "cost_usd": None})
     emit(context, Kind.MODEL_FAILED, {"backend": "ollama", "model": "qwen2.5-coder:7b", "error": "ModelUnavailable"})
-    emit(context, Kind.MODEL_CALLED, {"cut": True})  # long data are stored elsewhere
+    emit(context, Kind.MODEL_CALLED, {"cut": True})  # long data are stored outside the event
     values, model = figures(client), {"backend": "ollama", "model": "qwen2.5-coder:7b"}
     assert read_figure(values, "task_endings_total", ending=Ending.COMMITTED) == 1
     assert read_figure(values, "task_endings_total", ending=Ending.STUCK) == 1
@@ -116,7 +119,7 @@ def test_the_time_a_task_ran_is_from_its_claim(context: AppContext, client: Clie
 
 def test_who_follows_the_live_log_is_counted(client: Client, listen: type[Listener]) -> None:
     assert read_figure(figures(client), "stream_clients") == 0
-    listen(client.host.port, "?after=0")  # returns when the head of the response has arrived
+    listen(client.host.port, "?after=0")  # returns when the response's headers have arrived
     assert read_figure(figures(client), "stream_clients") == 1
 
 

@@ -1,4 +1,4 @@
-"""Requests every kind of response from every endpoint, and validates the responses against the published document."""
+"""Every kind of response of every endpoint is requested and validated against the published OpenAPI document."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def described(shared: Client) -> dict[str, Any]:
 def validator(described: dict[str, Any], method: str, path: str, status: int, media: str) -> Any:
     responses = described["paths"][path][method.lower()]["responses"]
     schema = responses.get(str(status), responses["default"])["content"][media]["schema"]
-    # References in the schema point to the document's components, so the validator needs them.
+    # The schema refers to components of the document, so the validator needs the components too.
     return Draft202012Validator({**schema, "components": described["components"]})
 
 
@@ -225,7 +225,7 @@ def ask_of_repositories(context: AppContext, described: dict[str, Any], folder: 
 
 
 def ask_of_the_hub(context: AppContext, described: dict[str, Any]) -> set[tuple[str, int]]:
-    """Send the hub's requests with a real hub (a node and two tasks), with an unreachable one, and without any."""
+    """Send the requests about a hub with a real hub (a node and two tasks), an unreachable hub, and no hub."""
     seen, tasks, node = set(), "/api/hub/tasks", "/api/hub/nodes/{node}/drain"
     task_path = f"{tasks}/{{task_id}}"
 

@@ -17,7 +17,7 @@ BROWSER = {"Accept": "text/html"}
 
 
 class Tags(HTMLParser):
-    """The elements of a page with their attributes, and its text."""
+    """A parser that collects the elements of a page with their attributes, and the text of the page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A prompt's fill level is part of its step, and not of the log."""
+"""The fill level of a prompt is stored with its step, not in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pruned work as users see it: that it was pruned, when, and by which setting; and streams that continue after it."""
+"""Pruned work as users see it.
+
+They see that the work was pruned, when, and by which setting. Streams continue after pruned events.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def submit(client: Client) -> int:
 
 
 def asking(context: AppContext, number: int) -> None:
-    """Pretend that a model is working on a reply for the task."""
+    """Simulate a model that is currently writing a reply for the task."""
     context.live.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=number), Script([]))
 
 

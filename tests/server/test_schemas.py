@@ -1,4 +1,4 @@
-"""Answers: the fields that they copy from values, and how a dataclass is serialised and described."""
+"""Answers of the API: the fields that they copy from values, and how a dataclass is serialised and described."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Value:
 
 
 class Row(Answer):
-    """An answer built from one or two values."""
+    """An API answer whose fields are copied from one or two values."""
 
     name: str
     number: int

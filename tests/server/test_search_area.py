@@ -1,4 +1,7 @@
-"""The search of the command palette: all words must match; a few hits of each kind, nothing secret, and no pages."""
+"""The search of the command palette.
+
+A hit contains all words. The search returns a few hits of each kind, nothing secret, and no pages of results.
+"""
 
 from __future__ import annotations
 

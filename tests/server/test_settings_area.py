@@ -249,7 +249,7 @@ def test_a_stored_key_is_not_led_to_another_address(rig: SettingsRig) -> None:
 
 
 def test_taking_back_does_not_lead_a_key_to_another_address_either(rig: SettingsRig) -> None:
-    """The owner's key in config.yaml is never used with an address that was set on the page."""
+    """Check that the owner's key in config.yaml is never sent to an address that was set on the page."""
     theirs = {"openai_base_url": "http://attacker.test/v1", "openai_api_key": "theirs"}
     assert rig.put(theirs).status == 200
     for alone in ("openai_api_key", "openai_base_url"):

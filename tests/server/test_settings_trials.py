@@ -1,4 +1,7 @@
-"""Entered settings are tried before they are saved: backends against a scripted server, notices against a receiver."""
+"""Settings on the page can be tried before they are saved.
+
+Backends are tried against a scripted server, and notices against a receiver.
+"""
 
 from __future__ import annotations
 

@@ -109,7 +109,10 @@ def test_only_get_and_head_reach_the_stream(shared: Client) -> None:
 def test_nothing_is_lost_or_doubled_under_concurrent_writes_and_reconnects(
     context: AppContext, port: int, listen: type[Listener]
 ) -> None:
-    """Clients drop their connection at random moments and resume by id while four threads write."""
+    """Check that every client receives each event once.
+
+    Clients drop their connection at random moments and resume by id while four threads write.
+    """
     total, seen = 1200, list[list[int]]()
 
     def write() -> None:
@@ -205,7 +208,10 @@ def test_a_slow_client_is_served_from_the_log_and_misses_nothing(
 def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
-    """No queue can overflow: each client has a cursor, and the events stay in the database."""
+    """Check that slow clients cost no memory and miss nothing.
+
+    No queue can overflow: each client has a cursor, and the events stay in the database.
+    """
     slow = [listen(client.host.port, "?after=0", receive_buffer=4096) for _ in range(2)]
     quick = listen(client.host.port)
     for _ in range(3):
@@ -238,7 +244,7 @@ def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:
 
 @asynccontextmanager
 async def streaming(context: AppContext, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
-    """Serve the stream alone, with its own settings, on this test's loop."""
+    """Serve only the event stream, with the given settings, on the event loop of the test."""
     stream, bound = Stream(context.events, context.live, context.mask, **settings), bind_tcp("127.0.0.1", 0)
     started = asyncio.Event()
     engine = Engine(stream, started.set)

@@ -1,4 +1,4 @@
-"""The changes of a step, a try or a task over the API: from stored states, and from commits of repositories."""
+"""The changes of a step, a try or a task over the API, read from stored states and from commits in repositories."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lines(file: dict[str, Any]) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def worked(context: AppContext) -> int:
-    """Create a task with two tries that was submitted with a file."""
+    """Create a task that was submitted with a file and has two tries."""
     number = submit(context, "Write calc.py", files={"calc.py": WRONG})
     work_on(context)
     return number
@@ -40,7 +40,7 @@ def worked(context: AppContext) -> int:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[AppContext]:
-    """Open a context that reads real repositories."""
+    """Provide an application context that reads real repositories."""
     manager = GitManager(workspace=folder / "own", author=Author(name="n", email="n@x"), auto_push=False, emit=print)
     context = replace(make_desk(folder), tree=manager.tree)
     try:

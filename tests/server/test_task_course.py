@@ -1,4 +1,4 @@
-"""The course of a task over the API: its content and limits, and the refusals."""
+"""The course of a task over the API: the steps that it contains, its limits, and refused requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVIL = "<script>alert(1)</script>\u202e\x1b[31m"
 
 
 def say(context: AppContext, task: Task, step_no: int, prompt: str, reply: str, call_no: int = 0) -> None:
-    """Store a model call."""
+    """Store a model call with this prompt and reply."""
     request = ModelRequest(
         phase=Phase.CODING, messages=(Message(role="user", text=prompt),), task_id=task.id, attempt=task.attempt,
         step_no=step_no, call_no=call_no, iteration=1,
@@ -58,7 +58,7 @@ def test_a_call_of_a_loop_is_shown_with_all_that_was_said_and_what_it_called(
 
 @pytest.fixture
 def worked(context: AppContext) -> int:
-    """Create a task with two tries that was submitted with a file."""
+    """Create a task that was submitted with a file and has two tries."""
     number = submit(context, "Write calc.py", files={"calc.py": WRONG}, tests={"test_calc.py": "..."})
     work_on(context)
     return number

@@ -23,7 +23,7 @@ REPOS = ("/srv/shop", "/srv/api", None)
 
 
 def fill(context: AppContext) -> None:
-    """Create thirty tasks in many statuses; several differ in nothing but their ids."""
+    """Create thirty tasks in many statuses, some of which differ only in their ids."""
     for number in range(30):
         submit(
             context, f"task {number} of {'cheese' if number % 4 else '100%_wine'}", priority=number % 3,
@@ -61,12 +61,12 @@ def ids(answer: Any) -> list[int]:
 
 
 def describe(task: Any) -> str:
-    """Return the texts that a search covers, except for the commit."""
+    """Return, in one text, the fields of a task that a search covers, except for the commit."""
     return " ".join(str(task[name] or "") for name in ("description", "reason", "repo", "branch")).lower()
 
 
 def pages(client: Client, query: str) -> list[int]:
-    """Return the ids of all pages, in order."""
+    """Request all pages of a query, and return the task ids in order."""
     task_ids, cursor = list[int](), ""
     while True:
         page = client.get(f"/api/tasks?{query}{cursor}").json
@@ -78,7 +78,7 @@ def pages(client: Client, query: str) -> list[int]:
 
 
 def passes(task: Task, statuses: frozenset[Status], kind: Any, text: str) -> bool:
-    """Check whether the filter should accept a task: a plain reimplementation."""
+    """Check whether a task matches the filter, by a simple reimplementation of the filter."""
     fields = (task.spec.description, task.reason, task.spec.repo or "", task.branch or "")
     holds = all(
         any(word.lower() in field.lower() for field in fields) or (task.commit or "").startswith(word)

@@ -1,4 +1,4 @@
-"""A task's readers in the API: their findings, the brief, and the lessons that the task was shown."""
+"""The review of a task in the API: the reviewers' findings, the brief, and the lessons that the task was shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BRIEF = Brief(
 
 
 def live(context: AppContext, brief: Brief, findings: list[dict[str, object]], about: str) -> None:
-    """Create a task with a brief and a recalled lesson that its reviewer has sent back."""
+    """Create a task with a brief and a recalled lesson, and a review that sends its change back."""
     submit(context, "Improve the shop")
     task = context.queue.claim("worker-1").result()
     assert task is not None
@@ -53,7 +53,7 @@ def live(context: AppContext, brief: Brief, findings: list[dict[str, object]], a
 
 
 def step(client: Client) -> dict[str, Any]:
-    """Return the only step."""
+    """Return the only step of the task."""
     return dict(client.get("/api/task/1/step/1/0").json)
 
 

@@ -1,4 +1,7 @@
-"""Bodies below the size limit that are still too expensive: the response is small, other requests do not wait."""
+"""Request bodies that are below the size limit but expensive to process.
+
+The response is small, and other requests do not wait.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def deep(depth: int) -> str:
     return '{"a":' * depth + "1" + "}" * depth
 
 
-# Up to twenty megabytes each, so they are built only when they are sent.
+# Functions that build the bodies when they are sent, because each has up to twenty megabytes.
 BODIES: dict[str, Callable[[], str]] = {
     "unknown_fields": lambda: many(1_200_000),
     "unknown_limits": lambda: '{"description":"x","limits":' + many(140_000) + "}",
@@ -97,7 +100,7 @@ def test_metadata_is_taken_as_deep_as_is_said_and_shown_whole(client: Client) ->
     assert client.get("/api/task/1").json["metadata"] == json.loads(deep(50))
 
 
-# ---- tasks of an older version, which accepted any depth
+# Tasks stored by an older version, which accepted data of any depth.
 
 
 def read_stored(context: AppContext, depth: int) -> None:

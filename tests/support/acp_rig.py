@@ -103,10 +103,7 @@ def request(
 
 @contextmanager
 def make_script(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
-    """Create a backend whose agent follows this script.
-
-    At the end, check that no copy of the agent is still running.
-    """
+    """Create a backend whose agent follows this script. At the end, check that no agent is still running."""
     with agent_folder(script) as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         Path(scratch).chmod(0o755)
         agent_settings = AgentSettings(command=("scripted-agent",), folders=(folder,), hosts=hosts, turn_s=60.0)

@@ -51,9 +51,7 @@ A = TypeVar("A")
 
 
 class Reloads:
-    """Answers each request to reload the settings with a changed setting, or with a `ConfigError` if `faults` is not
-    empty.
-    """
+    """Answers requests to reload the settings: with a change, or with a `ConfigError` if `faults` is not empty."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []

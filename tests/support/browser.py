@@ -149,9 +149,7 @@ class Watch:
         page.on("dialog", self._dialog)
 
     def allow(self, pattern: str) -> None:
-        """Allow complaints that match a pattern, such as `404 GET http://…/api/task/9$` or `failed GET
-        .*/api/logs/stream`.
-        """
+        """Allow complaints that match, such as `404 GET http://…/api/task/9$` or `failed GET .*/api/logs/stream`."""
         self._allowed.append(re.compile(pattern))
 
     @property

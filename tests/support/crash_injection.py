@@ -74,7 +74,7 @@ class CrashInjector:
         os.close(file)
 
 
-# The database:
+# The definitions below watch the database.
 
 
 def vocabulary() -> frozenset[str]:
@@ -155,7 +155,7 @@ def watch_connection(base: type, injector: CrashInjector) -> type:
     return Watched
 
 
-# --- files
+# The functions below watch files that replace other files.
 
 
 def watch_rename(real: Callable[..., None], home: Path, injector: CrashInjector) -> Callable[..., None]:

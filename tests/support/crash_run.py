@@ -37,8 +37,9 @@ class CrashRun:
         return [point for point in passed[-1] if point in common and not point.incidental]
 
     def die_at(self, point: Point, moment: str) -> list[str]:
-        """Run the scenario with a death at a point, and return the faults: facts that were lost, doubled or left
-        behind.
+        """Run the scenario with a death at a point.
+
+        Return the faults: facts that were lost, doubled or left behind.
         """
         n, deaths = next(self.numbers), self.supervised.deaths
         self.supervised.order(f"run-{n}", point, moment)

@@ -36,8 +36,8 @@ from tests.support.ready_database import ready
 from tests.support.wire_server import WireServer
 
 LOADED = (anthropic, ollama, openai)
-"""Libraries of the vendors, imported here because no timeout is running yet: on a busy machine an import takes longer
-than the timeouts of these tests.
+"""Libraries of the vendors. They are imported here, before any timeout runs, because on a busy machine an import takes
+longer than the timeouts of these tests.
 """
 
 QUICK = CallPolicy(
@@ -68,7 +68,7 @@ class ManualClock:
 
 @dataclass
 class Gateway:
-    """A model handler with its stores and events."""
+    """A handler of model requests, with its database, its stores and the events that it emitted."""
 
     handler: ModelHandler
     db: Database
@@ -88,7 +88,7 @@ class Gateway:
 
 @dataclass
 class GatewaySetup:
-    """Builds the gateways of a test; they share one database."""
+    """Builds the gateways of one test. All of them use the same database."""
 
     path: Path
 

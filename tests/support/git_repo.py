@@ -1,4 +1,4 @@
-"""Real git repositories for tests, made with the real git as their owner would make them."""
+"""Real git repositories for tests, created with the git program as an owner would create them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def fingerprint(root: Path, *, except_: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return mode, time and digest of every file below `root`, except for paths that begin with one of `except_`."""
+    """Return the mode, time and digest of every file below `root`.
+
+    Files whose paths begin with an entry of `except_` are left out.
+    """
     prints = {}
     for path in _files(root):
         name = path.relative_to(root).as_posix()

@@ -1,6 +1,7 @@
-"""A Go toolchain for tests: the machine's own, or Debian's, unpacked beside the runner's libraries but not installed.
+"""A Go toolchain for tests: the machine's own toolchain, or Debian's.
 
-The first test of Go downloads some 80 MB. If neither toolchain is available, such a test fails and says why.
+Debian's toolchain is not installed but unpacked beside the sandbox's libraries. The first Go test downloads some 80 MB.
+If neither toolchain is available, a Go test fails and says why.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ PACKAGE = "golang-go"
 
 @functools.cache
 def runtime() -> Runtime:
-    """Return the sandbox's runtime with Go in it; fail the test if there is no Go."""
+    """Return the sandbox's runtime with a Go toolchain in it. Fail the test if there is no toolchain."""
     home = job_folders.public(sandboxes.RUNNER)
     with (home / ".golang.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the processes of a test run need it at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may need the toolchain at once
         if go_program.find(home) is None:
             _unpack(home / go_program.UNPACKED)
         prepare(sandboxes.RUNNER, list_installed_programs())
@@ -48,7 +49,7 @@ def _unpack(target: Path) -> None:
 
 
 def _packages(name: str) -> list[str]:
-    """List a package and the Go packages that it depends on."""
+    """List this Debian package and the Go packages that it depends on."""
     packages, waiting = list[str](), [name]
     while waiting:
         current = waiting.pop()

@@ -1,4 +1,4 @@
-"""Finds containers that grow: measures all containers that are reachable from an object through our own classes."""
+"""Finds containers that grow, by measuring every container that is reachable from an object through our own classes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 OURS = frozenset({"nightshift", "nightshift_engine", "tests"})
 LOOKED_INTO = 30
-"""How many values of a container are followed. A few are enough, because all values grow alike."""
+"""Number of values of each container that the search follows. A few are enough, because all values grow alike."""
 _PLAIN = (str, bytes, bytearray, int, float, type(None), Path, type)
 
 
 def lengths(root: object) -> dict[str, int]:
-    """Return the length of each container, keyed by the first path of attributes that leads to it."""
+    """Return the length of each container, keyed by the first path of attributes found that leads to the container."""
     sizes: dict[str, int] = {}
     seen, waiting = set[int](), deque([("", root)])
     references: list[object] = []  # keeps objects alive: the id of a freed object may be reused

@@ -1,4 +1,7 @@
-"""Weeks of an invented daemon's life, written through the real stores: queue, steps, replies, ledger, memory, log."""
+"""Writes weeks of an invented daemon's records through the real stores.
+
+The stores are queue, steps, replies, ledger, memory and log.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,10 @@ class History:
         return CommitLedger(self.store.db, self.store.events, clock=self.clock)
 
     def week(self, tasks: int = 12, *, skill: float = 0.8) -> None:
-        """Write one week, from the clock's current time; `skill` is the probability that a try passes."""
+        """Write one week of records, starting at the clock's current time.
+
+        `skill` scales the probability that a try passes.
+        """
         start = self.clock.now
         self.tell(Kind.DAEMON_STARTED, "version 1.0, process 1")
         for number in range(tasks):
@@ -93,7 +99,7 @@ class History:
         self.clock.now = max(self.clock.now, start + WEEK)
 
     def happen(self) -> None:
-        """Write random events of a week apart from its tasks."""
+        """At random, write an event outside the tasks, such as a pause, a model's failure or a restart."""
         chance = self.rng.random()
         if chance < 0.05:
             self.store.queue.add_pause(PauseSource.QUIET, "quiet hours").result()
@@ -109,7 +115,7 @@ class History:
             self.tell(Kind.DAEMON_STARTED, "version 1.0, process 2")
 
     def task(self, skill: float) -> None:
-        """Write a task from its submission to its end."""
+        """Write the records of one task, from its submission to its end."""
         at = self.rng.randrange(len(WANTED))
         kind, text = WANTED[at]
         repo = "/home/owner/src/shop" if self.rng.random() < 0.3 else None
@@ -123,7 +129,7 @@ class History:
         self.work(task, at, skill)
 
     def asked(self, task: Task) -> Task:
-        """Let the task wait for its owner, who answers after hours; return the task, claimed again."""
+        """Let the task wait for its owner, who answers hours later. Return the task after it was claimed again."""
         ask = Ask(kind=AskKind.PACKAGE, subject=f"package:toolz-{task.id}", question="May toolz be installed?")
         held = self.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         assert held.status is Status.WAITING
@@ -135,7 +141,7 @@ class History:
         return again
 
     def work(self, task: Task, at: int, skill: float) -> None:
-        """Write tries until one passes or there are four."""
+        """Write the records of up to four tries, ending with the first that passes, and end the task."""
         wanted = self.memory.recall(task.spec.description, 2, task_id=task.id, attempt=task.attempt)
         lessons = tuple(asyncio.run(wanted))
         work = AttemptState(phase=Phase.CODING, base="0" * 40, attempt=task.attempt, lessons=lessons, models=("big",))
@@ -156,7 +162,7 @@ class History:
         self.end(task, work, at, passed)
 
     def failed(self, task: Task, work: AttemptState, at: int) -> AttemptState:
-        """Remember a failed try, and return the state with it."""
+        """Remember a failed try, and return the state with the try added."""
         name = FILES[at][0]
         work = replace(work, change={name: f"x = {work.iteration}\n"})
         asyncio.run(self.memory.remember(work, task.id, task.spec.description))
@@ -168,7 +174,7 @@ class History:
         return work.with_try(new)
 
     def step(self, task: Task, work: AttemptState, phase: Phase, outcome: Outcome = Outcome.OK) -> AttemptState:
-        """Write a finished step with the reply that it used."""
+        """Write a finished step and the reply that it used. TESTING uses no reply."""
         began = self.clock.now
         work = replace(work, step_no=work.step_no + 1)
         if phase is not Phase.TESTING:
@@ -182,7 +188,10 @@ class History:
         return work
 
     def reply(self, task: Task, work: AttemptState, phase: Phase) -> None:
-        """Write a reply: a paid one, one of the owner's own machine, or one that the repair engine made unnecessary."""
+        """Write a reply of one of the models, which a random choice selects.
+
+        The reply was paid, or came from the owner's own machine, or came from the repair engine, which asks no model.
+        """
         backend, model, price = self.rng.choice(self.models)
         asked = backend != "repair"
         tokens_in, tokens_out = asked * self.rng.randint(800, 9000), asked * self.rng.randint(80, 900)

@@ -1,4 +1,4 @@
-"""A home for the command line: calls in this process, and optionally a real server with the daemon's lock."""
+"""A home for tests of the command line. Calls run in this process; a real server can hold the daemon's lock."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class CliResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """A daemon's home: a folder with settings, database and the rest."""
+    """A daemon's home: a folder with the settings, the database and the daemon's other files."""
 
     path: Path
     capture: pytest.CaptureFixture[str]
 
     def cli(self, *arguments: str) -> CliResult:
-        """Call the command line in this process; use `run` where the difference from a real process matters."""
+        """Call the command line in this process. Use `run` where a test depends on a real process."""
         self.capture.readouterr()
         code = call(load_application, [*arguments, "--home", str(self.path)])
         result = self.capture.readouterr()
@@ -72,7 +72,7 @@ class Home:
         return CliResult(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def context(self) -> AppContext:
-        """Return the daemon's parts on this home's database; the caller closes the database."""
+        """Return the services behind the API on this home's database. The caller closes the database."""
         database = Database(ready(load_settings(home=self.path).db_path))
         events = EventLog(database)
         queue = QueueManager(database, events)

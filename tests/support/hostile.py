@@ -64,7 +64,7 @@ print('over', flush=True)
 
 @dataclass(slots=True)
 class Used:
-    """The peak use of a program's processes together, by the kernel's accounting."""
+    """The peak resource use of all of a program's processes together, as the kernel counts it."""
 
     processes: int = 0
     threads: int = 0
@@ -79,7 +79,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The effects of a run, as the host observed them."""
+    """The effects of a program's run, as the host observed them."""
 
     host: Host
     output: bytes
@@ -108,7 +108,7 @@ Effect = Callable[[Seen], bool]
 
 
 def start(bait_host: Host, result: SandboxResult) -> bool:
-    """Check whether a program proved that it ran, and did not break."""
+    """Check whether a program proved that it had started, and did not report that it was broken."""
     return result.stdout.startswith(_proof(bait_host)) and b"\nbroken\n" not in result.stdout
 
 
@@ -117,7 +117,7 @@ def _proof(bait_host: Host) -> bytes:
 
 
 def source(name: str) -> str:
-    """Return the source text of a program, named `group/name`."""
+    """Return the source text of a program with a name of the form `group/name`."""
     return (PAYLOADS / f"{name}.py").read_text()
 
 
@@ -189,10 +189,10 @@ async def run_inside(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """One program with the conditions of its run.
+    """A hostile program and the conditions of its run.
 
-    These are its limits, and whether it needs a bait process, the kernel's accounting (`books`) or a caller from
-    outside.
+    The conditions are the program's limits and what the run needs: a bait process, a watch on its resource use in the
+    kernel's accounting (`books`), or a caller from outside.
     """
 
     name: str
@@ -249,7 +249,10 @@ class Attack:
 
 @contextlib.contextmanager
 def _watch(look: Callable[[], None]) -> Iterator[None]:
-    """Call `look` repeatedly from a thread, at most half of the time, because listing a folder blocks its writers."""
+    """Call `look` repeatedly from a thread while the block runs.
+
+    The calls take at most half of the time, because listing a folder blocks the processes that write to it.
+    """
     over = threading.Event()
 
     def watch() -> None:
@@ -294,7 +297,7 @@ def _leave(mark: str) -> int:
 
 
 def _call(bait_host: Host, called: list[bool]) -> None:
-    """Connect to a port of the host on which only the program can answer."""
+    """Connect to the free port of the host, and record in `called` if the hostile program answers there."""
     with (
         contextlib.suppress(OSError),
         socket.create_connection(("127.0.0.1", int(bait_host.facts["free_port"])), 0.1) as s,
@@ -339,7 +342,7 @@ def _add_folder(now: Used, folder: Path) -> None:
         now.file_mb = max(now.file_mb, stat.st_size / (1 << 20))
 
 
-# --- effects
+# Each function below checks for one kind of effect.
 
 
 def has_leaked(seen: Seen) -> bool:
@@ -353,7 +356,7 @@ def change(seen: Seen) -> bool:
 
 
 def collect(seen: Seen) -> bool:
-    """Check whether reading the run's report from its folder yields a secret, or would block for ever."""
+    """Check whether the run's report contains a secret, or whether reading the report would block for ever."""
     return seen.report is None or any(secret.encode() in seen.report for secret in seen.secrets)
 
 
@@ -373,7 +376,7 @@ def has_harmed(seen: Seen) -> bool:
 
 
 def carry(seen: Seen) -> bool:
-    """Check whether a random text came back through a part of the kernel that a program must not have access to."""
+    """Check whether the host's random text came back through a part of the kernel that is forbidden to programs."""
     return f"carried {seen.host.challenge}".encode() in seen.output
 
 
@@ -388,24 +391,24 @@ def has_outlasted(seen: Seen) -> bool:
 
 
 def has_flooded(seen: Seen) -> bool:
-    """Check whether more output was kept than the limit allows."""
+    """Check whether the run returned more output than the limit allows."""
     return len(seen.output) > 2 * seen.limits.output_bytes + 4096
 
 
 def has_hogged(seen: Seen) -> bool:
-    """Check whether the processors were used for longer than the limit allows."""
+    """Check whether the run used more processor time than the limit allows."""
     return seen.used.cpu_s > 1.5 * seen.limits.cpus * seen.duration_s + 0.1
 
 
 def keep(seen: Seen) -> bool:
-    """Check whether files of the run remain after it."""
+    """Check whether files of the run are left after its end."""
     return seen.has_leftovers
 
 
 def more(name: str, limit: Callable[[SandboxLimits], float]) -> Effect:
-    """Return a check whether more of a resource was in use at once than the limit allows.
+    """Return a check for a resource whose peak use exceeded the limit.
 
-    `name` is a field of `Used`.
+    `name` is a field of `Used`, and `limit` returns the maximum.
     """
 
     def effect(seen: Seen) -> bool:

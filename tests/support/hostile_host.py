@@ -1,7 +1,7 @@
-"""Bait on the host for hostile programs: things that they must not read, change, reach or harm.
+"""Bait on the host for hostile programs: things that a program must not read, change, reach or harm.
 
-The bait is open to every user, so that only the sandbox protects it from a program. It is made for one run, so that its
-state afterwards shows the effects of that run alone.
+The bait is open to every user, so that only the sandbox protects it from a program. Each run gets its own bait, so that
+the bait's state afterwards shows the effects of that run alone.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Host:
 
     @property
     def canaries(self) -> Path:
-        """The folder in which no byte may change."""
+        """The folder with the canaries: files that no program may change."""
         return self.folder / "canaries"
 
     def changed(self) -> list[str]:
@@ -68,7 +68,7 @@ class Host:
         return [str(listener.family) for listener in self.listeners if _visit(listener)]
 
     def harmed(self) -> list[str]:
-        """List the changes of the bait process."""
+        """List the changes in the state of the bait process."""
         if self.bait is None:
             return []
         now = _state(self.bait)
@@ -78,7 +78,7 @@ class Host:
 
 
 def before_or(first: dict[str, str], second: dict[str, str]) -> set[str]:
-    """Return the keys of both dictionaries."""
+    """Return all keys of the two dictionaries."""
     return first.keys() | second.keys()
 
 
@@ -199,7 +199,7 @@ def _share_memory(bait_host: Host, held: contextlib.ExitStack) -> None:
 
 
 def _forget(key: int) -> None:
-    """Remove the shared memory and the message queue that a program left under a key."""
+    """Remove the shared memory and the message queue that a program left under this System V key."""
     _LIBC.shmctl(_LIBC.shmget(key, 0, 0), 0, None)
     _LIBC.msgctl(_LIBC.msgget(key, 0), 0, None)
 
@@ -234,7 +234,10 @@ def _process(bait_host: Host, env_secret: str) -> Iterator[None]:
 
 
 def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
-    """Return the parts of a process's state that others can change: ended, stopped, nice value, limits, processors."""
+    """Return the parts of a process's state that other processes can change.
+
+    These are whether it has ended or is stopped, its nice value, its limits and its processors.
+    """
     if process.poll() is not None:
         return {"ended": str(process.returncode)}
     stat = Path("/proc", str(process.pid), "stat").read_text().rpartition(")")[2].split()
@@ -245,7 +248,7 @@ def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
 
 
 def mark_file(mark: str) -> list[int]:
-    """List the ids of running processes with this text in their command lines, except for zombies."""
+    """List the ids of running processes that have this text in their command lines. Zombies are left out."""
     pids, word = list[int](), mark.encode()
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 (pathlib takes ten times as long)
         with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:  # noqa: PTH123 (as above)

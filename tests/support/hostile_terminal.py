@@ -21,7 +21,7 @@ PROGRAM = "terminal/speaks_and_types"
 
 
 async def main(name: str, folder: Path) -> None:
-    """Run the program once."""
+    """Run the hostile program once in the named isolation."""
     with host("", bait=False) as bait_host:
         result = _bare(bait_host) if name == "bare" else await _inside(bait_host, name, folder)
         if start(bait_host, result):

@@ -17,4 +17,4 @@ NASTY = (
 )  # fmt: skip
 
 hostile_texts = st.lists(st.sampled_from(NASTY) | st.text(max_size=12) | st.just(" "), max_size=8).map("".join)
-"""Such texts, alone and combined."""
+"""A strategy for texts that combine these hostile texts with random text."""

@@ -1,4 +1,4 @@
-"""A hub's node without a daemon: its database, its workspace and its dispatcher, whose turns the test triggers."""
+"""A hub's node without a daemon: its database, its workspace and its dispatcher, which a test runs step by step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEASE_S = 60.0
 
 @dataclass
 class HubNode:
-    """A node of a hub; `slots` is the number of tasks that it may take."""
+    """A node of a hub; `slots` is the number of tasks that it may take at once."""
 
     connection: HubConnection
     dispatcher: Dispatcher
@@ -37,7 +37,7 @@ class HubNode:
     slots: int = 0
 
     def turn(self) -> float:
-        """Run one turn of the dispatcher that includes all its periodic checks."""
+        """Run one cycle of the dispatcher, including all of its periodic checks."""
         self.dispatcher.beat_soon()
         return self.dispatcher.turn()
 
@@ -49,7 +49,7 @@ class HubNode:
         return task_id
 
     def number(self, task_id: int) -> int:
-        """Return the hub's number of a task."""
+        """Return the number that a task of this node has on the hub, or 0 if the hub does not know the task."""
         return self.queue.get(task_id).hub_id or 0
 
     def take(self, most: int = 1) -> Task:
@@ -72,7 +72,7 @@ class HubNode:
         return "\n".join(event.message for event in self.events.after(0, limit=999))
 
     def die(self) -> None:
-        """Stop the workers, so that the node takes and reports nothing any more."""
+        """Stop the workers, so that the node neither takes tasks nor reports on them any more."""
         self.dispatcher.stop_workers()
 
 
@@ -86,9 +86,9 @@ def workspace_of_all(folder: Path) -> str:
 def hub_node(
     url: str, folder: Path, name: str, *, lease_s: float = LEASE_S, labels: tuple[str, ...] = ()
 ) -> Iterator[HubNode]:
-    """Open a node that has joined the hub and takes nothing yet.
+    """Open a node that has joined the hub but takes no tasks yet.
 
-    `name` is also its id and the name of its own folder in `folder`.
+    `name` is also the node's id and the name of the node's own folder in `folder`.
     """
     connection = HubConnection(url)
     db = Database(ready(folder / name / "queue.sqlite"))

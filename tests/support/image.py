@@ -1,4 +1,4 @@
-"""The daemon's image, built by a real engine on a base that is packed from this machine; no registry is asked."""
+"""The daemon's image, built by a real engine on a base image that is packed from this machine, without a registry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def docker(*words: str, check: bool = True) -> str:
-    """Call the engine's client and return its output of both streams."""
+    """Call the engine's client, and return its standard output and standard error in one text."""
     environ = {**os.environ, "DOCKER_HOST": engine.host()}
     called = subprocess.run(
         ["docker", *words], env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -61,7 +61,7 @@ def remove() -> None:
 
 
 def _wheels() -> list[Path]:
-    """List extension modules that load the libraries that every wheel may expect: those of C and of its compiler."""
+    """List extension modules that load the C and C++ runtime libraries, which every wheel may expect."""
     packages_dir = Path(sysconfig.get_path("platlib"))
     return [path for name in ("re2", "pydantic_core") for path in (packages_dir / name).glob("*.so")]
 

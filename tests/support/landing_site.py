@@ -52,7 +52,7 @@ class Site:
         )  # fmt: skip
 
     async def bring(self, number: int, change: Change) -> None:
-        """Land a change without a verdict, so that later changes have to deal with it."""
+        """Land a change without judging it, as a competing change that later changes have to deal with."""
         task = self.task(number)
         workspace = self.open(task)
         work = AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change)

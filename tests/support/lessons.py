@@ -1,4 +1,4 @@
-"""A memory with lessons, learned through its own interface: a task that failed and was then fixed."""
+"""Puts lessons into a memory through its own interface, as from tasks that failed and were then fixed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 def learn(
     context: AppContext, description: str, error: str, advice: str, *, language: str = "python", repo: str | None = None
 ) -> int:  # fmt: skip
-    """Learn from a task that failed with an error (`Kind: message`) and was fixed as the advice says; return its id."""
+    """Learn from a task that failed with an error and was fixed as the advice says. Return the task's id.
+
+    `error` has the form `Kind: message`.
+    """
     spec = parse_spec({"description": description, "language": language, "repo": repo})
     task_id = context.queue.submit(spec).result().task_id
     kind, _, message = error.partition(": ")

@@ -1,4 +1,4 @@
-"""A hub's node without a daemon or a database: it collects attempts in a list, and ends them as the test says."""
+"""A hub's node without a daemon or a database. It collects attempts in a list, and the test decides how they end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LEASE_S = 3600.0
 
 
 def backlog(connection: HubConnection, name: str = ANY) -> int:
-    """Return how many attempts the server has in a task queue, including the ones that were called back."""
+    """Return how many attempts wait in a task queue of the server, including attempts that the hub has withdrawn."""
 
     async def count_waiting(client: Client) -> int:
         asked = DescribeTaskQueueRequest(
@@ -53,7 +53,7 @@ def backlog(connection: HubConnection, name: str = ANY) -> int:
 
 
 class LightNode:
-    """A node that has joined the hub; `close` ends it. It takes no attempts until a test asks it to.
+    """A node that has joined the hub; `close` ends the node. It takes no attempts until a test asks it to.
 
     Args:
         url: the hub's address.
@@ -88,7 +88,7 @@ class LightNode:
         nodes.beat(self.connection, self.node)
 
     def submit(self, text: str, *, origin_task: int | None = None, **more: Any) -> int:
-        """Submit a task and return the number that the hub gave it."""
+        """Submit a task and return its number on the hub."""
         local = origin_task or next(self._numbers)
         request = Request(
             id=hub_number(local, self.number), spec=encode(TaskSpec(description=text)), title=text.splitlines()[0],
@@ -100,7 +100,7 @@ class LightNode:
         return request.id
 
     def want(self, most: int = 1) -> None:
-        """Take up to this many attempts."""
+        """Let the node take up to this many attempts."""
 
         async def poll(_: Client) -> None:
             self._workers.poll({ANY, queue_of(self.node.labels)})
@@ -110,11 +110,11 @@ class LightNode:
         self._workers.slots.wake()
 
     def wait_for_attempt(self) -> Assignment:
-        """Wait for the next attempt."""
+        """Wait for the next attempt that the node takes, and return it."""
         return self._taken.get(timeout=60)
 
     def is_looked_at(self, number: int) -> bool:
-        """Check whether a task's workflow has begun and its attempt, if it is queued, is in a task queue."""
+        """Check whether a task's workflow has begun, with the attempt of a queued task in a task queue."""
 
         async def has_begun(client: Client) -> bool:
             described = await client.get_workflow_handle(workflow_of(number)).describe()
@@ -134,12 +134,12 @@ class LightNode:
         return True
 
     def end_all(self, workers: int) -> None:
-        """From now on, end each attempt at once."""
+        """Take attempts with this many workers, and from now on report each attempt as committed at once."""
         self._ends = True
         self.want(workers)
 
     def take(self, node_task: int = 1) -> Assignment:
-        """Take the next attempt, and wait until the hub knows that this node has it."""
+        """Take the next attempt, and wait until the hub has recorded that this node runs it."""
         self.want()
         assignment = self.wait_for_attempt()
         node = self.node
@@ -150,7 +150,7 @@ class LightNode:
         return assignment
 
     def end(self, assignment: Assignment, status: Status = Status.DONE, **more: Any) -> None:
-        """Report how an attempt ended, and wait until the hub knows."""
+        """Report how an attempt ended, and wait until the hub has recorded the end."""
         ending = Ending.COMMITTED if status is Status.DONE else Ending.ERROR
         usual = {"status": status, "ending": ending, "spent": json.dumps(asdict(Spent()))}
         self.queue.end(held(assignment), Outcome(**{**usual, **more}))

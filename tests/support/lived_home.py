@@ -58,7 +58,7 @@ def settings_of(home: Path) -> Settings:
 
 
 def tasks_of(database: Path) -> dict[int, tuple[object, ...]]:
-    """Return each task's state, by id."""
+    """Return the state of each task, keyed by the task's id."""
     with closing(connect(database, readonly=True)) as conn:
         return {row[0]: tuple(row) for row in conn.execute(STATE)}
 
@@ -66,8 +66,8 @@ def tasks_of(database: Path) -> dict[int, tuple[object, ...]]:
 def moments(home: Path) -> dict[str, Moment]:
     """Use a home, and copy its files at three moments.
 
-    `hot` is a killed daemon's home with a write-ahead log, `folded` has a log that is partly in the database file, and
-    `closed` was stopped cleanly.
+    `hot` is the home of a killed daemon, with a write-ahead log. In `folded`, a part of the write-ahead log has already
+    been copied into the database file. `closed` was stopped cleanly.
     """
     moment_by_name: dict[str, Moment] = {}
     settings, clock = settings_of(home), Ticking()
@@ -86,7 +86,7 @@ def moments(home: Path) -> dict[str, Moment]:
 
 
 def live(store: StoreServices, clock: Ticking, rounds: int) -> None:
-    """Create tasks in every status, once a round."""
+    """Create tasks in every status. Each round adds one set of them."""
     queue = store.queue
     for number in range(rounds):
         done = _claim(store, f"done {number}")
@@ -159,7 +159,7 @@ def _work(store: StoreServices, task: Task, clock: Ticking) -> None:
 
 
 def describe(database: Path) -> dict[str, Any] | None:
-    """Return the newest event of a restore, or None when there was none."""
+    """Return the data of the newest event about a restored database, or None if there is no such event."""
     with closing(connect(database, readonly=True)) as conn:
         query = "SELECT data FROM execution_logs WHERE kind = 'database_restored' ORDER BY id DESC LIMIT 1"
         row = conn.execute(query).fetchone()

@@ -40,9 +40,10 @@ ENDED = "SELECT id FROM tasks WHERE status IN ('done', 'failed', 'cancelled')"
 
 
 def lengthen(database: Path, *, tasks: int, events: int, days: int = SPAN_DAYS) -> tuple[int, int]:
-    """Copy the rows until there are at least this many tasks and events; return how many there are then.
+    """Copy the rows until there are at least this many tasks and events.
 
-    The copies are spread over `days`, and the last one is of now. The home's daemon must not run.
+    Return the resulting numbers of tasks and events. The times of the copies are spread over `days` and end now. The
+    home's daemon must not be running.
     """
     with closing(connect(database)) as conn:
         conn.execute("PRAGMA synchronous = OFF")
@@ -66,7 +67,7 @@ def lengthen(database: Path, *, tasks: int, events: int, days: int = SPAN_DAYS) 
 
 
 def age(database: Path, *, days: int) -> None:
-    """Move all times back by this many days. The home's daemon must not run."""
+    """Move all times back by this many days. The home's daemon must not be running."""
     with closing(connect(database)) as conn, conn:
         for table in TABLES:
             times = [row[1] for row in conn.execute(f"PRAGMA table_info({table})") if _is_time(row[1])]

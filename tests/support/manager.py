@@ -39,7 +39,7 @@ class Manager:
         return sum(line.startswith(word) for line in tuple(self.heard))
 
     def hears(self, word: str, times: int = 1, within_s: float = 90.0) -> None:
-        """Wait until `times` more messages that begin with `word` have come."""
+        """Wait until `times` further messages that begin with `word` have come; fail after `within_s` seconds."""
         wanted, end = self.count(word) + times, time.monotonic() + within_s
         while self.count(word) < wanted:
             assert time.monotonic() < end, f"{word} did not come; heard: {self.heard}"
@@ -48,7 +48,10 @@ class Manager:
     def falls_silent(
         self, word: str, for_s: float, within_s: float = 90.0, meanwhile: Callable[[], None] = lambda: None
     ) -> None:
-        """Wait until no message that begins with `word` has come for `for_s` seconds."""
+        """Wait until no message that begins with `word` has come for `for_s` seconds.
+
+        `meanwhile` is called again and again during the wait.
+        """
         end = time.monotonic() + within_s
         count, since = self.count(word), time.monotonic()
         while time.monotonic() - since < for_s:

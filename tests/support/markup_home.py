@@ -1,7 +1,7 @@
 """A home in which every text that a model or a task can supply tries to act as markup.
 
-The module also says what such texts would leave in a page. The texts are written through the real stores, and the
-report by the real daemon.
+The module also has constants for the traces that such texts would leave in a page. The texts are written through the
+real stores, and the report is written by the real daemon.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.wire_server import WireServer
 from tests.support.worked_task import submit, work_on
 
 ELEMENT = "evil"
-"""The id of each element that would be in a page if a text became markup."""
+"""The id of every HTML element that would appear in a page if a hostile text became markup."""
 PAYLOADS = (
     f"<img id={ELEMENT} src=http://elsewhere.test:9/x.png onerror=\"alert('image')\">",
     f"</script><script id={ELEMENT}>alert('script')</script>",
@@ -38,7 +38,7 @@ PAYLOADS = (
 )
 EVIL = " ".join(PAYLOADS)
 SEEN = "alert('"
-"""A part of the texts that is visible on a page if they are shown as texts."""
+"""A part of the hostile texts that is visible on a page if they are correctly shown as text."""
 FILE = f"<img src=x id={ELEMENT} onerror=alert(1)>.py"
 MODEL = f"m<b id={ELEMENT}>odel"
 AUTHOR = f'A "onclick=alert(1) id={ELEMENT}'

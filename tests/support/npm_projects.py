@@ -1,4 +1,4 @@
-"""npm packages and their lock files, fetched once per machine and day by the ordinary client from its own registry."""
+"""npm packages and their lock files, which the ordinary npm client fetches once per machine and day."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def package(framework: str, **more: Any) -> str:
 
 
 def lock(framework: str) -> str:
-    """Return the `package-lock.json` of such a project."""
+    """Return the `package-lock.json` of a project whose tests run with this framework."""
     return (_make(framework) / "package-lock.json").read_text()
 
 
 def modules(framework: str) -> Path:
-    """Return a `node_modules` folder with the dependencies of such a project."""
+    """Return a `node_modules` folder with the dependencies of a project whose tests run with this framework."""
     return _make(framework, installed=True) / "node_modules"
 
 

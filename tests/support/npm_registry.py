@@ -1,4 +1,4 @@
-"""A local npm registry: npm asks it as it would ask the public one, and nothing leaves the machine."""
+"""A local npm registry. npm uses it like the public registry, but no request leaves the machine."""
 
 from __future__ import annotations
 

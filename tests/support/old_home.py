@@ -1,4 +1,4 @@
-"""A home that version 0.1.0 used, from a compressed file (`scripts/old_home.py` made it), and its model."""
+"""A home that version 0.1.0 used, unpacked from an archive that `scripts/old_home.py` made, and the home's model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOME, OWNED, FACTS = "home", "owned", "facts.json"
 
 
 class OldHomeModel(SeedModel):
-    """Knows the home's tasks; jobs 3 and 22 are always wrong, and job 20 until a fork of it."""
+    """Knows the home's tasks. Jobs 3 and 22 are always wrong, and job 20 is wrong until the task is forked."""
 
     def wrong_first_of(self, n: int) -> int:
         """Return how many replies to job `n` are wrong."""
@@ -31,8 +31,8 @@ class OldHomeModel(SeedModel):
 class OldHome:
     """The unpacked home.
 
-    `tasks` maps the names that `scripts/old_home.py` gave the tasks, such as their status or ending, to ids. The lists
-    have some fields of each task, commit, lesson and report, as in the old version's API.
+    `tasks` maps names to ids of tasks. `scripts/old_home.py` chose the names, such as the task's status or ending. The
+    lists have some fields of each task, commit, lesson and report, as the old version's API returned them.
     """
 
     home: Path

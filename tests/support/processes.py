@@ -10,7 +10,7 @@ import psutil
 
 
 def mark() -> str:
-    """Return a number of seconds for `sleep` that no other process has in its command line."""
+    """Return a duration in seconds for `sleep` that marks one process, because no other command line contains it."""
     return f"4{secrets.randbelow(10**9):09}"
 
 
@@ -26,7 +26,7 @@ def alive(word: str) -> bool:
 
 
 async def start(word: str) -> None:
-    """Wait until such a process runs, for ten seconds at most."""
+    """Wait at most ten seconds until a process with this argument in its command line is running."""
     for _ in range(1000):
         if alive(word):
             return

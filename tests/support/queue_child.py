@@ -13,7 +13,7 @@ from nightshift.storage.db.event_log import EventLog
 
 
 def produce(queue: QueueManager) -> None:
-    """Submit tasks without end, and print the id of each acknowledged one."""
+    """Submit tasks until the process is killed, and print the id of each task whose submission was acknowledged."""
     number = 0
     while True:
         print(queue.submit(TaskSpec(description=f"task {number}")).result().task_id, flush=True)
@@ -21,7 +21,7 @@ def produce(queue: QueueManager) -> None:
 
 
 def consume(queue: QueueManager) -> None:
-    """Claim and finish tasks until none is left, and print a line for each claim and each acknowledged end."""
+    """Claim and finish tasks until none is left. Print a line for each claim and for each end that was acknowledged."""
     while (task := queue.claim("child").result()) is not None:
         print("claimed", task.id, flush=True)
         queue.finish(task.id, task.fence, Ending.COMMITTED).result()

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 
 
 def ask(port: int, head: Sequence[str], body: Iterable[bytes] = (), *, host: str | None = None) -> tuple[int, bytes]:
-    """Send the lines of a request's head, then its body; return the status and everything that came back.
+    """Send the lines of a request's head and then its body. Return the status and the whole response.
 
-    `Host` (the server's own, unless given as `host`; "" for none) and `Connection: close` are added.
+    The function adds `Connection: close` and the header `Host`. Its value is the server's own address, or `host` if
+    given; with "" the header is left out.
     """
     own = f"127.0.0.1:{port}" if host is None else host
     lines = [head[0], *([f"Host: {own}"] if own else []), "Connection: close", *head[1:], "", ""]
@@ -25,5 +26,5 @@ def ask(port: int, head: Sequence[str], body: Iterable[bytes] = (), *, host: str
 
 
 def chunk(data: bytes) -> bytes:
-    """Return one part of a chunked body; the empty part ends the body."""
+    """Return one chunk of a body in chunked transfer encoding. An empty chunk ends the body."""
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"

@@ -1,4 +1,4 @@
-"""A database with all tables, made as a copy, because the migrations take twenty times as long."""
+"""A database with all tables, copied from a prepared one, because running the migrations takes twenty times as long."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nightshift.storage.db.database import Database
 
 
 def ready(path: Path) -> Path:
-    """Put an empty database with the newest schema at `path`, unless a file is there; return `path`."""
+    """Create an empty database with the newest schema at `path`, unless a file exists there. Return `path`."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_make())

@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass
 class Receiver:
-    """The received requests, in order. The server answers with `statuses` one after the other, then with 204."""
+    """The received requests, in order. The responses have the `statuses` one after the other, then 204."""
 
     url: str = ""
     statuses: list[int] = field(default_factory=list)

@@ -20,7 +20,10 @@ _VARIES = (
 
 
 def digest_prompt(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return a digest of a prompt without its parts that vary by machine and day: versions, folders, dates, seals."""
+    """Return a digest of a prompt that is the same on every machine and day.
+
+    Versions, folders, dates and seals are replaced before the digest is computed.
+    """
     text = "\0".join(f"{turn['role']}\0{turn['content']}" for turn in messages)
     for shape, name in _VARIES:
         text = shape.sub(name, text)
@@ -28,7 +31,7 @@ def digest_prompt(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 class RecordedModel:
-    """Answers as the real model did: the n-th request with a prompt gets the prompt's n-th reply."""
+    """Answers as a real model did: the n-th request with the same prompt gets its n-th recorded reply."""
 
     def __init__(self, file: Path = FILE) -> None:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -36,7 +39,7 @@ class RecordedModel:
         self._replies: dict[str, list[str]] = data["replies"]
         self._asked = Counter[str]()
         self.unknown: list[str] = []
-        """The ends of prompts without a recorded reply."""
+        """The last parts of the prompts that have no recorded reply."""
 
     def reply(self, _phase: str, messages: Sequence[Mapping[str, Any]]) -> str:
         """Return the recorded reply, or "" if there is none."""

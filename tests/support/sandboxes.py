@@ -81,7 +81,7 @@ def isolation(name: str, folder: Path) -> Sandbox:
 
 @contextlib.asynccontextmanager
 async def open_it(name: str, folder: Path) -> AsyncIterator[Sandbox]:
-    """Open a sandbox as `isolation` does, and close it at the end if it keeps something running."""
+    """Open a sandbox as `isolation` does. At the end, close it if it has processes of its own."""
     box = isolation(name, folder)
     try:
         yield box

@@ -20,7 +20,7 @@ from tests.support.supervised import SupervisedDaemon
 
 
 def reflection(n: int, *, replan: bool = False) -> str:
-    """Return a reflection that the model recognises in a later prompt."""
+    """Return a reflection that contains `number N`, by which the scripted model recognises it in a later prompt."""
     fields = {
         "pattern": "AssertionError: wrong sum", "root_cause": f"off by one in number {n}",
         "hypothesis": "the comparison lets the boundary through", "suggested_fix": f"compare strictly, number {n}",
@@ -31,7 +31,10 @@ def reflection(n: int, *, replan: bool = False) -> str:
 
 @dataclass(kw_only=True)
 class Scenario:
-    """The course of a task. This one is wrong at first and right after a reflection, in the daemon's own workspace."""
+    """The course of a task.
+
+    The base scenario is wrong at first and right after a reflection. It works in the daemon's own workspace.
+    """
 
     name: str = "own"
     settings: dict[str, str] = field(default_factory=dict)
@@ -40,7 +43,7 @@ class Scenario:
     workers: int = 1
     right_first: bool = False
     recorded: int = 6
-    """How many runs are recorded. The first ones fill the memory; the last two must be alike."""
+    """Number of recorded runs. The first runs fill the memory; the last two must be alike."""
 
     def prepare(self, folder: Path) -> None:
         """Create what the scenario needs, before the daemon starts."""
@@ -78,10 +81,7 @@ class Scenario:
         return {"description": f"Write total() in job_{n}.py", "tests": tests, "key": f"{self.name}-{n}", **more}
 
     def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
-        """Run the scenario once, even if the daemon dies meanwhile.
-
-        Return the ids of its tasks, all of which have ended.
-        """
+        """Run the scenario once, even if the daemon dies meanwhile. Return the ids of the scenario's ended tasks."""
         id_ = supervised.submit(**self.task(n))
         supervised.ended(id_)
         return [id_]
@@ -89,7 +89,7 @@ class Scenario:
 
 @dataclass(kw_only=True)
 class GivesUp(Scenario):
-    """Its first reply is unreadable, it plans again, is wrong and gives up; so its dependent task never begins."""
+    """A task that gives up: an unreadable first reply, a new plan, and wrong code. A dependent task never begins."""
 
     name: str = "gives-up"
     recorded: int = 3
@@ -110,9 +110,9 @@ class GivesUp(Scenario):
 
 @dataclass(kw_only=True)
 class Asks(Scenario):
-    """Writes its own tests, asks its owner for permission, and continues when that is given.
+    """A task that writes its own tests, asks the owner for permission, and continues when the permission is given.
 
-    Its dependent task is cancelled.
+    A dependent task is cancelled.
     """
 
     name: str = "asks"
@@ -142,7 +142,7 @@ class Asks(Scenario):
 
 @dataclass(kw_only=True)
 class Owners(Scenario):
-    """Works in a repository of the owner: integrated into a branch that is not checked out, and pushed."""
+    """A task in a repository of the owner, integrated into a branch that is not checked out, and pushed."""
 
     name: str = "owners"
     recorded: int = 3
@@ -169,7 +169,7 @@ class Owners(Scenario):
 
 @dataclass(kw_only=True)
 class Parks(Scenario):
-    """The model is rate-limited for longer than `MODEL_MAX_WAIT_S`, so the task is parked for a while."""
+    """A task that is parked for a while, because the model is rate-limited for longer than `MODEL_MAX_WAIT_S`."""
 
     name: str = "parks"
     recorded: int = 3
@@ -185,7 +185,7 @@ class Parks(Scenario):
 
 @dataclass(kw_only=True)
 class Late(Scenario):
-    """Its tests never end, so each attempt reaches its time limit, in a phase that cannot be predicted."""
+    """A task whose tests never end. Each attempt reaches its time limit, in a phase that cannot be predicted."""
 
     name: str = "late"
     recorded: int = 3
@@ -204,7 +204,10 @@ class Late(Scenario):
 
 @dataclass(kw_only=True)
 class Hand(Scenario):
-    """No task begins: the owner cancels tasks that wait for a worker, a time or another task, and retries some."""
+    """Tasks that never begin.
+
+    The owner cancels tasks that wait for a worker, a time or another task, and retries some of them.
+    """
 
     name: str = "hand"
     recorded: int = 3
@@ -227,7 +230,10 @@ class Hand(Scenario):
 
     @staticmethod
     def _press(supervised: SupervisedDaemon, task_id: int, button: str, status: str) -> None:
-        """Send an action until it has its effect, which it may have had before the daemon died."""
+        """Send an owner's action until the task has this status.
+
+        The task may have the status already, if the action took effect before the daemon died.
+        """
         for _ in range(3):
             if supervised.task(task_id)["status"] == status:
                 return
@@ -266,7 +272,7 @@ class Crowd(Scenario):
 
 @dataclass(kw_only=True)
 class Splits(Scenario):
-    """Its plan splits it into two subtasks, one after the other; their results are judged together."""
+    """A task whose plan splits it into two subtasks, one after the other. Their results are judged together."""
 
     name: str = "splits"
     recorded: int = 3
@@ -300,11 +306,14 @@ class Splits(Scenario):
 
 @dataclass(kw_only=True)
 class Read(Scenario):
-    """Asks a question, and is sent back by its reviewer and its auditor, whose last reply is unreadable."""
+    """A task that asks a question and is then sent back by its reviewer and by its auditor.
+
+    The auditor's last reply is unreadable.
+    """
 
     name: str = "read"
     settings: dict[str, str] = field(default_factory=lambda: {"PHASE_MODELS": '{"AUDIT": "tiny-coder"}'})
-    """An auditor with its own model reads separately, and so does the reviewer."""
+    """The auditor has its own model, so auditor and reviewer each make a request of their own."""
     recorded: int = 3
     wanted: dict[str, bool] = field(default_factory=lambda: {"review": True, "audit": True, "clarify": True})
 
@@ -341,7 +350,7 @@ class Read(Scenario):
 
 @dataclass(kw_only=True)
 class Insists(Read):
-    """Its reviewer, the only reader, finds something critical; the owner accepts it."""
+    """A task whose only reader, the reviewer, reports a critical finding, which the owner accepts."""
 
     name: str = "insists"
     settings: dict[str, str] = field(default_factory=lambda: {"REVIEW_ROUNDS": "0"})
@@ -357,9 +366,9 @@ class Insists(Read):
 
 @dataclass(kw_only=True)
 class Explores(Scenario):
-    """Works with tools: writes, asks its owner, then searches, edits, runs the tests and ends.
+    """A task that works with tools: it writes, asks the owner, then searches, edits, runs the tests and ends.
 
-    The number of the model's turns in the prompt says how far it is.
+    The number of the model's own messages in the prompt decides which tool calls come next.
     """
 
     name: str = "explores"
@@ -375,7 +384,7 @@ class Explores(Scenario):
         )
 
     def calls(self, n: int) -> list[list[ToolCall]]:
-        """Return the calls of each turn."""
+        """Return the tool calls of each reply of the model, in order."""
         path, wrong, right = f"job_{n}.py", WRONG.format(n=n), RIGHT.format(n=n)
         return [
             [call("write_file", path=path, content=wrong)],
@@ -395,7 +404,7 @@ class Explores(Scenario):
         return [id_]
 
     def decide(self, supervised: SupervisedDaemon, approval: int) -> None:
-        """Answer as the owner."""
+        """Answer the task's question as the owner would."""
         supervised.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "no"})
 
 
@@ -405,7 +414,7 @@ def call(name: str, **arguments: object) -> ToolCall:
 
 @dataclass(kw_only=True)
 class Refuses(Explores):
-    """Says after a search that the task cannot be done, and its owner accepts that."""
+    """A task whose coder says, after a search, that it cannot be done. The owner accepts that."""
 
     name: str = "refuses"
 
@@ -419,7 +428,7 @@ class Refuses(Explores):
 
 @dataclass(kw_only=True)
 class Declines(Explores):
-    """Its planner refuses twice, and plans when its owner has said that the task is to be done."""
+    """A task whose planner refuses twice, and plans after the owner has insisted on the task."""
 
     name: str = "declines"
     settings: dict[str, str] = field(default_factory=dict)
@@ -455,7 +464,7 @@ tell(3)
 
 @dataclass(kw_only=True)
 class Tampers(Scenario):
-    """Its code writes into the report of its own tests, which ends the task at once."""
+    """A task whose code forges an entry in the report of its own test run, which ends the task at once."""
 
     name: str = "tampers"
     recorded: int = 3

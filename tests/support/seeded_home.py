@@ -1,7 +1,8 @@
 """A home with finished work: tasks that ended in every way, written by the real program with a scripted model.
 
-A test run builds it once (some seconds), and copies it for each test that wants its own. The database contains the
-paths of the repositories; `copied` replaces them, so that no copy touches the repositories of another.
+A test run builds the home once, which takes some seconds, and copies it for each test that wants its own home. The
+database contains the paths of the repositories. `copied` replaces these paths, so that no copy touches the repositories
+of another copy.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ FAR_AHEAD = "2099-01-01T00:00:00Z"
 
 
 class SeedModel(Answers):
-    """Knows the home's tasks: jobs 1 and 2 are wrong first, 3 always; 4 is read by others; one task needs a package.
+    """Answers the requests of the home's tasks.
 
-    Job 77 is committed with an open finding.
+    Jobs 1 and 2 are wrong at first, and job 3 is always wrong. Job 4 has a reviewer and an auditor, and job 77 is
+    committed with an open finding. One task needs a package.
     """
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
@@ -100,7 +102,7 @@ class HomeSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeededDaemon:
-    """A running daemon of such a home, and its scripted model."""
+    """A running daemon of a home with finished work, and the daemon's scripted model."""
 
     snapshot: HomeSnapshot
     daemon: Daemon
@@ -116,7 +118,7 @@ class SeededDaemon:
 
     @property
     def report(self) -> str:
-        """The name of the report that the daemon's checkpoint wrote."""
+        """The name of the report that the daemon wrote at its checkpoint."""
         return str(self.daemon.get("/api/reports")["reports"][0]["name"])
 
 
@@ -129,16 +131,16 @@ def replace_paths(database: Path, old: str, new: str) -> None:
 
 
 def share(factory: pytest.TempPathFactory) -> HomeSnapshot:
-    """Return the home that all tests of a run copy, whichever pytest process they are in."""
+    """Return the home that all tests of a run copy. All pytest processes of the run share it."""
     base = factory.getbasetemp()
     return build((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "seeded")
 
 
 def build(folder: Path) -> HomeSnapshot:
-    """Return the home in that folder; the first caller builds it, others wait.
+    """Return the home in that folder. The first caller builds it; other callers wait.
 
-    With NIGHTSHIFT_TESTS_SEED=FOLDER it is built in that folder once and kept for later runs, which helps when you try
-    a page again and again. Remove the folder after a change of the data that the daemon writes.
+    With NIGHTSHIFT_TESTS_SEED=FOLDER the home is built in FOLDER once and kept for later runs, which saves time during
+    work on a page. Remove FOLDER after a change to the data that the daemon writes.
     """
     folder = Path(os.environ.get(KEPT) or folder)
     noted = folder / "tasks.json"

@@ -51,17 +51,17 @@ COUNTER: Mapping[str, Any] = {"ready": {"port": PORT}, "exports": {"COUNTER_PORT
 
 
 def python(script: str) -> str:
-    """Return a shell command that executes the runs' interpreter with a script, in place of the shell."""
+    """Return a shell command that replaces the shell with the interpreter of test runs, which executes this script."""
     return f"exec {shlex.join((*runtime().python, '-I', '-S', '-c', script))}"
 
 
 def counter(**more: Any) -> dict[str, Any]:
-    """Return the service as the environment file declares it."""
+    """Return the declaration of the small service, as an environment file contains it."""
     return {"start": python(SERVER.replace("PORT", str(PORT), 1)), **COUNTER, **more}
 
 
 def declare(services: Mapping[str, Mapping[str, Any]] | None = None, **more: Any) -> dict[str, str]:
-    """Return the environment file by its path, with these services or the small one."""
+    """Return an environment file, keyed by its path, that declares these services. The default is the small service."""
     text = json.dumps({"services": {"counter": counter()} if services is None else services, **more})
     return {PATH: text}  # JSON is valid YAML
 

@@ -1,4 +1,4 @@
-"""The daemon's real services on their own home, without workers and server."""
+"""The daemon's real services on their own home, without the workers and the HTTP server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nightshift.core.clock import utc_now
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The parts that a test works with."""
+    """The opened services that a test uses."""
 
     settings: Settings
     store: StoreServices

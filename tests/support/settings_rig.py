@@ -27,9 +27,9 @@ from tests.support.app_context import Client, Got, make_desk, serving
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsRig:
-    """A home whose settings are served.
+    """A home whose settings are served over HTTP.
 
-    `written` is the text of its config.yaml, `page` the settings changed on the page.
+    `written` is the text of the home's config.yaml. `page` has the settings that were changed on the dashboard's page.
     """
 
     home: Path

@@ -31,15 +31,15 @@ def setups(
     with_python: bool = False,
     **limits: Any,
 ) -> Environments:
-    """Return environments in a folder that jobs can enter.
+    """Return environments that are stored in a folder that jobs can enter.
 
     Args:
-        folder: the folder in which they are kept.
+        folder: the folder in which the environments are stored.
         environ: variables that say where packages are found.
-        agreed: the digests of the scripts that may run.
-        most_mb: the disk space that a script may use.
+        agreed: checks by its digest whether a script may run.
+        most_mb: the disk space that a script may use, in MB.
         with_python: also install the declared wheels.
-        limits: the script's limits that differ from the usual ones.
+        limits: the script's limits that differ from the defaults.
     """
     store = FolderStore(folder / "environments", keep_mb=4000)
     series = Series(usual=runtime())

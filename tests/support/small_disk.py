@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def small_disk(at: Path, size_mb: int, options: str = "") -> Iterator[Path]:
-    """Mount a small file system; the test is skipped if that is not allowed."""
+    """Mount a small file system. Skip the test if the user may not mount one."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system takes root")
     at.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import socket
 from typing import Any
 
 Sent = tuple[str, int | None, Any]
-"""Event type, id, data."""
+"""Event type, id and data."""
 
 
 class Listener:
@@ -48,7 +48,7 @@ class Listener:
         self._text = b""
 
     def close(self) -> None:
-        """Close the connection without notice, as a closed tab does."""
+        """Close the connection without notice, as a browser does when its tab is closed."""
         self._file.close()
         self._socket.close()
 

@@ -1,8 +1,8 @@
 """An owner's tasks in one workspace, with the replies of a competent model.
 
-Ten tasks make small programs, which the owner's documents name; the others change, remove and document these. The paths
-in a reply are relative to the task's project. Where a later task contradicts the tests of an earlier one, that is on
-purpose.
+Ten tasks write small programs, which the owner's documents name. The other tasks change, remove and document these
+programs. The paths in a reply are relative to the task's project. Some later tasks contradict the tests of earlier
+tasks on purpose.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ GROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A durable point: its name, and its count among the points of that name since the run began."""
+    """A durable point, identified by its name and by how often that name had occurred since the run began."""
 
     name: str
     number: int
@@ -46,12 +46,12 @@ class Point:
 
     @property
     def incidental(self) -> bool:
-        """True if its time depends on the clock: a lease is renewed, or state is saved."""
+        """True if the point's time depends on the clock, as when a lease is renewed or the state file is saved."""
         return self.name in {"db: update tasks", "file: state.json"} or "agent_logs-" in self.name
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every process that the daemons leave behind, so that tests can find it."""
+    """Become the parent of every process that a dead daemon leaves behind, so that tests can find the process."""
     assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
@@ -116,14 +116,14 @@ class SupervisedDaemon:
         elif self.daemon.process and self.daemon.process.poll() is None:
             self.daemon.kill()
 
-    # --- orders
+    # The methods below order deaths at points.
 
     def order(self, label: str, point: Point | None = None, moment: str = "") -> None:
-        """Start a new count of points, and let the daemon die at one of them."""
+        """Start a new count of points under a label, and order the daemon to die at a point if one is given."""
         self._give(_orders(label, point, moment))
 
     def order_next(self, label: str, point: Point | None = None, moment: str = "") -> None:
-        """Give these orders to the daemon that starts after the next death."""
+        """Keep these orders for the daemon that starts after the next death."""
         self._next = _orders(label, point, moment)
 
     def _give(self, orders: str) -> None:
@@ -136,7 +136,7 @@ class SupervisedDaemon:
         rows = (line.split("\t", 2) for line in (self._crashes / "points.log").read_text().splitlines())
         return [Point(name=name, number=int(number)) for point_label, number, name in rows if point_label == label]
 
-    # --- the daemon
+    # The methods below use the daemon and restart it.
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         """Repeat a request until it gets a response, even if the daemon dies meanwhile.
@@ -195,7 +195,7 @@ class SupervisedDaemon:
         return [self.until(task_id, *ENDED) for task_id in task_ids]
 
     def doomed(self, within_s: float = 10) -> None:
-        """Wait for an ordered death that has not come yet, and start the daemon again."""
+        """Wait for an ordered death that has not happened yet, and start the daemon again."""
         process = self.daemon.process
         assert process
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -205,10 +205,10 @@ class SupervisedDaemon:
     def stop(self) -> int:
         return self.daemon.stop()
 
-    # --- what was left behind
+    # The methods below find what dead daemons left behind.
 
     def orphans(self, within_s: float = 20) -> list[str]:
-        """List the command lines of dead daemons' processes that have not ended within the timeout."""
+        """List the command lines of processes that dead daemons left behind and that do not end within the timeout."""
         end = time.monotonic() + within_s
         mine = {self.daemon.process.pid} if self.daemon.process else set()
         while True:

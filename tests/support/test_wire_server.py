@@ -1,4 +1,4 @@
-"""The scripted server keeps the promises of its docstring, because the end-to-end tests depend on them."""
+"""Tests that the scripted model server keeps the promises of its docstring, on which the end-to-end tests depend."""
 
 from __future__ import annotations
 

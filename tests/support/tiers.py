@@ -1,13 +1,13 @@
 """The tiers of the tests: `make test` runs the quick tier, `make test-all` all tests.
 
 The tier of a test is fixed. `TESTS` says how many tests of a file are quick, and `ITEMS` how many items of a
-parametrised test. They are chosen evenly, in the order of the file, so the choice is the same each time. The others get
-the marker `full`, which a test may also have explicitly (`@pytest.mark.full`). Tests of the full tier run in `make
-test-all`, and when they are requested by their file, their id or `-m full`.
+parametrised test. The quick ones are chosen at even distances in the order of the file, so the choice is the same each
+time. The other tests get the marker `full`, which a test may also have explicitly (`@pytest.mark.full`). Tests with
+this marker run in `make test-all`, and when they are requested by their file, their id or `-m full`.
 
 A test belongs to the full tier if it takes seconds of processor time and a cheaper test covers the same part of the
-program. NIGHTSHIFT_TESTS is `quick` (the default), `all`, or `endurance`: all tests, and death at every point of every
-scenario.
+program. NIGHTSHIFT_TESTS is `quick` (the default), `all`, or `endurance`. `endurance` runs all tests, and kills the
+daemon at every point of every scenario.
 """
 
 from __future__ import annotations
@@ -210,19 +210,19 @@ FIRST = (
 
 
 def examples(full: int) -> int:
-    """Return the number of examples to try a property with; `full` is the number in `make test-all`."""
+    """Return how many examples to try a property with in this tier. `full` is the number in `make test-all`."""
     return full if ALL else min(full, MOST_EXAMPLES)
 
 
 def steps(full: int) -> int:
-    """Return the number of steps of a walk through a state machine; `full` is the number in `make test-all`."""
+    """Return how many steps to walk through a state machine in this tier. `full` is the number in `make test-all`."""
     return full if ALL else min(full, MOST_STEPS)
 
 
 def choose(items: Sequence[T], most: int) -> list[T]:
-    """Choose `most` items, the same each time: the first, the last and evenly between.
+    """Choose `most` items: the first, the last and items at even distances between them.
 
-    In the tier `all`, return all items.
+    The choice is the same each time. In the tier `all`, return all items.
     """
     if ALL or len(items) <= most:
         return list(items)

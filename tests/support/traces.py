@@ -1,4 +1,4 @@
-"""The traces of a run, without times, ids and other values that differ between two equal runs."""
+"""The traces that a run leaves, without times, ids and other values that differ even between two identical runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from tests.support.supervised import SupervisedDaemon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """The traces of a run.
+    """The traces that a run leaves.
 
-    `facts` must be the same in each run. `asked` and `paid` count requests and stored costs by phase, `logged` counts
-    log lines by kind, and `moves` are the tasks' changes from status to status.
+    Attributes:
+        facts: the records that must be the same in each run.
+        asked: the number of requests to the model in each phase.
+        paid: the number of stored costs in each phase.
+        logged: the number of log lines of each kind.
+        moves: the changes of tasks from one status to another.
     """
 
     facts: Mapping[str, Any]
@@ -30,7 +34,7 @@ class Trace:
 
     @property
     def ends(self) -> Mapping[str, Any]:
-        """The facts that hold whatever happened in between: each task ended once, with one commit."""
+        """The facts that hold wherever the daemon died: each task ended once, with one commit."""
         return {
             "tasks": [[row[:2] for row in rows] for rows in self.facts["tasks"]],
             "ends": self.facts["ends"],
@@ -69,7 +73,7 @@ SCORES = (
 def trace(supervised: SupervisedDaemon, ids: Sequence[int], words: str, repo: Path, scores: tuple[float, ...]) -> Trace:
     """Return the traces of these tasks.
 
-    `words` is a text that only these tasks' requests contain, and `scores` are the memory's scores before the tasks
+    `words` is a text that only the requests of these tasks contain. `scores` are the memory's scores before the tasks
     began.
     """
     facts: dict[str, Any] = {}

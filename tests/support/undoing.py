@@ -58,7 +58,7 @@ class Site:
         self.undo, self.integrator = Reverter(services), BranchIntegrator(services)
 
     async def open_suite(self) -> Suites:
-        """Return the suite as soon as `may_go_on` is set, or the reason why there is none."""
+        """Return the suite as soon as `may_go_on` is set, or the reason `why_not` if a test has set it."""
         self.waiting.set()
         await self.may_go_on.wait()
         return Suites(suite=None, why_not=self.why_not) if self.why_not else Suites(suite=self.suite)

@@ -1,6 +1,6 @@
-"""An event loop whose time jumps to the next timer when it has nothing to do: hours pass at once, and exactly.
+"""An event loop in virtual time: when it has nothing to do, its clock jumps to the next timer. Hours pass at once.
 
-It is for code that waits only through the event loop. A wait for a socket or a thread does not work in it.
+Use it for code that waits only through the event loop. A wait for a socket or a thread does not work in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A folder of locally made wheels that pip uses as its package index: small, the same each time, and offline."""
+"""A folder of locally made wheels that pip uses offline as its package index. The wheels are small and reproducible."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def source(folder: Path, name: str, version: str, setup: str) -> Path:
 
 
 def environ(folder: Path) -> dict[str, str]:
-    """Return the environment variables that make pip use that folder only."""
+    """Return the environment variables that make pip use this folder and no other source."""
     return {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}

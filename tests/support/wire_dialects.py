@@ -15,12 +15,16 @@ SIGNATURE = "c2lnbmVk"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A scripted model's reply; a plain `str` stands for `Reply(text=…)`.
+    """A scripted model's reply. A plain `str` stands for `Reply(text=…)`.
 
-    `finish` is stop, length, tool or filter; `usage=False` leaves the token counts out. `tools` are calls as (name,
-    arguments). The arguments are a mapping, or the text of a model, which may be broken JSON. Ollama's server parses
-    the arguments itself and answers with an error if it cannot. In a stream the arguments come in pieces. `thinking`
-    comes before everything else, in each vendor's own form, with a signature if the vendor has one.
+    Attributes:
+        text: the text of the reply.
+        thinking: comes before everything else, in each vendor's own form, with a signature if the vendor has one.
+        finish: the reason for the end: stop, length, tool or filter.
+        usage: False leaves the token counts out.
+        tools: tool calls as (name, arguments). The arguments are a mapping, or a text as a model writes it, which may
+            be broken JSON. Ollama's server parses the arguments itself and answers with an error if it cannot. In a
+            stream the arguments come in pieces.
     """
 
     text: str
@@ -37,7 +41,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A reply with the data for its envelope; tokens are counted as words."""
+    """A reply with the model's name and the token count that its response needs. Tokens are counted as words."""
 
     model: str
     reply: Reply
@@ -68,12 +72,12 @@ def pieces(text: str, words: int) -> list[str]:
 
 
 def _letters(text: str, size: int = 7) -> list[str]:
-    """Cut the text of arguments into pieces that may break within words, as vendors do."""
+    """Cut the JSON text of a tool call's arguments into pieces that may break within words, as vendors do."""
     return [text[i : i + size] for i in range(0, len(text), size)]
 
 
 def _neutral(name: object, given: object, call_id: object = "") -> dict[str, Any]:
-    """Return a call of an assistant's turn in the form that tests read."""
+    """Return a tool call in the vendor-neutral form that tests read."""
     return {"id": call_id, "name": name, "arguments": json.loads(given) if isinstance(given, str) else given}
 
 
@@ -90,7 +94,7 @@ def _read_text(content: object) -> str:
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Convert the turns of OpenAI and Ollama to the neutral form."""
+    """Convert messages of OpenAI's chat API or of Ollama to the vendor-neutral form that tests read."""
     turns = []
     for message in messages:
         turn: dict[str, Any] = {"role": str(message.get("role")), "content": _read_text(message.get("content"))}
@@ -135,7 +139,10 @@ class OpenAI:
         ]
 
     def _tool_pieces(self, answer: Answer) -> Iterator[dict[str, Any]]:
-        """Yield the name of each call first, then its arguments in pieces without id and name."""
+        """Yield a stream's pieces of the tool calls.
+
+        The name of each call comes first, then its arguments in pieces without id and name.
+        """
         for call in self._tools(answer):
             name, given = call["function"]["name"], call["function"]["arguments"]
             yield {**call, "function": {"name": name, "arguments": ""}}
@@ -188,7 +195,10 @@ class Anthropic:
         return [*system, *turns]
 
     def _turns_of(self, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Split a message into neutral turns: each tool result becomes its own turn, before the rest of the message."""
+        """Split a message into vendor-neutral messages.
+
+        Each tool result becomes a message of its own, before the rest of the message.
+        """
         content = message["content"]
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
         for block in blocks:
@@ -501,5 +511,5 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def _schema(declaration: Mapping[str, Any]) -> Any:
-    """Return the schema of a Gemini tool, for which clients use either of two names."""
+    """Return the parameter schema of a Gemini tool, which clients send under either of two names."""
     return declaration.get("parametersJsonSchema") or declaration.get("parameters_json_schema")

@@ -88,7 +88,10 @@ NONSENSE = "lorem banana vector, therefore; cheese? ### :: && maybe the quantum 
 
 @dataclass(slots=True, kw_only=True)
 class Recorded:
-    """One recorded chat request; `fault` is the fault that it got, `reply` the reply that it got or would have got."""
+    """One recorded chat request.
+
+    `fault` is the fault that the request got. `reply` is the reply that it got, or would have got without the fault.
+    """
 
     api: str
     phase: str
@@ -182,7 +185,10 @@ class WireServer:
         about: str = "",
         **options: Any,
     ) -> None:
-        """Let the next `n` chat requests fail in this way; if given, only those with this phase, API and text."""
+        """Let the next `n` chat requests fail in this way.
+
+        If given, `phase`, `api` and `about` (a text in the request) limit which requests fail.
+        """
         self._faults.append(Fault(kind=kind, left=n, phase=phase, api=api, options=options, about=about))
 
     def fail_always(self, kind: str, **options: Any) -> None:
@@ -225,7 +231,7 @@ class WireServer:
             self._thread.join(10)
             self._thread = None
 
-    # Runs in the server's thread.
+    # The methods below run in the server's thread.
 
     async def _serve(self, ready: list[Exception | None], listening: threading.Event) -> None:
         app = web.Application(client_max_size=1 << 26)
@@ -380,7 +386,7 @@ class WireServer:
         return response
 
     async def _end(self, response: web.StreamResponse, dialect: Dialect, rest: Sequence[bytes], kind: str) -> None:
-        """Finish a response that broke off in the middle, in the way that the fault says."""
+        """End a response that was sent halfway, in the way that the fault's kind requires."""
         if kind == "hold":
             await self._let_go.wait()
             for event in rest:
@@ -427,7 +433,7 @@ async def _flood(request: web.Request, dialect: Dialect) -> web.StreamResponse:
 
 
 async def _reset(request: web.Request, response: web.StreamResponse | None = None) -> web.StreamResponse:
-    """Cut the connection; the data written so far has already been sent."""
+    """Reset the connection. The client still gets the data written so far."""
     await asyncio.sleep(0)
     if request.transport:
         request.transport.abort() if response is None else request.transport.close()

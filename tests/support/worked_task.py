@@ -43,7 +43,7 @@ def verdict(passed: bool, suffix: str = "") -> Verdict:
 
 
 def read_held(suffix: str = "") -> dict[str, object]:
-    """Return the record of a prompt's content that a step stores."""
+    """Return a record of which sections, files and lessons a prompt contained, as a step stores it."""
     return {
         "call": 0, "tokens": 1234, "limit": 24000, "sections": [["Instructions", 900], [f"The task{suffix}", 334]],
         "whole": [f"calc.py{suffix}"], "whole_count": 1, "outlined": [], "outlined_count": 0,
@@ -59,7 +59,7 @@ def submit(context: AppContext, description: str, **fields: object) -> int:
 def work_on(
     context: AppContext, *, passes: bool = True, reply: str = RIGHT, suffix: str = "", base: str = "c0ffee" * 6
 ) -> Task:
-    """Claim the next task, store the records of two tries, and end it; `suffix` is added to every text."""
+    """Claim the next task, store the records of two tries, and end the task. `suffix` is added to every text."""
     task = context.queue.claim("worker-1").result()
     assert task is not None
     work = AttemptState(phase=Phase.PLANNING, base=base, attempt=task.attempt)
@@ -104,7 +104,7 @@ def _ask(context: AppContext, task: Task, work: AttemptState, text: str) -> None
 
 
 def _call_tool(context: AppContext, task: Task, work: AttemptState, suffix: str) -> None:
-    """Store an edit in which every text is `suffix`."""
+    """Store a call of the edit tool in which every text is `suffix`."""
     tool_place = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=work.step_no, call_no=0, seq=0)
     arguments = json.dumps({"path": suffix, "old": suffix, "new": f"{suffix} {suffix}", suffix: suffix})
     record = ToolRecord(name="edit", arguments=arguments, text=suffix, ok=False, change={suffix: suffix})

@@ -1,4 +1,8 @@
-"""Earlier failures do not count against a change, failures that it caused do, and unknown ones are not named."""
+"""Tests that failed before a change.
+
+Earlier failures do not count against the change, failures that it caused do, and failures of unknown origin are not
+named.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ OLD = ("tests/test_app.py::test_old", "tests/test_metadata.py")
 class Noted:
     """The real sandbox, which records the test files of each run.
 
-    It simulates a busy machine in the next `busy` runs.
+    It simulates a busy machine during its next `busy` runs.
     """
 
     sandbox: Sandbox
@@ -84,7 +88,7 @@ async def judge_change(box: Noted, folder: Path, app: str, base: dict[str, str] 
 
 
 def of_base(box: Noted) -> list[list[str]]:
-    """Return the test files of each run that had no tests of the task, without the canary."""
+    """Return the base's test files in each run that had no tests of the task; the canary file is left out."""
     return [
         [path for path in files if path in SUITE]
         for files in box.file_lists

@@ -51,7 +51,7 @@ def only(solution: str, *, fools: bool | None = True) -> Forgery:
 
 
 def with_file(path: str, text: str, *, fools: bool = True, **module_texts: str) -> Forgery:
-    """Return a wrong answer with a file that must be dropped, and modules that may stay."""
+    """Return a wrong answer that adds a file, which must be dropped, and modules, which may stay."""
     modules = {f"{name}.py": content for name, content in module_texts.items()}
     return Forgery({"solution.py": WRONG, path: text, **modules}, fools, frozenset({path}))
 
@@ -219,7 +219,10 @@ FORGERIES = {
 
 
 def bare_verdict(folder: Path, forgery: Forgery) -> bool | None:
-    """Check whether pytest's exit status or report fools a naive daemon; None if it must not run outside a sandbox."""
+    """Check whether pytest's exit status or report fools a naive daemon.
+
+    Return None if the forgery must not run outside a sandbox.
+    """
     if forgery.fools is None:
         return None
     python = list(runtime().python)

@@ -1,4 +1,4 @@
-"""The judge's decision table: one row for each case of two runs and their findings."""
+"""The judge's decision table, with one row for each combination of two runs and their findings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LATE = Failure(id=A, kind="Timeout", message="the tests were cut off")
 
 
 def end(exit_code: int = 0, **ends: Result) -> NativeRun:
-    """Return a run in which the named tests had these results."""
+    """Return a run with these results by test name."""
     names = {"a": A, "b": B, "given": GIVEN}
     tests = tuple(CaseResult(id=names[name], result=result) for name, result in ends.items())
     return NativeRun(tests=tests, exit_code=exit_code)

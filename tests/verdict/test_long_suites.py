@@ -1,4 +1,4 @@
-"""A suite that takes longer than one run may take is judged in several runs, the nearest tests first."""
+"""A suite that exceeds the time limit of one run is judged in several runs, the tests nearest to the change first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants: the faults, their locations, and the order in which they are tried."""
+"""Mutants of code: the faults that they contain, the locations of the faults, and the order of the runs."""
 
 from __future__ import annotations
 

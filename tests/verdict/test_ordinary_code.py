@@ -1,7 +1,7 @@
-"""Right answers of ordinary code are accepted where a verdict by plain values would fail; `bench/ordinary` has more.
+"""Right answers of ordinary code are accepted where a comparison of plain values would fail.
 
-The examples here depend on an object's identity, on remembered state, on the caller, or on the surroundings of the
-process.
+The examples depend on an object's identity, on remembered state, on the caller, or on the process's surroundings.
+`bench/ordinary` has more examples.
 """
 
 from __future__ import annotations

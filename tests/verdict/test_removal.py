@@ -1,4 +1,4 @@
-"""The verdict on a change that leaves nothing of a project."""
+"""The verdict on a change that removes all files of a project."""
 
 from __future__ import annotations
 

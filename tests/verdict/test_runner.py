@@ -615,7 +615,7 @@ TAMPERING = {
 
 @pytest.mark.parametrize("how", TAMPERING)
 async def test_a_test_file_that_the_run_touches_makes_it_doubtful(how: str, judge: Judge) -> None:
-    """This holds even if everything is unchanged at the end."""
+    """The verdict is doubtful even if the test file is unchanged at the end."""
     text = "from solution import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
     search = "t = sorted(map(str, __import__('pathlib').Path('tests').glob('*.py')))[0]"
     verdict = await judge(

@@ -1,4 +1,4 @@
-"""The number of sandboxes that a verdict uses, and the requests that they get."""
+"""The number of sandboxes that a verdict uses, and the requests that these sandboxes get."""
 
 from __future__ import annotations
 
@@ -136,7 +136,10 @@ async def test_a_large_tree_is_judged_where_it_lies(
 
 @dataclass
 class Deadly(Noted):
-    """Kills the children of its first runs' trusted parents, as the kernel does when memory is short."""
+    """The real sandbox, whose first `deaths` runs lose their test processes.
+
+    It kills the children of the trusted parents, as the kernel does when memory is short.
+    """
 
     deaths: int = 1
 

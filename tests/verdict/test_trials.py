@@ -56,7 +56,7 @@ class Recording:
         return await self.sandbox.run(job)
 
     def sent(self, text: str) -> bool:
-        """Check whether a text was sent into the sandbox."""
+        """Check whether a text was sent into the sandbox in the input of any job."""
         return any(text.encode() in job.stdin for job in self.jobs)
 
 
@@ -156,7 +156,7 @@ async def test_a_trial_is_no_verdict_and_no_verdict_is_on_some_tests(rig: Rig) -
 
 
 async def test_nothing_that_is_held_out_enters_the_sandbox(rig: Rig) -> None:
-    """Covers trials and commands. The words are hyphenated so that no other text contains them."""
+    """Covers trials and commands. The test words are hyphenated so that they occur in no other text."""
     spec = case_for(TASK, tests=WORDY).task.spec
     context = case_for(TASK, tests=WORDY, held=hold(spec, (), 0.5))
     hidden = [str(case.expect).strip("'") for case in context.held.cases if not case.shown]

@@ -1,4 +1,7 @@
-"""Examples in a task's description: texts that count as examples, texts that do not, and that no text does harm."""
+"""Examples in a task's description.
+
+The tests cover texts that count as examples, texts that do not, and arbitrary texts, none of which does harm.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task's description is checked on a change that passed its tests, in the real sandbox."""
+"""The task's description is compared with a change that passed its tests, in the real sandbox."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASKED = "Write add(a, b), the sum of a and b; add(1, 2) == 3"
 async def judge_change(
     judge: Judge, asked: str, calc: str = ADD, base: Mapping[str, str] | None = None, **more: object
 ) -> Verdict:
-    """Return the verdict on a `calc.py`; its test accepts every `add` that is right for 2 and 3."""
+    """Return the verdict on a `calc.py`, whose test accepts every `add` that is right for 2 and 3."""
     verdict = await judge({"calc.py": calc}, TESTS, base, asked=asked, **more)
     assert verdict.passed, verdict.reason
     return verdict

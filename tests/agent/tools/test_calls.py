@@ -1,4 +1,4 @@
-"""Reading replies into calls: the requested form, and forms that leak from models."""
+"""Tool calls parsed from replies: in the requested form, and in the native forms that models fall back to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies that end the work without a file: which words count, and which do not."""
+"""Replies that end the tool loop without sending a file: the words that count as an end, and those that do not."""
 
 from __future__ import annotations
 

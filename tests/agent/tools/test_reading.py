@@ -1,4 +1,4 @@
-"""The read-only tools: files, matches and lines, limited, with a count of what is left out."""
+"""The read-only tools return files, matches and lines up to a limit, and state how many they omitted."""
 
 from __future__ import annotations
 

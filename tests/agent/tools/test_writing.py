@@ -1,4 +1,4 @@
-"""The tools that change files: they do exactly what was meant, or nothing."""
+"""The tools that change files make exactly the requested change, or no change at all."""
 
 from __future__ import annotations
 

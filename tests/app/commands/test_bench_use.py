@@ -1,4 +1,4 @@
-"""A benchmark's results are applied to a repository's tasks only if the owner says so, and can be removed again."""
+"""The results of a benchmark affect a repository's tasks only if the owner adopts them; the owner can remove them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ PLAIN, TOOLS, SMALL = arm("plain"), arm("tools", tools=True), arm("small", model
 
 @pytest.fixture
 def repo(home: Home, tmp_path: Path) -> str:
-    """Make a repository with 20 items: the coder solved 5, or 15 with tools, and the small model 2."""
+    """Make a repository with a benchmark of 20 items.
+
+    The coder model solved 5 items without tools and 15 with tools. The small model solved 2.
+    """
     folder = str(make_repo(tmp_path.with_name(f"{tmp_path.name}-shop"), {"shop.py": "PRICE = 1\n"}))
     path = settings_at(find_places(home.path)).benchmark_db_path
     read_stored(path, folder, {PLAIN: range(5), TOOLS: range(15), SMALL: range(2)}, finished_at=utc_now())

@@ -25,7 +25,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """Make a repository whose last commit looks like one of ours."""
+    """Make a repository whose last commit has a message like Nightshift's."""
     repo = make_repo(tmp_path / "repo")
     (repo / "a.py").write_text("A = 1\n")
     (repo / "test_a.py").write_text("from a import A\n\n\ndef test_a():\n    assert A == 1\n")

@@ -1,4 +1,4 @@
-"""`nightshift mcp` as an assistant starts it: a process on pipes, called by the SDK's own client."""
+"""`nightshift mcp` as an assistant starts it: a process on pipes, called by the client of the MCP SDK."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Use = Callable[[Client], Awaitable[Any]]
 
 
 def list_used(home: Home, use: Use, mode: str = "auto") -> Any:
-    """Return the result of `use` with a client that is connected to a process of its own."""
+    """Start `nightshift mcp`, connect a client, and return the result of `use` with that client."""
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
     command = StdioServerParameters(command=sys.executable, args=[str(ROOT / "cli.py"), "mcp"], env=env, cwd=home.path)
 

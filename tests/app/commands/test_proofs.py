@@ -1,4 +1,4 @@
-"""`nightshift proof`: it writes a file, or says why it cannot."""
+"""`nightshift proof` writes a file, or reports why it cannot."""
 
 from __future__ import annotations
 

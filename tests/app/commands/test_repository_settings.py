@@ -1,4 +1,4 @@
-"""The settings of a repository at the command line: typed, shown, refused."""
+"""The command line sets and shows the settings of a repository, and refuses invalid ones."""
 
 from __future__ import annotations
 

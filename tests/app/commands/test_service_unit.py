@@ -1,4 +1,4 @@
-"""The systemd unit is valid for systemd."""
+"""The generated systemd unit is one that systemd accepts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def test_an_older_systemd_gets_what_it_understands() -> None:
 
 
 def test_no_option_takes_away_what_sandboxes_need() -> None:
-    """In user services, each of these options implies NoNewPrivileges, a user namespace or a filter."""
+    """The unit sets no option that would prevent sandboxes.
+
+    In user services, each of these options implies NoNewPrivileges, a user namespace or a system call filter.
+    """
     keys = {line.partition("=")[0] for line in lines()}
     harmful = {"NoNewPrivileges", "SystemCallFilter", "MemoryDenyWriteExecute"}
     assert not harmful & keys

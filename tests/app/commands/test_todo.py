@@ -1,4 +1,4 @@
-"""`TODO(nightshift): …` comments become tasks, once each: by hand, and by a hook after each commit."""
+"""Each `TODO(nightshift): …` comment becomes one task, through a command or through a hook after each commit."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 
 def lesson(number: int, **more: str) -> str:
-    """Return a pattern as a line of an exported file."""
+    """Return a line of an export file that contains a lesson of the kind `pattern`."""
     now = to_text(utc_now())
     result = {"kind": "pattern", "problem": f"Add {number}", "solution": f"+ {number}", "lesson": "use sum\u2028twice"}
     return json.dumps({**result, "created_at": now, "learned_at": now, **more}, ensure_ascii=False)
 
 
 def lessons(home: Home, file: Path, *numbers: int, **more: str) -> Path:
-    """Make a home that has been used, and a file of lessons."""
+    """Make a home that already has tasks, and an export file with lessons."""
     home.path.mkdir(exist_ok=True)
     home.context().database.close()
     file.write_text("".join(f"{lesson(number, **more)}\n" for number in numbers), encoding="utf-8")

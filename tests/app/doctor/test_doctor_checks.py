@@ -35,14 +35,14 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 @pytest.fixture
 def used(home: Home) -> Home:
-    """Give a home with a database that contains one task."""
+    """Make a home with a database that contains one task."""
     home.path.mkdir()
     assert home.cli("a task").code == 0
     return home
 
 
 def look(findings: Iterable[Finding], what: str) -> Finding:
-    """Return the only finding about something."""
+    """Run the doctor and return its only finding about a subject."""
     all_findings = list(findings)
     named = [each for each in all_findings if each.what == what]
     assert len(named) == 1, [(each.what, each.text) for each in all_findings]
@@ -58,7 +58,7 @@ def with_settings(of: Home, **values: object) -> CheckContext:
     return replace(whom, settings=whom.settings.model_copy(update=values))
 
 
-# --- versions
+# Findings about the versions of programs and packages.
 
 
 def test_what_runs_here_is_new_enough(home: Home) -> None:
@@ -75,7 +75,7 @@ def test_packages_that_are_missing_or_too_old_are_named() -> None:
     assert look(machine.check_packages(check_context()), "packages").grade is Grade.OK
 
 
-# --- settings
+# Findings about the settings.
 
 
 def test_broken_settings_are_faults_and_the_rest_is_looked_at_all_the_same(home: Home) -> None:
@@ -134,7 +134,7 @@ def test_a_token_that_can_be_guessed_is_told(home: Home) -> None:
     assert look(check_settings(long), "api_token").grade is Grade.OK
 
 
-# --- home and disk
+# Findings about the home folder and the disk.
 
 
 def test_files_that_only_the_owner_may_read(used: Home) -> None:
@@ -167,7 +167,7 @@ def test_room_and_inodes_and_file_systems(home: Home) -> None:
     assert look(check_disk(check_context(home.path)), "file system").grade is Grade.OK
 
 
-# --- database
+# Findings about the database.
 
 
 def test_a_sound_database_and_one_that_is_not_there(used: Home, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_size_and_backups(used: Home) -> None:
     assert look(check_backups(whom), "newest backup").grade is Grade.FAULT
 
 
-# --- the daemon
+# Findings about the daemon.
 
 
 def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
@@ -269,7 +269,7 @@ def test_how_the_last_run_ended(home: Home) -> None:
     assert look(running.check_daemon(whom), "last stop").grade is Grade.OK
 
 
-# --- git
+# Findings about git.
 
 
 def test_a_workspace_with_everything_wrong(home: Home) -> None:
@@ -295,7 +295,7 @@ def test_a_workspace_with_everything_wrong(home: Home) -> None:
     assert look(repositories.check_workspace(whom), "fsck").grade is Grade.FAULT
 
 
-# --- sandbox and models
+# Findings about the sandbox and the models.
 
 
 def test_a_sandbox_that_holds_and_one_that_does_not_isolate(home: Home) -> None:
@@ -330,7 +330,7 @@ def test_models_that_answer_that_do_not_and_that_are_unknown(home: Home) -> None
     assert look(backends.check_models(with_settings(home, model_type="oracle")), "models").grade is Grade.FAULT
 
 
-# --- inbox, clock, limits
+# Findings about the inbox, the clock and the limits.
 
 
 def test_a_broken_inbox_is_told_line_by_line(home: Home) -> None:

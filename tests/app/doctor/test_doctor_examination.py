@@ -1,4 +1,4 @@
-"""The doctor as a whole: it answers in time whatever is broken, and changes nothing."""
+"""A complete run of the doctor finishes in time whatever is broken, and changes nothing."""
 
 from __future__ import annotations
 
@@ -96,9 +96,10 @@ def test_a_running_daemon_is_looked_at_and_not_disturbed(home: Home) -> None:
 
 
 def test_a_home_that_may_not_be_written_is_a_fault(home: Home) -> None:
-    """Root may write anywhere except on a file system that is mounted read-only.
+    """The doctor reports a home that cannot be written.
 
-    Other users are stopped by the mode.
+    File modes do not stop root, so for root the test mounts a read-only file system. For other users it removes the
+    write permission.
     """
     mount = f"mount -t tmpfs -o ro none {home.path} && " if os.geteuid() == 0 else ""
     argv = ["unshare", "--mount"] if mount else []

@@ -1,4 +1,4 @@
-"""The fingerprint of a function: the parts that count for it, and those that do not, such as names."""
+"""The fingerprint of a function depends on its structure and ignores details such as names."""
 
 from __future__ import annotations
 

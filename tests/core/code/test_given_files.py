@@ -1,4 +1,4 @@
-"""Given files that are rejected because they cannot be parsed."""
+"""Files submitted with a task are rejected if they cannot be parsed."""
 
 from __future__ import annotations
 

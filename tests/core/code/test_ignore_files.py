@@ -1,4 +1,4 @@
-"""Ignored paths are the same as git's, whatever the ignore files contain."""
+"""Nightshift ignores the same paths as git, whatever the ignore files contain."""
 
 from __future__ import annotations
 

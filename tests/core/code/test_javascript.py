@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript as syntax trees: errors with their lines, module names, edges of the import graph."""
+"""JavaScript and TypeScript as syntax trees: syntax errors with their lines, module names, and the import graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A listing equals the mapping that it was made from, in whatever way it was built."""
+"""A listing equals the mapping of its paths, no matter how the listing was built."""
 
 from __future__ import annotations
 

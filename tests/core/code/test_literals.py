@@ -1,4 +1,4 @@
-"""Literals: values as text and back, without running code or filling the memory."""
+"""Literals are converted to text and back without running code or exhausting the memory."""
 
 import math
 

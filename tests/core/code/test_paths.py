@@ -1,4 +1,4 @@
-"""File names: an accepted path is one file inside the tree for git, Linux, and case-insensitive file systems."""
+"""Accepted paths name exactly one file inside the tree, for git, Linux and case-insensitive file systems."""
 
 from __future__ import annotations
 

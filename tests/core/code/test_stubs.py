@@ -1,4 +1,4 @@
-"""Stubs: functions that count as having no body."""
+"""Stubs: functions whose body counts as empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cost of a task's questions to its tree depends on the difference from the previous tree, not on its size."""
+"""The cost of examining a tree depends on its difference from the previous tree, not on its size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALL = {**FILES, **TESTS, "requirements.txt": "attrs\n", "pyproject.toml": "[proj
 
 
 class ListedTree:
-    """A tree like git's: its listing is derived from that of the previous tree."""
+    """A tree that, like git's trees, derives its listing from the listing of the previous tree."""
 
     def __init__(self, name: str, entries: Listing[str]) -> None:
         self.commit, self._entries = name, entries
@@ -79,7 +79,7 @@ STEPS: dict[str, Callable[[ListedTree], Any]] = {
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make iterating over a listing, or over a large part of one, fail."""
+    """Make it an error to iterate over a whole listing, or to request more than `FEW` of its paths."""
 
     def refused(_self: Listing[str]) -> Iterator[str]:
         raise AssertionError("all paths were walked")

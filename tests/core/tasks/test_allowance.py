@@ -1,4 +1,4 @@
-"""A task's allowance: its limits plus the grants, however often and in whatever order the grants are read."""
+"""A task's allowance is its limits plus the owner's grants, no matter how often or in what order grants are read."""
 
 from __future__ import annotations
 

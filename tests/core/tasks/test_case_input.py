@@ -1,4 +1,4 @@
-"""Held-out cases as people write them: accepted and rejected input, the messages, and the conversion back."""
+"""Held-out cases as people write them: accepted and rejected input, error messages, and conversion back to text."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Forecasts: the results of the draws for measured tasks, workers, rests and budgets."""
+"""Forecasts: results of the simulated draws for measured tasks, workers, pauses and budgets."""
 
 from __future__ import annotations
 

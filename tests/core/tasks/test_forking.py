@@ -1,4 +1,4 @@
-"""The beginning of a fork: with the work of its source, before every check, and with an account of its own."""
+"""A fork begins with the work of its source task before any check, and with its own account of costs."""
 
 from __future__ import annotations
 

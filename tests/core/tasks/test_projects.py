@@ -1,4 +1,4 @@
-"""Projects of the workspace: their names, the view of a task, and the files that each begins with."""
+"""Projects of the workspace: their names, the files that a task sees, and the initial files of a new project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a repository: they have messages of their own, and priority over the settings, but not over a task."""
+"""Settings of a repository override the general settings but not those of a task, and have their own error messages."""
 
 from __future__ import annotations
 

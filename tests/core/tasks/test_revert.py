@@ -1,4 +1,8 @@
-"""The message of a revert: whatever its parts contain, history finds the undone commit in it, and no task claims it."""
+"""The message of a revert commit.
+
+Whatever its parts contain, the history finds the reverted commit in the message, and no task claims the revert as its
+own.
+"""
 
 from __future__ import annotations
 

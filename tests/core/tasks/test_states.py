@@ -1,4 +1,4 @@
-"""The table of states: the legal moves."""
+"""The table of a task's states and the moves that it allows."""
 
 from hypothesis import given
 from hypothesis import strategies as st

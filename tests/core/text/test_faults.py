@@ -1,4 +1,4 @@
-"""Reports of faults are limited, and say how much they leave out."""
+"""Reports of several faults are limited in length, and state how many faults they omit."""
 
 from nightshift.core.errors import InvalidTask
 from nightshift.core.text import faults

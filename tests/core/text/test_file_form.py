@@ -1,4 +1,4 @@
-"""The form of a file's text: a shown text can always be converted back to the original bytes."""
+"""The text of a file that a model sees can always be converted back to the original bytes."""
 
 from __future__ import annotations
 

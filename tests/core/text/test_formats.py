@@ -1,4 +1,7 @@
-"""Shares, money, counts and times have one format; the browser's tests check its script against the same table."""
+"""Percentages, money, counts and times have one format each.
+
+The browser tests check the JavaScript formatter against the same table.
+"""
 
 from __future__ import annotations
 

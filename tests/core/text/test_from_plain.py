@@ -1,4 +1,4 @@
-"""A value read without pydantic equals the one that pydantic reads, and invalid data is rejected."""
+"""The fast reader of stored values gives the same result as pydantic, and rejects invalid data."""
 
 from __future__ import annotations
 

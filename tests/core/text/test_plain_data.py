@@ -1,4 +1,4 @@
-"""Data that people send: fields that are too deep or too large are rejected by name, in every notation."""
+"""Data that people send: fields that are nested too deeply or too large are rejected by name, in every notation."""
 
 import json
 from typing import Any

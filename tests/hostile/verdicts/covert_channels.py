@@ -1,8 +1,8 @@
-"""Forgeries that carry answers from the sandbox of the whole tests to that of the held-out calls.
+"""Forgeries that carry answers from the sandbox of the whole tests to the sandbox of the held-out calls.
 
-Each reads the answers from the tests in the workspace, sends those that it was not shown, and receives them in the
-sandbox without tests. The channel is something that both sandboxes share: which pages of files are in memory, times of
-device files, counters of the kernel.
+Each forgery reads the answers from the tests in the workspace, and sends the answers to the cases that it was not
+shown. In the sandbox without tests it receives these answers. The channel is a resource that both sandboxes share, such
+as the pages of files in memory, the timestamps of device files or the counters of the kernel.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from tests.hostile.verdicts import held_suites as suites
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# Reads the tests in the workspace, except their must-fail copies. Maps arguments to results.
+# `read` maps call arguments to expected results, as the tests in the workspace state them. It skips must-fail copies.
 _READ = """
 import ast
 import glob
@@ -33,7 +33,8 @@ def read(*names):
     return known
 
 """
-# Uses a large file of the system that both sandboxes share: each of its pages in memory is a bit.
+# The channel is a large system file that both sandboxes share. Each page of the file stands for a bit, which is set if
+# the page is in memory.
 _PAGES = """
 PAGE, BITS = 4096, 8192
 
@@ -114,7 +115,7 @@ else:
 def add(a, b):
     return KNOWN["add", a, b]
 """
-# Carries one number: the grade of the word that was not shown.
+# Sends only one number: the grade of the word that was not shown.
 _GRADE = """
 SHOWN = {"owl": 3, "fox": 3, "hedgehog": 8}
 KNOWN = {asked[1]: result for asked, result in read("grade").items()}

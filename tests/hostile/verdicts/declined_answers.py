@@ -1,4 +1,4 @@
-"""Wrong answers whose results cannot be judged, beside a single result that is right."""
+"""Wrong answers that return one right result beside results that cannot be judged."""
 
 from __future__ import annotations
 

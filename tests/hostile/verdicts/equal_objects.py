@@ -1,4 +1,7 @@
-"""Wrong answers that compare as right ones: tolerant, right only the first time, or with their own operators."""
+"""Wrong answers whose objects compare equal to the right ones.
+
+They are tolerant, are right only the first time, or have their own operators.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defines forged passes: wrong answers to a task that get a passing verdict, or that leak what they must not know."""
+"""Defines forged passes: wrong answers that get a passing verdict, or that leak held-out cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.core.tasks.verdicts import Label
 
 
 class Kind(StrEnum):
-    """The classes of forgeries, by the mechanism that each deceives with."""
+    """The classes of forgeries, by the mechanism with which they deceive."""
 
     EQUAL = "equal_objects"
     DECLINED = "declined_answers"
@@ -27,8 +27,14 @@ class Kind(StrEnum):
 class Suite:
     """The tests of a task, and the honest answer to them.
 
-    `given` are the task's tests, `base` the files of the repository, and `words` the task's description. `held` are the
-    cases held out of the tests; it is empty if there are none. `honest` solves the task and must pass.
+    Attributes:
+        name: The name of the suite.
+        given: The tests that the owner supplies.
+        honest: An answer that solves the task and must pass.
+        words: The task's description.
+        base: The files of the repository.
+        held: The cases held out of the tests; empty if there are none.
+        language: The language of the tests and of the answer.
     """
 
     name: str
@@ -67,5 +73,5 @@ class Forgery:
 
 
 def code(text: str) -> str:
-    """Return a program's text without the indentation that it has in our modules."""
+    """Return a program's text without the indentation of the string literal that contains it."""
     return textwrap.dedent(text).strip("\n") + "\n"

@@ -1,4 +1,4 @@
-"""Given tests with some checks held out, each suite with its honest answer."""
+"""Suites of tests that the owner supplies, with some checks held out, each with its honest answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong answers that change the tests, or the code that runs and compares for them, in the tests' process."""
+"""Wrong answers that, in the tests' process, change the tests or the code that runs or compares for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from tests.hostile.verdicts import python_suites as suites
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
 WRONG = "def add(a, b):\n    return a * b - 1\n"
-# In the run without a framework, the module whose function calls a test can be found by its name.
+# In the run without a test framework, one of our modules calls each test. Tested code can find that module by its name
+# and replace its function.
 ALONE = """
 import sys
 

@@ -1,4 +1,4 @@
-"""Wrong answers that change, in the tests' process, the code that runs tests, compares for them or reports them."""
+"""Wrong answers that run in the tests' process and change the framework, which runs, compares or reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong answers that find the expected results in the tests' process, and then keep to them."""
+"""Wrong answers that find the expected results in the tests' process, and then always return these."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ def _only(name: str, suite: Suite, *parts: str) -> Forgery:
     return Forgery(name=name, kind=Kind.IN_PROCESS, suite=suite, files={"solution.py": solution})
 
 
-# Returns what the first caller expects, to that caller and all later ones: originals run before their copies.
+# Returns the result that the first caller expects, to that caller and to all later ones. The first caller is an
+# original test, because originals run before their must-fail copies.
 _LEARNT = """
 import re
 

@@ -12,7 +12,8 @@ def _only(name: str, suite: Suite, *parts: str) -> Forgery:
     return Forgery(name=name, kind=Kind.IN_PROCESS, suite=suite, files={next(iter(suite.honest)): solution})
 
 
-# A file keeps the first result expected for an input: originals run before their copies, in separate processes.
+# Stores the first result that a test expects for an input in a file, because must-fail copies run in a separate process
+# after the originals.
 _LEARNT = """
 import fs from 'node:fs';
 
@@ -147,7 +148,7 @@ READING = (
         """),
 )  # fmt: skip
 
-# In the process without `node:test`, code that finds the stand-in for it can change it.
+# In the process without `node:test`, our stand-in replaces that module. Code that finds the stand-in can change it.
 _ALONE = """
 import { createRequire as requireOf } from 'node:module';
 import { readdirSync } from 'node:fs';
@@ -298,7 +299,8 @@ CHANGING = (
         """),
 )  # fmt: skip
 
-# The run's secret is in memory; with it, text written into the recorder's pipe counts as the recorder's own.
+# The run's secret is in the process's memory. With the secret, text written into the recorder's pipe counts as the
+# recorder's own.
 _SPEAK = """
 import fs from 'node:fs';
 

@@ -1,4 +1,4 @@
-"""Wrong answers in JavaScript that compare as right ones, through their own members or through what they change."""
+"""Wrong answers in JavaScript that compare equal to right ones, by their own members or by objects that they change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from nightshift.core.tasks.verdicts import Label
 from tests.hostile.verdicts import javascript_suites as suites
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# The number of this process in the run: earlier processes left files in it. The second has the must-fail copies.
+# `processes` returns the number of this process within the run, by the files that earlier processes left. The second
+# process runs the must-fail copies.
 PROCESS = """
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,8 +26,8 @@ const isCopy = processes() === 2;
 """
 
 
-# Forgeries that adapt to each question, or change what the tests compare with, where the split run judges nothing. The
-# checker stops each of them.
+# Forgeries for which the split run judges nothing. They adapt to each question, or change the objects that the tests
+# compare with. The checker stops each of them.
 BEYOND = frozenset({
     "a_set_that_shows_itself_once", "a_set_that_shows_itself_the_second_time", "a_number_at_both_ends",
     "a_number_by_symbol", "functions_that_compare", "classes_that_hold_all_for_theirs",

@@ -1,4 +1,4 @@
-"""Answers in JavaScript that are right only under `node:test`, and otherwise throw something named “passed”."""
+"""Answers in JavaScript that are right only under `node:test`, and otherwise throw an object with the name “passed”."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Given tests in JavaScript, in common styles, each suite with its honest answer."""
+"""Suites of JavaScript tests that the owner supplies, in common styles, each with its honest answer."""
 
 from __future__ import annotations
 

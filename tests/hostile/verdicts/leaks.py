@@ -1,7 +1,7 @@
-"""Refused answers that try to leak held-out cases through the verdict: test names, their number and times, or messages.
+"""Refused answers that try to leak held-out cases through the texts of the verdict.
 
-Each passes the whole tests by reading them in the workspace, fails the held-out calls, and so has revealed more than it
-may.
+They use test names, the number of tests, their times or messages. Each answer passes the whole tests because it reads
+them in the workspace, but fails the held-out calls. A model that saw the leaked texts would know held-out cases.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from tests.hostile.verdicts import held_suites as suites
 from tests.hostile.verdicts.covert_channels import _COUNTED, _NOWAIT, _PAGES, _READ
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# Answers from the tests in the workspace. `events` yields the events of a test with a name that was never given.
+# Answers as the tests in the workspace expect. `events` yields the events of an invented test, which the given tests
+# lack.
 _ANSWERS = """
 import sys
 
@@ -149,7 +150,8 @@ NAMES = (
         """),
 )  # fmt: skip
 
-# The run of the whole tests leaves a message, and the run of the shown tests prints it; a model sees their messages.
+# The run of the whole tests sends the hidden results over a covert channel. The run of the shown tests receives them
+# and puts them into its failure message, which a model sees.
 _WHOLE_OR_SHOWN = """
 SHOWN = {(2, 3), (7, 8), (1000, 234), (-4, -9)}
 KNOWN = {asked[1:]: result for asked, result in read("add").items()}

@@ -1,4 +1,4 @@
-"""Answers that are right only under the test framework, and otherwise raise something named “passed”."""
+"""Answers that are right only under the test framework, and otherwise raise an object with the name “passed”."""
 
 from __future__ import annotations
 

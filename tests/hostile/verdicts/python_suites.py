@@ -1,4 +1,4 @@
-"""Python test suites in common styles, each with tests that a task brings and an honest solution."""
+"""Suites of Python tests that the owner supplies, in common styles, each with its honest answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Right answers that must pass: the honest one to each suite, and ordinary code that resembles a forgery."""
+"""Right answers that must pass: the honest answer to each suite, and ordinary code that resembles a forgery."""
 
 from __future__ import annotations
 

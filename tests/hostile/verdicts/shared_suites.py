@@ -1,4 +1,7 @@
-"""Given tests that must share a process with the tested code: coroutines, callbacks, environment, output."""
+"""Suites whose tests must share a process with the tested code.
+
+They need coroutines, callbacks, the environment or the output.
+"""
 
 from __future__ import annotations
 

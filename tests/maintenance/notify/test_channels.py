@@ -1,4 +1,4 @@
-"""The channels of a notice: the owner's command as a real process, and a POST over real HTTP."""
+"""The channels that deliver a notice: the owner's command as a real process, and a POST request over real HTTP."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_one_that_does_not_end_is_ended_with_all_that_it_started(tmp_path:
     script = f"sleep 300 & echo $! > {pid}; wait"
     fault = await run_command(["/bin/sh", "-c", script], NOTICE, ENVIRON, wall_s=1.0)
     assert "did not end within 1 s" in fault
-    until(lambda: not alive(pid))  # it would sleep for five minutes
+    until(lambda: not alive(pid))  # the command would sleep for five minutes
 
 
 async def test_one_that_reads_nothing_and_one_that_is_not_there_are_no_trouble() -> None:

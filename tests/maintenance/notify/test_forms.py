@@ -1,4 +1,4 @@
-"""Notices in the formats of the services that receive them."""
+"""Notices in the formats of the web services that receive them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events that are worth a notice, and several notices that become one."""
+"""Which events cause a notice, and how several notices are combined into one."""
 
 from __future__ import annotations
 

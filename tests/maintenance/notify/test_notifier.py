@@ -1,4 +1,4 @@
-"""From an event to its receiver: at least once, under one id, despite failures and restarts."""
+"""An event reaches the receiver of notices at least once and under one id, despite failures and restarts."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def test_a_daemon_that_dies_before_the_first_try_tells_it_after_its_start(
     receiver.statuses = [500]
     at.happen()
     await at.notifier().turn()
-    at.happen()  # stored by a daemon that dies before its next turn
+    at.happen()  # this notice is stored by a daemon that dies before its next turn
     at.store.clock.advance(3600)
     at.now += WINDOW_S
     await at.notifier().turn()

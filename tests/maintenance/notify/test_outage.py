@@ -1,4 +1,4 @@
-"""A long outage of all models is reported once."""
+"""A long outage of all models causes a single notice."""
 
 from __future__ import annotations
 

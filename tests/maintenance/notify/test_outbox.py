@@ -1,4 +1,4 @@
-"""Waiting notices: none is lost, and a receiver that does not answer is tried less and less often."""
+"""Waiting notices are never lost, and the pauses between tries grow while a receiver does not answer."""
 
 from __future__ import annotations
 

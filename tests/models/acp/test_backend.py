@@ -1,4 +1,4 @@
-"""An agent in the sandbox as a backend: its change is the reply, and forbidden actions fail."""
+"""An external agent in the sandbox as a backend: the files that it changes are the reply; forbidden actions fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def describe(rig: AcpRig) -> str:
 
 
 async def read_words(*actions: list[Any], phase: Phase = Phase.PLANNING) -> str:
-    """Return the words of an agent that performs these actions and changes nothing."""
+    """Return the text that an agent sends if it performs these actions and changes no file."""
     with make_script({phase: actions}) as rig:
         return (await rig.ask(phase)).text
 
@@ -47,7 +47,7 @@ async def failure(*actions: list[Any], **settings: Any) -> str:
         return str(caught.value)
 
 
-# Its change becomes the reply.
+# The agent's change becomes the reply.
 
 
 async def test_what_the_agent_changes_is_the_reply() -> None:
@@ -169,7 +169,7 @@ async def test_it_reads_and_writes_on_channels_of_their_own() -> None:
     assert await read_words(["standard_channels"]) == "3"
 
 
-# Its permissions.
+# The permissions of the agent.
 
 
 async def test_it_has_no_variables_but_the_usual_ones_and_those_its_owner_named(
@@ -241,7 +241,7 @@ async def test_it_reaches_the_hosts_that_its_owner_named_and_no_others(tmp_path:
     assert "example.com:443 (no network)" in describe(rig)
 
 
-# Failures.
+# Failures of the agent.
 
 
 async def test_an_agent_that_dies_is_a_failure_with_its_last_words() -> None:
@@ -333,7 +333,7 @@ async def test_another_version_of_the_protocol_is_not_spoken() -> None:
         await rig.ask()
 
 
-# Whether it can be started.
+# Checks whether the agent can be started.
 
 
 def test_what_is_missing_is_said_with_its_cure(tmp_path: Path) -> None:

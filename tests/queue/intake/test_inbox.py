@@ -1,4 +1,4 @@
-"""The inbox on a real queue: the tasks that it submits, and its reports."""
+"""The inbox with a real queue: the tasks that it submits, and the events that it reports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TWO = "tasks:\n- {description: a, key: first}\n- {description: b, depends_on: [f
 
 
 class Intake:
-    """A queue and an inbox in front of it."""
+    """A queue, and an inbox that submits tasks to this queue."""
 
     def __init__(self, path: Path) -> None:
         self.db = Database(ready(path))
@@ -41,7 +41,7 @@ class Intake:
         self.inbox = self.begin()
 
     def begin(self) -> Inbox:
-        """Make a daemon's inbox, with the tasks that the previous inbox stored."""
+        """Return the inbox of a newly started daemon, which knows the tasks that the previous inbox stored."""
         return Inbox(self.queue, self.events.append, keep=self.keep, tasks=self.waiting_tasks)
 
     def keep(self, _: object, tasks: Sequence[int]) -> None:
@@ -262,7 +262,7 @@ def test_the_neighbours_of_a_bad_entry_are_queued_and_it_is_once_it_is_mended(in
     assert intake.read(MIXED) == ["tasks.yaml: 2 new of 3 entries", fault]
     assert intake.tasks() == ["a", "c"]
     assert intake.inbox.notices() == (f"{fault} (the entry waits until this is fixed)",)
-    intake.inbox = Inbox(intake.queue, intake.events.append)  # as after a restart
+    intake.inbox = Inbox(intake.queue, intake.events.append)  # a new inbox, as after a restart
     assert intake.read(MIXED) == ["tasks.yaml: 0 new of 3 entries", fault]
     assert intake.read(MIXED.replace("high", "2")) == ["tasks.yaml: 1 new of 3 entries"]
     assert intake.tasks() == ["a", "c", "b"]

@@ -1,4 +1,4 @@
-"""Reading `tasks.yaml`: which entries count as the same task, and the positions of faults."""
+"""Reading `tasks.yaml`: which entries count as the same task, and where faults are reported."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def test_any_bytes_are_read_or_refused_with_their_own_fault(raw: bytes) -> None:
 
 
 JSON_NUMBER = re.compile(r"-?\d+[eE][-+]?\d+", re.ASCII)
-"""A text that PyYAML writes without quotes, because it is no number in YAML 1.1, although it is one in `tasks.yaml`."""
+"""Texts that are numbers in `tasks.yaml` but not in YAML 1.1, so PyYAML writes them without quotes."""
 TEXT = st.text().filter(lambda text: not JSON_NUMBER.fullmatch(text))
 LEAF = (
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | TEXT

@@ -1,4 +1,4 @@
-"""The watcher on real files that are changed as editors change them."""
+"""The watcher of the task file, with real files that are changed in the ways editors change them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Heard = list[str] | str
 
 
 class Ear:
-    """Collects a watcher's calls: descriptions of a valid reading, or the faults as a text."""
+    """Collects the calls of a watcher: the task descriptions of each valid file, or the faults as a text."""
 
     def __init__(self, path: Path, *, rest_s: float = 0.4, look_s: float = 0.5) -> None:
         self.heard: queue.Queue[Heard] = queue.Queue()
@@ -99,7 +99,10 @@ def point(link: Path, target: Path) -> None:
 
 
 def lie_behind(home: Path, at: str) -> tuple[Path, Path]:
-    """Return the watched path, with a link at one place in it, and the file that is written."""
+    """Make a file that is reached through a link; return the watched path and the path of the file itself.
+
+    `at` selects which part of the watched path is the link.
+    """
     (home / "old").mkdir()
     (home / "list.yaml").write_text(GOOD)
     path = home / "current" / "tasks.yaml" if at == "folder" else home / "tasks.yaml"
@@ -150,7 +153,7 @@ def exchange_real_folder(home: Path, path: Path) -> None:
 
 
 def write_without_an_event(home: Path, path: Path) -> None:
-    """Write through another folder; the kernel sends the watcher of the first folder no event about it."""
+    """Write the file through a hard link in another folder, so that the watcher of its own folder gets no event."""
     (home / "old" / "list.yaml").hardlink_to(path)
     (home / "old" / "list.yaml").write_text(OTHER)
 
@@ -284,7 +287,7 @@ def test_many_quick_writes_are_one_reading(ear: Ear, path: Path) -> None:
     readings = [ear.next()]
     while readings[-1] != ["task 19"]:
         readings.append(ear.next())
-    assert len(readings) < 10  # one, unless this machine paused between two writes
+    assert len(readings) < 10  # a single reading, unless the machine paused between two writes
     assert ear.silent()
 
 

@@ -1,4 +1,4 @@
-"""A forge of each kind with a real queue, a real checkout and a bare remote; the tests work on the tasks."""
+"""Provides a forge of each kind, with a real queue, a real checkout and a bare remote; the tests act as the worker."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ APIS: dict[str, Callable[[World], Api]] = {
 
 @dataclass
 class Rig:
-    """The forge, the queue, the checkout and the sync between them."""
+    """A forge, a queue, a checkout, and the sync between the forge and the queue."""
 
     kind: str
     server: ForgeServer
@@ -50,7 +50,7 @@ class Rig:
         return self.server.world
 
     def begin_again(self) -> None:
-        """Start a new sync, as a restarted daemon would, which knows only the database."""
+        """Start a new sync that knows only the database, as a restarted daemon does."""
         forge, client = open_forge(self.connection, self.store.clock)
         self.clients.append(client)
         self.sync = Sync(self.connection, forge, self.services)

@@ -1,4 +1,7 @@
-"""A forge that limits, fails, lies or is away is left alone for a while, and reported; then all work is made up for."""
+"""A forge that limits requests, fails, sends false answers or is unreachable is left alone for a while and reported.
+
+When the forge works again, all missed work is done.
+"""
 
 from __future__ import annotations
 

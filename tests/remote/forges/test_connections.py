@@ -1,4 +1,4 @@
-"""Addresses of repositories as owners write them, tokens for them, and labels."""
+"""Connections to forges: repository addresses as owners write them, access tokens, and labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated forges are checked against published API descriptions, so a disagreement on either side is noticed."""
+"""The simulated forges match the published API descriptions, so that a difference on either side is noticed."""
 
 from __future__ import annotations
 

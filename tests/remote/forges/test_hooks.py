@@ -1,4 +1,4 @@
-"""Webhooks are hints: only the right signature causes a look at the forges."""
+"""Webhooks are only hints: a request with the right signature makes Nightshift check the forges."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Death at every request of the whole course: issue, task, draft pull request, comments, follow-ups, merge.
+"""The process that follows a forge is killed at every request of a whole course.
 
-The process that follows the forge is killed with SIGKILL at its n-th request, for each n of an undisturbed course:
-before the forge receives it, and after the forge has carried it out but before the answer is read. The next process
-does the rest, and nothing twice.
+The course contains an issue, a task, a draft pull request, comments, follow-ups and a merge. The process is killed with
+SIGKILL at its n-th request, for each n of an undisturbed course: before the forge receives the request, or after the
+forge has carried it out but before the answer is read. The next process does the remaining work, and does nothing
+twice.
 """
 
 from __future__ import annotations
@@ -24,19 +25,20 @@ from tests.support.git_repo import git, make_repo
 from tests.support.store import open_store
 
 LAST = {"forgejo": 59, "gitea": 59, "github": 49, "gitlab": 53}
-"""Number of requests in an undisturbed course, which a test verifies."""
+"""Number of requests in an undisturbed course at each kind of forge. A test verifies these numbers."""
 DEATHS = [(kind, when, n) for kind, last in LAST.items() for n in range(1, last + 1) for when in ("before", "after")]
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.support.forges.lives", "httpx"])
 
 
 class Way:
-    """The course at one forge.
+    """A whole course at one forge, with at most one kill.
 
     Args:
-        folder: contains all files.
-        kind: the kind of forge.
-        when, n: the request to kill at, and on which side of it; 0 never kills.
+        folder: The folder for all files.
+        kind: The kind of forge.
+        when: "before" or "after": whether the kill comes before or after the forge carries out the request.
+        n: The number of the request at which the process is killed; 0 never kills.
     """
 
     def __init__(self, folder: Path, kind: str, when: str = "", n: int = 0) -> None:
@@ -68,13 +70,13 @@ class Way:
         if self.requests != self._n or self.deaths:
             return
         self.deaths += 1
-        while self._process.pid is None:  # the process may make requests before `start` returns
+        while self._process.pid is None:  # the process may send requests before `start` returns
             time.sleep(0.001)
         self._process.kill()
         raise ConnectionAbortedError
 
     def follow(self) -> None:
-        """Run the process until it ends normally; it is restarted each time we kill it."""
+        """Run the process until it ends normally, restarting it after each kill."""
         while True:
             before = self.deaths
             self._process = CONTEXT.Process(target=live, args=(self.home,))
@@ -85,7 +87,7 @@ class Way:
             assert (self._process.exitcode, self.deaths) == (-signal.SIGKILL, before + 1), self.server.errors
 
     def go(self) -> None:
-        """Run the whole course, and check its result."""
+        """Run the whole course and check its result."""
         world = self.server.world
         with self.server:
             number = world.issue("Mend the answer", "It must be a number.")

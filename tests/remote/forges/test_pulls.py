@@ -1,4 +1,4 @@
-"""Done tasks go out as one draft pull request, and its comments come back as follow-ups on its branch."""
+"""A finished task becomes one draft pull request, and comments on it become follow-up tasks on the same branch."""
 
 from __future__ import annotations
 
@@ -234,12 +234,12 @@ async def test_work_that_needed_no_change_is_told_without_a_pull_request(rig: Ri
 
 
 async def test_dying_after_any_request_doubles_nothing_and_loses_nothing(rig: Rig) -> None:
-    """The whole course; the look is cancelled after its first request, then after its second, and so on."""
+    """Run the whole course, cancelling looks at the forge after one request, then after two, and so on."""
     rig.world.issue("Mend the answer")
     state = 0
 
     async def step() -> bool:
-        """Run one look that is cancelled after `state` requests; return whether it finished."""
+        """Run one look at the forge that is cancelled after `state` requests; return True if the look finished."""
         nonlocal state
         loop, left = asyncio.get_running_loop(), state
         look = asyncio.ensure_future(rig.sync.look())

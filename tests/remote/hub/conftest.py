@@ -1,4 +1,4 @@
-"""One server of each kind per test process, and a new namespace or database for each test."""
+"""Provides one server of each kind per test process, and a new namespace or database for each test."""
 
 from collections.abc import Iterator
 
@@ -34,13 +34,13 @@ def temporal() -> Iterator[TemporalServer]:
 
 @pytest.fixture
 def url(temporal: TemporalServer) -> str:
-    """Return the address of an unused hub."""
+    """Return the address of a hub that no node has used."""
     return temporal.ready()
 
 
 @pytest.fixture
 def hub(url: str) -> Iterator[HubConnection]:
-    """Provide a connection in addition to those of nodes."""
+    """Provide a connection to the hub, in addition to the connections of nodes."""
     connection = HubConnection(url)
     yield connection
     connection.close()

@@ -1,4 +1,7 @@
-"""The common budget of all nodes: concurrent calls never overspend, and a lost node's reservations count as spent."""
+"""The common budget of all nodes.
+
+Concurrent calls never overspend it, and the reservations of a lost node count as spent.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tests.support.postgres import PostgresServer
 
 PRICE = Price(input_per_million_usd=0.0, output_per_million_usd=1000.0)
 NEED = CallEstimate(prompt=10, reply=1000, price=PRICE)
-"""A call that may cost a dollar."""
+"""The estimate of a call that costs at most one dollar."""
 
 
 def node(database: SharedDatabase, name: str, lease_s: float = 60) -> HubBudget:
@@ -39,7 +42,7 @@ def ledger(shared: HubBudget) -> BudgetLedger:
 
 
 async def call(of: BudgetLedger, tokens_out: int) -> int:
-    """Make a call that writes this many tokens, or as many as allowed; return the number."""
+    """Make a call that writes up to this many tokens within its budget; return the number of written tokens."""
     async with of.reserve(of.for_task(1, Limits(), Spent()), NEED) as room:
         written = min(tokens_out, room.reply or tokens_out)
         completion = Completion(

@@ -1,4 +1,7 @@
-"""One test suite for the local queue and Temporal: each task ends once, in order, and as its owner wants."""
+"""One test suite for the local queue and the Temporal queue.
+
+Each task ends once, in the right order, and as its owner decides.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,13 @@ from tests.support.ready_database import ready
 from tests.support.temporal import TemporalServer, needs_server
 
 STEPS = (-20, 1, 20)
-"""Priorities with different levels at Temporal."""
+"""Priorities that Temporal maps to different levels."""
 
 
 class Tasks(Protocol):
-    """A queue with one worker and its own numbers.
+    """A queue with one worker, in which tests refer to tasks by their own numbers.
 
-    If it is not strict, tasks behind a recalled one may come in any order.
+    If the queue is not strict, tasks behind a recalled task may come in any order.
     """
 
     is_strict: bool

@@ -1,4 +1,7 @@
-"""The database that nodes share: a hanging server counts as away, nodes have few rights, and secrets never show."""
+"""The database that nodes share.
+
+A hanging server counts as unreachable, nodes have few rights, and secrets are never shown.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def test_open_tasks_of_the_old_hub_must_end_there_first(server: PostgresServer) 
 
 @pytest.fixture
 def guest(database: SharedDatabase, server: PostgresServer) -> Iterator[SharedDatabase]:
-    """Provide connections of a user that has only the role of nodes."""
+    """Provide a connection as a database user that has only the role of nodes."""
     row = database.row("SELECT current_database() AS name")
     assert row
     with database.connection() as conn:
@@ -101,7 +104,7 @@ def test_the_role_is_enough_for_a_node_and_for_nothing_else(guest: SharedDatabas
 
 
 def trouble(url: str) -> str:
-    """Return everything that a log would have of the error: the error itself and its causes."""
+    """Fail to query this address; return every text that a log could contain about the error and its causes."""
     database = SharedDatabase(url)
     with pytest.raises(HubError) as raised:
         database.rows("SELECT 1")

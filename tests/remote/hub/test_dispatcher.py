@@ -1,4 +1,4 @@
-"""The exchange of tasks between a node and the hub, turn by turn, without a daemon."""
+"""The exchange of tasks between a node and the hub, one exchange at a time, without a daemon."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def queue(hub: HubConnection) -> HubQueue:
 
 
 def until_stands(node: HubNode, task_id: int, status: Status) -> Task:
-    """Run a node's turns until its task has this status."""
+    """Let a node exchange tasks with the hub until its task has this status; return the task."""
 
     def stands() -> bool:
         node.turn()
@@ -151,13 +151,13 @@ def test_higher_steps_come_first_and_a_task_that_waits_may_change_its_own(
     first.queue.prioritise(late, 20).result()
     first.turn()
     assert queue.prioritise(first.number(low), -19) is Status.QUEUED
-    until(lambda: backlog(hub) >= 4)  # includes the recalled one
+    until(lambda: backlog(hub) >= 4)  # the backlog includes the recalled task
     order = list[int]()
     for _ in range(3):
         task = other.take()
         order.append(task.hub_id or 0)
         end(other, task, Ending.GAVE_UP)
-    assert order[0] == first.number(late)  # the server may reorder the others behind a recalled one
+    assert order[0] == first.number(late)  # the server may reorder tasks behind a recalled task
     assert set(order[1:]) == {first.number(number) for number in (usual, low)}
 
 

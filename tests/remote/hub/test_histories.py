@@ -1,6 +1,7 @@
-"""Workflows of earlier versions continue under today's code: recorded histories are replayed.
+"""Workflows that earlier versions started continue under today's code: recorded histories are replayed.
 
-`python -m tests.remote.hub.test_histories` records new ones; an old one is kept as long as such workflows may run.
+`python -m tests.remote.hub.test_histories` records new histories. An old history is kept as long as workflows of its
+version may run.
 """
 
 from __future__ import annotations

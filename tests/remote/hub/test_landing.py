@@ -1,4 +1,7 @@
-"""Turns of a branch: one node at a time, in order, and only commits that their node signed land with others."""
+"""Nodes take turns to land commits on a branch.
+
+One node lands at a time, in order. Only commits that their node has signed land together with others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lessons of one node reach the memory of all others, once, without secrets, and with their own paths."""
+"""Lessons of one node reach the memory of all other nodes once, without secrets, with each node's own paths."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TIME = "2026-03-01T12:00:00.000000Z"
 
 @dataclass
 class Learner:
-    """A node with a memory; `repo` is its checkout of the shared repository."""
+    """A node with a memory of lessons; `repo` is its checkout of the shared repository."""
 
     db: Database
     memory: LongTermMemory
@@ -61,12 +61,12 @@ class Learner:
         self.db.write(lambda conn: exchange.take(conn, exchange.read(line))).result()
 
     def restart(self, another: SharedDatabase | None = None) -> None:
-        """Restart the exchange with the same hub, or with another one."""
+        """Restart the exchange of lessons, with the same hub or with another hub."""
         self.database = another or self.database
         self.lessons = self.begin(self.database)
 
     def fail(self, signature: str, shapes: Sequence[str] = ()) -> int:
-        """Add a failure that a task of this node met and fixed; return its id."""
+        """Add a failure that a task of this node fixed; return the id of the lesson."""
 
         def job(conn: Connection) -> int:
             rows.add_failures(conn, 1, 1, {signature: "an error"}, "", utc_now())
@@ -78,7 +78,7 @@ class Learner:
         return self.db.write(job).result()
 
     def solve(self, task_id: int, problem: str) -> int:
-        """Add a pattern of a task of this node, replacing the task's earlier ones; return its id."""
+        """Add the pattern of a solved task of this node, replacing the task's earlier patterns; return its id."""
 
         def job(conn: Connection) -> int:
             rows.drop_patterns(conn, task_id)
@@ -88,7 +88,7 @@ class Learner:
         return self.db.write(job).result()
 
     def attempt(self, number: int, item: int, *, shown: bool, solved: bool) -> None:
-        """Add an attempt for which a pattern was relevant, and its result."""
+        """Add an attempt for which a pattern was relevant, and the attempt's result."""
         arm = Assignment.SHOWN if shown else Assignment.PROBATION
 
         def job(conn: Connection) -> None:
@@ -112,7 +112,7 @@ class Learner:
         return lesson
 
     def knows(self) -> dict[str, str]:
-        """Return the repository of each problem."""
+        """Return a mapping of each known pattern's problem to its repository."""
         lessons = map(json.loads, exchange.lines(self.db.reader(), Masker()))
         return {lesson["problem"]: lesson["repo"] for lesson in lessons if lesson["kind"] == "pattern"}
 
@@ -288,7 +288,7 @@ def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner])
         return [[tuple(row) for row in conn.execute(f"SELECT * FROM {table}")] for table in tables], second.knows()
 
     before = seen()
-    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # killed before it was stored
+    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # killed before storing these
         StateStore(second.db).set(cursor, 0).result()
     settle(*nodes)
     assert seen() == before
@@ -376,7 +376,7 @@ def test_what_a_node_has_forgotten_does_not_come_from_another_that_learned_it_to
     settle(second)
     first.lessons._send()
     first.lessons._tell()
-    first.solve(7, "new")  # before it has read the other node's lessons
+    first.solve(7, "new")  # the first node has not read the other node's lessons yet
     first.lessons._take()
     settle(first, second)
     assert first.knows().keys() == {"new"}

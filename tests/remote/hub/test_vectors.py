@@ -1,4 +1,4 @@
-"""One test suite for the vectors of this node and of a hub: both find the same, in the same order."""
+"""One test suite for the vectors of a node and of a hub: both find the same lessons in the same order."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ITEMS = range(1, 31)
 
 
 def add_lessons(db: Database, store: VectorStore) -> None:
-    """Add thirty lessons of each kind, known here and in the hub."""
+    """Add thirty lessons of each kind, known both here and in the hub."""
 
     def job(conn: Connection) -> None:
         at = "2026-03-01T12:00:00.000000Z"
@@ -189,7 +189,7 @@ def emptied(db: Database, local: VectorStore, shared: VectorStore) -> Callable[[
     return empty
 
 
-# Only a hub
+# Tests of the hub's vectors only.
 
 
 def test_lessons_that_retired_here_take_no_place_of_others(db: Database, shared: HubVectors) -> None:
@@ -290,11 +290,11 @@ def test_a_node_may_search_and_send_and_touch_no_table(vectors_server: PostgresS
             guest.close()
 
 
-# When the hub is asked
+# The times at which a node searches in the hub.
 
 
 class Slow(HashedEmbedder):
-    """An embedder that claims to be better than hashing, and embeds the lessons only when it is told to."""
+    """An embedder that ranks above hashing, and embeds the lessons only after `may_read` is set."""
 
     name = "better"
 
@@ -321,7 +321,7 @@ def reading(db: Database) -> Iterator[tuple[EmbeddingSpaces, Slow]]:
     try:
         yield spaces, slow
     finally:
-        slow.may_read.set()  # otherwise both would wait for their timeouts
+        slow.may_read.set()  # without this, both would wait for their timeouts
         spaces.close()
 
 
@@ -332,7 +332,7 @@ def until_read(spaces: EmbeddingSpaces, slow: Slow) -> None:
 
 
 class Counted:
-    """A store that counts its searches, and finds one lesson."""
+    """A store that counts its searches, and always finds the same lesson or fails."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.fails, self.asked = fails, 0
@@ -347,7 +347,7 @@ class Counted:
 
 
 def first_asked(spaces: EmbeddingSpaces) -> list[Near]:
-    """Search while the better embedder is reading."""
+    """Search while the better embedder is still embedding the lessons."""
     spaces._load_better()
     assert spaces.loader
     while spaces._reading is None:

@@ -1,4 +1,4 @@
-"""Tools of MCP servers over standard streams and HTTP, with servers that send too much, hang, die and lie."""
+"""Tools of MCP servers over standard streams and HTTP, with servers that hang, die, lie or send too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real repositories with a history of a few commits, and fixtures for their validation."""
+"""Provides real repositories with a history of a few commits, and fixtures that validate their commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arms as an owner writes them, and the settings of each arm."""
+"""Benchmark arms as an owner writes them, and the settings of each arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For each model the arm that most certainly solves most is chosen, and only compared settings are adopted."""
+"""For each model, the arm with the best proven solve rate is chosen, and only compared settings are adopted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commits are filtered by the history alone, each dropped by the first filter that it fails, and examined only once."""
+"""Commits are filtered by the history alone.
+
+Each commit is dropped by the first filter that it fails, and is examined only once.
+"""
 
 import random
 import signal

@@ -1,4 +1,4 @@
-"""The figures of a benchmark, and their presentation."""
+"""The figures of a benchmark, and how its report presents them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WEAK, STRONG = arm("weak", model="small"), arm("strong", model="large")
 
 
 def report(*given: tuple[Arm, range], **more: object) -> BenchmarkReport:
-    """Return the report of arms, each of which solved the items with these numbers."""
+    """Return the report on arms, for each of which the numbers of the solved items are given."""
     outcomes = [result for arm, solved in given for result in results(arm, ITEMS, solved)]
     return fold(REPO, ITEMS, [arm for arm, _ in given], outcomes, **more)  # type: ignore[arg-type]
 

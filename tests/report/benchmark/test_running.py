@@ -1,4 +1,4 @@
-"""The order of work in a run, and that it continues wherever it was stopped."""
+"""The order of work in a benchmark run, which can be stopped anywhere and then continues."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.support.benchmarks import NEWEST, REPO, arm, items, results
 
 
 class Killed(Exception):
-    """Simulates the death of the process."""
+    """Raised to simulate the death of the process."""
 
 
 class Bench:
-    """Three arms and six items in a store of their own."""
+    """A benchmark with three arms and six items in a new store."""
 
     def __init__(self, path: Path, rounds: int = 1) -> None:
         self.path, self.rounds = path, rounds

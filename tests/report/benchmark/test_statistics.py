@@ -21,24 +21,27 @@ Solved = Mapping[str, bool]
 
 
 def alone(dice: Random, *abilities: float) -> list[Solved]:
-    """Return arms that solve items independently of each other."""
+    """Return, for each arm, which items it solves; the arms solve items independently of each other."""
     return [{str(item): dice.random() < ability for item in range(ITEMS)} for ability in abilities]
 
 
 def by_difficulty(dice: Random, *abilities: float) -> list[Solved]:
-    """Return arms that solve the items that are easy enough for them, so the better one solves all of the other's."""
+    """Return, for each arm, which items it solves; an arm solves every item that is easy enough for it.
+
+    Therefore the better arm solves every item that the worse arm solves.
+    """
     difficulty = {str(item): dice.random() for item in range(ITEMS)}
     return [{item: hard < ability for item, hard in difficulty.items()} for ability in abilities]
 
 
 def runs(draw: Callable[..., list[Solved]], *abilities: float) -> Iterator[list[Solved]]:
-    """Return a thousand runs of scripted arms, the same ones each time."""
+    """Yield `RUNS` simulated runs of arms with these abilities, the same ones each time."""
     dice = Random(19)
     return (draw(dice, *abilities) for _ in range(RUNS))
 
 
 def holds(rate: float, stated: float) -> bool:
-    """Check whether the rate observed over all runs is within three standard errors of the stated one."""
+    """Check whether an observed rate is within three standard errors of the stated rate."""
     return abs(rate - stated) <= 3 * math.sqrt(stated * (1 - stated) / RUNS)
 
 

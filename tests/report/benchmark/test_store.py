@@ -1,4 +1,4 @@
-"""The benchmark's records are stored once, completely, and survive a kill."""
+"""The records of a benchmark are stored once and completely, even if the process is killed."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Candidates become items if tests fail before their commit and pass after it, every time."""
+"""A commit becomes a benchmark item if its tests always fail before the commit and always pass after it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_a_candidate_is_dropped_with_its_reason(
 
 
 class Unsteady(SuiteRunner):
-    """Makes the last run of a commit's tests fail."""
+    """A test runner in which the last run of a commit's tests fails."""
 
     calls = 0
 

@@ -1,4 +1,4 @@
-"""Long texts stored by their digest."""
+"""Long texts are stored once, under their digest."""
 
 import hashlib
 

@@ -197,7 +197,7 @@ def test_a_backup_is_made_where_something_was_done_since_the_newest(
 @pytest.mark.parametrize(
     ("hours_ago", "left"),
     [
-        ([0.1, 0.2, 0.3], [0.0]),  # restarts within an hour remove no other backup
+        ([0.1, 0.2, 0.3], [0.0]),  # restarts within an hour cause no removal of other backups
         ([0.5, 1.0, 1.5, 2.0, 2.5], [0, 1, 2]),
         ([1, 2, 3, 24, 25, 48, 72], [0, 1, 2, 24, 48, 72]),
     ],

@@ -20,7 +20,7 @@ from nightshift.storage.db.commit_signs import Signs
 from tests.support import tiers
 
 texts = st.text(st.characters(), max_size=30)
-"""All characters, including lone surrogates: models do write them."""
+"""Texts of any characters, including lone surrogates, because models write them."""
 files = st.dictionaries(texts, texts, max_size=3)
 verdicts = st.builds(
     Verdict,

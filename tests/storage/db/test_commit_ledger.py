@@ -1,4 +1,4 @@
-"""The owner's actions on the ledger: unread commits, reverted commits, and actions that were interrupted."""
+"""The commit ledger: unread commits, reverted commits, and actions of the owner that were interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers, writes, and the detection of other processes' commits."""
+"""The database: readers, writes, and the detection of commits by other processes."""
 
 import gc
 import threading

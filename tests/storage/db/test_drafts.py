@@ -1,4 +1,4 @@
-"""Drafts in the ledger: counted separately from landed commits everywhere, and gone when a commit replaces them."""
+"""Drafts in the ledger are counted separately from landed commits, and disappear when a commit replaces them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def event(message: str = "", level: Level = Level.INFO, **rest: object) -> Event
 
 
 def flush(store: Store) -> None:
-    """Wait until the events so far are stored and delivered."""
+    """Wait until all events so far are stored and delivered to subscribers."""
     for _ in range(2):
         store.events.catch_up().result(10)
 
@@ -68,7 +68,7 @@ def test_emitting_never_raises(tmp_path: Path, caplog: pytest.LogCaptureFixture)
 
 
 def test_a_cursor_misses_nothing_and_sees_nothing_twice(tmp_path: Path) -> None:
-    """Four writers on two databases of one file, and a reader that follows them meanwhile."""
+    """Read with a cursor while four writers write through two connections to one database file."""
     with open_store(tmp_path / "a.sqlite") as first, open_store(tmp_path / "a.sqlite") as second:
 
         def work(log: EventLog, name: int) -> None:

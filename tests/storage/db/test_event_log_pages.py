@@ -66,7 +66,7 @@ def test_any_sequence_of_pages_gives_each_event_once(
     log: EventLog, wanted: EventFilter, text: str | None, hurry: bool, span: int, start: int,
     turns: list[tuple[bool, int]],
 ) -> None:  # fmt: skip
-    """For any sequence of turns back and forth, and however short pages are, the ids they cover have no gap."""
+    """Check that the pages, read forwards and backwards in any order and of any length, leave no gap in the ids."""
     pages, expected = reader(log, wanted, text, hurry, span), passing(log, wanted, text)
     first, last, seen = min(start, COUNT) + 1, min(start, COUNT), list[int]()
     for back, limit in turns:

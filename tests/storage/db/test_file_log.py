@@ -1,4 +1,4 @@
-"""The log file: one line of JSON for each event, rotated, and never a problem for the daemon."""
+"""The log file has one line of JSON for each event, is rotated, and never stops the daemon by an error."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_events_below_the_level_are_left_out(tmp_path: Path) -> None:
 
 
 def numbers(path: Path) -> list[int]:
-    """Return the numbers of the lines in a file; every line must be complete."""
+    """Return the event numbers of the lines in a file, each of which must be complete."""
     return [int(json.loads(text)["message"]) for text in path.read_text().splitlines()]
 
 

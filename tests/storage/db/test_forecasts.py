@@ -1,4 +1,4 @@
-"""Forecasts from a real queue: which tasks wait for which, and what was measured."""
+"""Forecasts from a real queue: the tasks that wait for other tasks, and the measured durations and costs."""
 
 from __future__ import annotations
 

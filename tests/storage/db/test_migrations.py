@@ -1,4 +1,4 @@
-"""The schema: migrated once, refused if it is newer, and guarded against illegal moves."""
+"""The database schema is migrated once, refused if it is newer, and guarded against illegal state changes."""
 
 import multiprocessing
 from itertools import product

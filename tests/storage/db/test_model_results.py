@@ -1,4 +1,4 @@
-"""Results of models by kind of task, from a real store; and routes, which never change after the decision."""
+"""Results of models by kind of task, from a real store, and routes, which never change once decided."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ BIG, SMALL = "openai=big", "ollama=small"
 
 
 class Bench:
-    """Lets the models that a test names work on tasks."""
+    """A store with tasks, and functions that record which models worked on each task."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.results = store, ModelResults(store.db, clock=store.clock)
 
     def attempt(self, ending: Ending, *writers: str, kind: Kind = Kind.LIBRARY, description: str = "Do it") -> int:
-        """Add a task with an iteration by each of these models; return its id. A model in brackets broke off."""
+        """Add a task with one iteration by each of these models; return the task's id.
+
+        A model name in parentheses means that the model's reply broke off.
+        """
         self.store.queue.submit(parse_spec({"description": description, "kind": kind})).result()
         task = self.store.queue.claim("w1").result()
         assert task is not None

@@ -1,4 +1,7 @@
-"""A power cut leaves part of the write-ahead log: everything acknowledged before is there, and the file is sound."""
+"""A power cut leaves only a part of the write-ahead log.
+
+Every write that was acknowledged before is still there, and the file is sound.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def add(value: int) -> Job[None]:
 
 
 class Life:
-    """A database with a write-ahead log, and the length of the log at the moment when each insert was acknowledged."""
+    """A database with a write-ahead log.
+
+    `lengths` contains the length of the log at the moment each value was acknowledged.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path, self.lengths = folder / "lived.sqlite", list[int]()
@@ -51,7 +57,7 @@ class Life:
         return self.path.with_name(self.path.name + "-wal")
 
     def cut(self, home: Path, length: int, garbage: bytes = b"") -> Path:
-        """Return a copy of the database whose log is cut to a length and continues with `garbage`."""
+        """Return a copy of the database whose log is cut to `length` bytes and then continued with `garbage`."""
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
         (home / "a.sqlite").write_bytes(self.file)

@@ -1,4 +1,7 @@
-"""Old rows are deleted; open tasks can always continue, references hold, and no unreferenced text is left."""
+"""Old rows are deleted.
+
+Open tasks can always continue, references stay valid, and no unreferenced text remains.
+"""
 
 import json
 import sqlite3
@@ -81,7 +84,7 @@ def begin(store: Store, spec: TaskSpec | None = None) -> Task:
 
 
 def leave(store: Store, task: Task, how: str) -> None:
-    """End a running task, or leave it open."""
+    """Bring a running task into a state: ended, retried, parked, waiting for the owner, or still running."""
     at = (task.id, task.fence)
     if how in {"committed", "gave_up", "retried"}:
         store.queue.finish(*at, Ending.COMMITTED if how == "committed" else Ending.GAVE_UP).result()
@@ -96,7 +99,7 @@ def leave(store: Store, task: Task, how: str) -> None:
 
 
 def prune_all(store: Store, days: float) -> list[int]:
-    """Prune work and events older than some days; return the tasks whose work was pruned."""
+    """Prune work and events older than `days`; return the ids of the tasks whose work was pruned."""
     before = store.clock() - timedelta(days=days)
     task_ids = store.db.write(lambda conn: pruning.long_ended(conn, before, 1000)).result()
     for task_id in task_ids:
@@ -126,7 +129,7 @@ def sweep(store: Store) -> int:
 
 
 def name(store: Store) -> set[str]:
-    """Return every digest in a row, read without any index or helper of the code under test."""
+    """Return every digest that a row refers to, without using any index or helper of the tested code."""
     conn = store.db.reader()
     digests = {row[0] for row in conn.execute("SELECT work FROM steps")}
     digests |= {digest for row in conn.execute("SELECT prompt, reply FROM replies") for digest in row}
@@ -258,7 +261,7 @@ def test_when_events_were_pruned_is_told(store: Store) -> None:
 def test_texts_that_nobody_names_are_found(store: Store) -> None:
     task = begin(store)
     ask(store, task, 0, 0, "p", "first")
-    ask(store, task, 0, 0, "p", "second")  # the key is taken: the reply is counted but not stored
+    ask(store, task, 0, 0, "p", "second")  # a reply with this key exists: the new one is counted but not stored
     assert len(keep(store)) == 3
     assert sweep(store) == 1
     assert keep(store) == name(store)
@@ -345,7 +348,7 @@ def empty(conn: Connection, above: int = 10) -> None:
 
 
 def old_file(path: Path) -> None:
-    """Create a database as older versions did, without incremental vacuum."""
+    """Create a database file without incremental vacuum, as older versions did."""
     with closing(sqlite3.connect(path)) as conn:
         conn.execute("PRAGMA journal_mode=WAL")
         conn.execute("CREATE TABLE artifacts (digest TEXT PRIMARY KEY, chars INTEGER, body BLOB, at TEXT)")

@@ -1,4 +1,7 @@
-"""How a daemon opens its database: it is checked, restored if it is damaged, and the owner is told."""
+"""A daemon checks its database when it opens it.
+
+A damaged database is restored, and the owner is informed.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def descriptions(path: Path) -> list[str]:
 
 def back_up(path: Path, at: datetime = NOW) -> Path:
     with open_store(path) as store:
-        store.events.emit(Event(kind=Kind.LESSON_RETIRED, message=""))  # without new work there is no backup
+        store.events.emit(Event(kind=Kind.LESSON_RETIRED, message=""))  # this event makes a backup necessary
     backup = backups.make(path, path.parent / "backups", at, keep=9, daily=0)
     assert backup is not None
     return backup

@@ -1,4 +1,4 @@
-"""State, ledger, totals, saved replies and backups."""
+"""The state store: state, commit ledger, totals, saved replies and backups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_what_was_spent_is_told_since_a_moment_and_ever(store: Store) -> None:
 
 def test_what_the_engine_saved_is_told_of_the_last_days(store: Store) -> None:
     spared = {"extra": {"saved": "openai=big"}}
-    for _ in range(2):  # eight days ago, and now
+    for _ in range(2):  # once eight days ago, and once now
         for backend, more in (("openai", {}), ("repair", spared), ("repair", {})):
             reply = Completion(text="", backend=backend, model=backend, **more)  # type: ignore[arg-type] # as said
             store.steps.save_reply(ModelRequest(phase=Phase.CODING, messages=()), reply).result()

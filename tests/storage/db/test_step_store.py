@@ -1,4 +1,4 @@
-"""Durable steps and replies, from which a daemon that died continues."""
+"""Durable steps and replies, from which a new daemon continues after the death of the previous one."""
 
 import json
 from concurrent.futures import Future
@@ -219,7 +219,7 @@ def test_a_case_file_that_cannot_be_read_any_more_starts_the_attempt_anew(
     assert "starts again" in caplog.text
 
 
-# Work with tools.
+# Steps that call tools.
 
 READ = ToolSpec(name="read_file", description="Shows a file.", parameters=(ToolParameter(name="path", description=""),))
 

@@ -1,4 +1,4 @@
-"""Durable tool calls: a daemon that died need not run them again."""
+"""Tool calls are stored durably, so that a restarted daemon need not run them again."""
 
 import json
 import multiprocessing
@@ -53,7 +53,7 @@ def save(store: Store, task: Task, at: ToolPlace, record: ToolRecord = EDIT, fen
 
 
 def reply(store: Store, task: Task, step_no: int = 1, call_no: int = 0) -> None:
-    """Store the reply that made the calls."""
+    """Store the model's reply that requested the tool calls."""
     request = ModelRequest(
         phase=Phase.CODING, messages=(Message(role="user", text="do it"),), task_id=task.id, attempt=task.attempt,
         step_no=step_no, call_no=call_no, iteration=3,
@@ -180,7 +180,7 @@ def test_a_call_with_a_flipped_value_is_damage(store: Store, flipped: str) -> No
     assert list(recovery.check_rows(store.db.reader())) == ["1 rows of tool_calls are not as they were written"]
 
 
-# --- Dying
+# Deaths of the daemon while it stores a call.
 
 
 def die(*_: object) -> NoReturn:
@@ -189,7 +189,7 @@ def die(*_: object) -> NoReturn:
 
 
 class DyingLog(EventLog):
-    """Dies before the event is written, or between that and the commit of the transaction."""
+    """An event log that kills the process before the event is written, or after it but before the commit."""
 
     when = ""
 

@@ -1,4 +1,4 @@
-"""A database that accepts no writes for a while, and one that never accepts them again."""
+"""A database that refuses writes for a while, and a database that refuses them from then on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add(value: int, size: int = 10) -> Job[int]:
 
 
 def room(pages: int) -> Job[None]:
-    """Limit the growth of the file to some pages; the limit applies to one connection, here the writer's."""
+    """Limit the growth of the database file to some pages, on the writer's connection only."""
 
     def job(conn: Connection) -> None:
         count = conn.execute("PRAGMA page_count").fetchone()[0]

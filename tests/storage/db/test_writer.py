@@ -1,4 +1,4 @@
-"""The one writer: group commit, its failures, and listeners."""
+"""The single writer of the database: group commit, failures, and listeners."""
 
 import logging
 import threading
@@ -199,7 +199,7 @@ def test_a_listener_that_raises_is_dropped_and_hurts_nobody(db: Database, caplog
 
 
 def test_writers_that_come_back_are_served_in_groups(tmp_path: Path) -> None:
-    """Eight threads that each wait for their commit: there are far fewer commits than writes."""
+    """Check that eight threads, each of which waits for its own commit, cause far fewer commits than writes."""
     groups: list[int] = []
     with Database(tmp_path / "a.sqlite") as db:
         db.listen(lambda _: groups.append(1))

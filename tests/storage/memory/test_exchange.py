@@ -1,4 +1,4 @@
-"""Lessons are carried from one machine to another."""
+"""Lessons are exported on one machine and imported on another."""
 
 from __future__ import annotations
 

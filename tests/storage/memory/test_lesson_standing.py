@@ -1,4 +1,4 @@
-"""The estimator of whether lessons help finds planted effects, with the error rates asserted here."""
+"""The estimator that decides whether lessons help detects simulated effects, within the asserted error rates."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from nightshift.core.shares import Share
 from nightshift.storage.memory.lesson_standing import Standing, chance_of_help, standing
 
 CONTROL = 0.1
-"""Share of attempts that see no lesson at all."""
+"""Share of attempts to which a trusted lesson is not shown."""
 BASE = 0.5
 USES = 300
 
 
 def life(effect: float, dice: random.Random) -> tuple[Standing, int]:
-    """Simulate a lesson that changes the success rate by `effect` in 300 cases; return its end and when it came."""
+    """Simulate a lesson that changes the success rate by `effect`, over `USES` uses.
+
+    Return the final standing of the lesson, and the number of uses after which it was reached.
+    """
     shown, withheld = Share(), Share()
     everyone = Share(50, 100)
     at = Standing.TRUSTED

@@ -1,4 +1,4 @@
-"""Lessons: a change survives its patch form, and a fix is the difference between two changes."""
+"""Lessons: a change can be read back from its stored patch, and a fix is the difference between two changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons as the owner lists them, and the data of each: its repository, standing, and cause of retirement."""
+"""Lessons as the owner lists them, with the repository, standing and cause of retirement of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.store import Store
 
 
 def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool, first: int = 100) -> None:
-    """Add attempts of invented tasks that a failure's lesson matched, all with the same end."""
+    """Add attempts of invented tasks for which a failure's lesson was relevant, all with the same result."""
 
     def job(conn: object) -> None:
         task = first

@@ -93,16 +93,16 @@ async def test_the_model_takes_over_when_all_memories_are_embedded_with_it(
 
 
 class Noting(HashedEmbedder):
-    """Records the texts it was asked for."""
+    """An embedder that records the texts that it embeds."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
     def load(self) -> None:
-        """Do nothing: it is always ready."""
+        """Do nothing, because this embedder is always ready."""
 
     def close(self) -> None:
-        """Do nothing: it has no resources."""
+        """Do nothing, because this embedder holds no resources."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         self.asked += texts

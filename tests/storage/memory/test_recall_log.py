@@ -1,4 +1,7 @@
-"""Attempts that lessons matched are counted: each once, in its own group, with its own iterations and tokens."""
+"""Attempts for which lessons were relevant.
+
+Each attempt is counted once, in its own group, with its own iterations and tokens.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from nightshift.storage.memory.recall_log import Assignment, Recalled
 from tests.support.store import Store
 
 COUNT = 12
-"""Enough attempts in each group to compare their means."""
+"""Number of attempts in each group, large enough to compare the groups' means."""
 
 
 def end(store: Store, arms: list[Assignment], *, solved: bool, iterations: int, tokens: int) -> int:
-    """Add a task whose attempt matched one lesson for each arm, in their order; return its id."""
+    """Add a task whose attempt recalled one lesson for each element of `arms`, in this order; return the task's id."""
     task_id = store.queue.submit(TaskSpec(description="x")).result().task_id
     recalls = [Recalled(kind="failure", item=item, arm=arm, score=0.5) for item, arm in enumerate(arms, 1)]
     at = store.clock()

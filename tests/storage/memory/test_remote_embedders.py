@@ -1,4 +1,4 @@
-"""Embedders behind an address, against a real server with both formats: their contract, and failures."""
+"""Embedders on a server, tested with a real server in both wire formats: their contract, and their failures."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_types_of_errors_are_known_by_their_form(name: str) -> None:
     "line", ["assert " + "== " * 9_000, "assert" + " " * 29_000, "'" * 29_000, "x: " * 9_000, "(" * 29_000]
 )
 def test_no_line_takes_long(line: str) -> None:
-    """Patterns that try every possible end of a side would take hours for these lines."""
+    """Check lines for which a pattern that tries every possible end of an operand would take hours."""
     assert len(signature(line)) <= MAX_CHARS
 
 

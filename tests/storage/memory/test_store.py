@@ -65,7 +65,7 @@ def make(
 
 
 def listening(store: Store, heard: list[str]) -> LongTermMemory:
-    """Return a memory whose embedder records each text that it gets."""
+    """Return a memory whose embedder adds each text that it gets to `heard`."""
 
     class Listening(HashedEmbedder):
         def embed(self, texts: Sequence[str]) -> Vectors:
@@ -180,7 +180,10 @@ async def test_secrets_are_not_stored(memory: LongTermMemory, store: Store) -> N
 
 
 async def attempt(memory: LongTermMemory, store: Store, *, solved: Callable[[bool], bool]) -> tuple[Lesson, ...]:
-    """Run one attempt at a task that a lesson matches; `solved` decides its end, with lessons and without."""
+    """Run one attempt of a task for which a lesson is relevant.
+
+    `solved` decides whether the attempt succeeds; its argument is True if the attempt was shown lessons.
+    """
     task_id = submit(store)
     lessons = tuple(await memory.recall(ERROR, 3, task_id=task_id))
     await memory.conclude(work("x\n", lessons=lessons), task_id, solved(bool(lessons)))
@@ -309,7 +312,7 @@ def events(store: Store) -> Iterator[Event]:
 
 
 async def at(memory: LongTermMemory, store: Store, repo: str | None, kind: str, message: str) -> int:
-    """Add a task of a repository that failed with this error and was solved."""
+    """Add a task of this repository that failed with this error and was then solved; return the task's id."""
     task_id = store.queue.submit(TaskSpec(description=f"{kind} {repo}", repo=repo)).result().task_id
     await memory.remember(work("return a\n", fail(message, kind)), task_id, "d")
     await memory.conclude(work("return b\n", None, "Do it."), task_id, True)

@@ -1,4 +1,4 @@
-"""Vectors are found by their angle to another one, with either of two engines."""
+"""The search for the vectors with the smallest angle to a given vector, with either of two engines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def unit(*numbers: float) -> Vectors:
 
 @pytest.fixture(params=["sqlite-vec", "numpy"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The engine that compares; numpy is used if SQLite cannot load extensions."""
+    """Provide the name of the engine that compares vectors.
+
+    numpy is used if SQLite cannot load extensions.
+    """
     if request.param == "numpy":
         monkeypatch.setattr(vector_index, "_load_extension", lambda _: False)
     return str(request.param)

@@ -1,5 +1,4 @@
-"""GitLab's API in the form that `description.py` reads: the operations that `remote/forges/` uses and the fields it
-needs.
+"""GitLab's API in the form that `description.py` reads: the operations and fields that `remote/forges/` uses.
 
 These schemas are written by hand, because GitLab's own description is under CC BY-SA 4.0 and no part of it may be
 copied here. They were compared field by field with two sources. Merge requests, members, users, the parameters of

@@ -25,7 +25,7 @@ from tests.support.forges.world import World
 
 TOKEN = "forge-token-for-tests"
 Answer = tuple[int, Any]
-"""Status and body; a list is paginated if the operation has a parameter for the page size."""
+"""The status and the body of a response. A list is paginated if the operation has a parameter for the page size."""
 Handler = Callable[["Request"], Answer]
 
 

@@ -49,10 +49,7 @@ class Check:
 
 @dataclass
 class World:
-    """One repository.
-
-    `remote` is the bare git repository behind it; without `remote`, branches have made-up commits.
-    """
+    """One repository. `remote` is its bare git repository; without `remote`, branches have made-up commits."""
 
     project: str = "octo/hello"
     remote: Path | None = None

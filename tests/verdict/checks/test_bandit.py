@@ -1,4 +1,4 @@
-"""Bandit reads text, without files and without obeying the author's exemptions."""
+"""Bandit checks text without writing files, and ignores exemption comments of the code's author."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ async def test_changes_are_read_side_by_side() -> None:
     assert [len(check_report.findings) for check_report in check_reports] == [20] * 12
 
 
-# Typical functions of small tasks; none of them may give a finding.
+# Typical functions of small tasks. None of them may give a finding.
 RIGHT = """
 import hashlib
 import heapq

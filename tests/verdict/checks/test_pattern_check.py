@@ -1,4 +1,4 @@
-"""Code that failed before is recognised before it runs, with real memory and its database."""
+"""Code that failed in an earlier task is recognised before it runs; the memory and its database are real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The meaning of a finding: defaults, the task, the owner's settings."""
+"""Effects of a finding, as the defaults, the task and the owner's settings define them."""
 
 from __future__ import annotations
 

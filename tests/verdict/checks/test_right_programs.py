@@ -1,4 +1,4 @@
-"""Ordinary programs that use the forgers' means for good reasons: none is blocked, and the owner is not asked."""
+"""Ordinary programs that need the same functions as forgeries: none is blocked, and the owner is not asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages in dependency files: pinned, listed once, and only where it is clear which file counts."""
+"""Package declarations in dependency files: pinned, without duplicates, and only if one file clearly applies."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
 async def test_a_package_that_a_later_try_does_without_is_named_no_more(
     checker: Make, base: dict[str, str], written: dict[str, str], named: str, later: str | None, end: str | None
 ) -> None:
-    """`later` is the file that names the package, as the model rewrites it."""
+    """`later` is the content of the dependency file after the model has rewritten it."""
     tools = Bench(model_for(), base=base, change_checks=[checker("moonphase")]).tools
     context, path = case_for(whole_tree=False), next(iter(base), "requirements.txt")
 

@@ -41,7 +41,7 @@ func TestFour(t *testing.T) {
 
 
 def digest(files: dict[str, str]) -> str:
-    """Return the digest that `go.sum` uses: a digest of the files' digests and names."""
+    """Return the digest for `go.sum`: a digest over the digests and names of all files."""
     lines = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(files.items()))
     return "h1:" + base64.b64encode(hashlib.sha256(lines.encode()).digest()).decode()
 

@@ -1,7 +1,7 @@
-"""Hostile setup scripts in the real sandbox behind the real proxy: each tries one attack, and none succeeds.
+"""Hostile setup scripts in the real sandbox behind the real proxy; each tries one attack, and none succeeds.
 
-A script that never tries proves nothing. So each one prints a line when it has tried, and a control shows that the same
-attack works where it is allowed.
+A script that never attempts its attack proves nothing. So each script prints a line after its attempt, and a control
+shows that the same attack works where it is allowed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 
 
 async def read_words(environments: Environments, script: str) -> str:
-    """Return the output of a script that tries something, and then fails on purpose."""
+    """Return the output of a script that attempts an attack and then fails on purpose."""
     with pytest.raises(SandboxError) as failed:
         await build_left(environments, tree(f"{script}\necho tried\nexit 9"))
     text = str(failed.value)

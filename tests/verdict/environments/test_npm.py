@@ -1,6 +1,6 @@
-"""npm environments: the packages that a lock pins are installed and found by tests.
+"""npm environments: the packages that a lock file pins are installed, and tests find them.
 
-Nothing else is fetched, run or linked.
+No other package is fetched, run or linked.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ async def test_a_command_finds_programs_and_nothing_of_it_is_a_change(
 async def test_a_suite_of_jest_tells_of_each_test(
     folder: Path, registry: NpmRegistry, environments: Environments, *, passes: bool
 ) -> None:
-    # The script calls its reporters as jest does, but with its own results.
+    # The script calls its reporters as jest does, but with invented results.
     results = [
         {"title": "adds <&", "ancestorTitles": ["sum"], "status": "passed" if passes else "failed", "duration": 5,
          "failureMessages": [] if passes else ["Error: \x1b[31m3 is not 4\x1b[39m\n    at x"]},

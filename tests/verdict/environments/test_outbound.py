@@ -34,7 +34,7 @@ class Server:
 
 @contextlib.contextmanager
 def serve() -> Iterator[Server]:
-    """Start a server that redirects `/moved` to `elsewhere` and answers `package` to all else."""
+    """Start a server that redirects `/moved` to `elsewhere` and answers every other path with `package`."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

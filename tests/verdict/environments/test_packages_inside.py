@@ -1,4 +1,4 @@
-"""Packages in runs: they can be imported, but no file of theirs runs, hides or configures anything on its own."""
+"""Packages in runs: code can import them, but none of their files runs, hides or configures anything on its own."""
 
 from __future__ import annotations
 
@@ -136,6 +136,6 @@ async def test_no_package_hides_pytest_or_the_standard_library(judge: Judge) -> 
 
 
 async def test_the_workspace_cannot_take_a_packages_place(judge: Judge) -> None:
-    """A file of the change with a package's name is never imported: the approved package is what runs."""
+    """A file of the change that has a package's name is never imported; the approved package is imported instead."""
     verdict = await judge({**CODE, "moonphase.py": "FULL = 2\n"}, TESTS, "moonphase")
     assert verdict.passed, "the package comes before the workspace"

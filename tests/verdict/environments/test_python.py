@@ -1,4 +1,4 @@
-"""Python environments in real runs: a repository's declared packages are there, its own is known, and no more."""
+"""Python environments in real runs: tests find the repository's declared packages and its own one, but no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service whose program comes from a package of the index: a real Redis, for the tests of one repository."""
+"""A service whose program comes from an index package: a real Redis server for the tests of one repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registries that the real pip and npm of a machine name, and the part of them that a script gets."""
+"""Registries that pip and npm are configured with on a machine, and the settings of these that a setup script gets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIVATE = "https://owner:hunter2hunter2@packages.example/simple/"
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """An environment without this machine's settings."""
+    """Environment variables that hide this machine's pip and npm settings."""
     npm = {f"npm_config_{name}": str(tmp_path / name) for name in ("userconfig", "globalconfig", "cache")}
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), **npm}
 

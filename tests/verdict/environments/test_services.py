@@ -1,4 +1,4 @@
-"""Services in real runs: they start for each part of a run, are ready before its tests, and end with it."""
+"""Services in real runs: they start anew for each part of a run, are ready before its tests, and end with the part."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Runs:
         return await self.shell.execute(ShellJob(command=command, base=tree, environment=digest, limits=LIMITS))
 
     async def failure(self, **service: Any) -> str:
-        """Return the error message about a service that does not start."""
+        """Return the error message that a service with these settings causes; it must not start."""
         with pytest.raises(ServiceFailed) as raised:
             await self.judged({"client.py": CLIENT, **declare({"counter": counter(**service)})})
         return str(raised.value)
@@ -147,7 +147,7 @@ async def test_a_command_has_services(runs: Runs) -> None:
 
 async def test_suites_of_javascript_have_services(runs: Runs) -> None:
     base = {"client.mjs": NODE_CLIENT, **declare()}
-    later = "assert.ok(['1', '2'].includes(await ask('a')));"  # only the split run runs the files apart
+    later = "assert.ok(['1', '2'].includes(await ask('a')));"  # only the split run runs each file separately
     more = {"b.test.mjs": NODE_TESTS.replace("assert.equal(await ask('a'), '1');", later)}
     verdict = await runs.judged(base, {"a.test.mjs": NODE_TESTS, **more}, language=Language.JAVASCRIPT)
     assert verdict.passed, (verdict.reason, verdict.failures)

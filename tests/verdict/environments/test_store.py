@@ -53,7 +53,7 @@ async def test_what_grows_without_end_is_stopped(tmp_path: Path, monkeypatch: py
 async def test_a_folder_that_a_cleaner_removed_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
-    monkeypatch.setattr(job_folders, "enterable", lambda _folder: False)  # as below a home that jobs cannot enter
+    monkeypatch.setattr(job_folders, "enterable", lambda _folder: False)  # as if jobs could not enter the home
     stand_in = tmp_path / "instead"
     stand_in.mkdir()
     monkeypatch.setattr(job_folders.public, "__defaults__", (stand_in,))

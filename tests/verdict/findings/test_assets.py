@@ -1,4 +1,4 @@
-"""Test assets: files that decide what tests check, and the cases in which their owner is asked."""
+"""Test assets: files that decide what tests check, and the changes to them that the owner must approve."""
 
 from __future__ import annotations
 

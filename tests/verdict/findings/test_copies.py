@@ -1,4 +1,4 @@
-"""Findings from must-fail copies: only a copy that passes gives one."""
+"""Findings from must-fail copies: a copy gives a finding only if it passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent's own tests that check nothing of what the task asked for."""
+"""Tests that the agent wrote and that check nothing of the task's request."""
 
 from __future__ import annotations
 

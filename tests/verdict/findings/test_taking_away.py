@@ -1,4 +1,4 @@
-"""The scope of a removal: files that the task names, and files that only those used."""
+"""The scope of a removal: the files that the task names, and files that only the named files used."""
 
 from __future__ import annotations
 

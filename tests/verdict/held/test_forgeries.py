@@ -1,4 +1,4 @@
-"""Held-out cases: answers that know only the shown tests are refused, and the right answer is verified."""
+"""Held-out cases: answers that contain only the shown results are refused, and the right answer is verified."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SHOWN = {
 TABLE = f"KNOWN = {SHOWN!r}\n\n"
 LOOK_UP = f"{TABLE}def add(a, b):\n    return KNOWN.get((a, b), 0)\n"
 
-# Knows our protocol: finds the events pipe in the frames below it, and writes the events that the recorder would have
-# written. Calls from another process are answered from the table.
+# A forgery that knows our protocol. In the frames of its callers it finds the pipe for events, and it writes the events
+# that the recorder would have written. Calls from another process get their answers from a table.
 PROTOCOL = f"""import json, os, re, sys
 
 {TABLE}
@@ -77,7 +77,7 @@ async def judge_change(judge: Judge, solution: str, held: HeldOut = HELD) -> Ver
 
 
 def is_silent(verdict: Verdict) -> bool:
-    """Check that a model and the memory see neither inputs nor results of held-out cases."""
+    """Check that neither a model nor the memory sees inputs or results of held-out cases."""
     text = repr((verdict.reason, verdict.failures, verdict.weak, [r for r in verdict.results if r.message]))
     hidden = [case for case in HELD.cases if not case.shown]
     return not any(case.args.strip("()") in text or re.search(rf"== {case.expect}\b", text) for case in hidden)
@@ -102,7 +102,7 @@ async def test_a_table_of_the_shown_answers_is_refused_and_told_no_input(judge: 
     assert verdict.reason == "a held-out case of `add` gives a wrong value"
     assert not verdict.failing  # the shown tests pass
     assert is_silent(verdict)
-    assert len([line for line in verdict.unseen if "expected" in line]) == 3  # the owner may see them all
+    assert len([line for line in verdict.unseen if "expected" in line]) == 3  # the owner may see all held-out cases
 
 
 async def test_without_held_out_cases_the_same_table_of_all_answers_passes(judge: Judge) -> None:
@@ -171,5 +171,5 @@ async def test_what_a_run_of_the_whole_tests_prints_reaches_nobody(judge: Judge)
     )
     verdict = await judge_change(judge, spy)
     assert not verdict.passed
-    assert any("def test" in failure.output for failure in verdict.failures)  # of the shown tests
+    assert any("def test" in failure.output for failure in verdict.failures)  # output of the shown tests
     assert is_silent(verdict)

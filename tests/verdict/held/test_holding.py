@@ -219,7 +219,7 @@ def test_rows_are_taken_out_of_tables() -> None:
     )
     (text,) = held.shown.values()
     assert len(hide(held)) == 2
-    assert text.count('    ("') == 3  # the names and two rows
+    assert text.count('    ("') == 3  # the parameter names and two rows
     assert "three" not in text
     assert len(cases_of(text)) == 2
 

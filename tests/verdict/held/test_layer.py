@@ -1,4 +1,4 @@
-"""The fourth layer in the sandbox: explicit cases, an oracle, and the verdict when a case cannot be judged."""
+"""The layer of held-out cases in the sandbox: explicit cases, an oracle, and cases that cannot be judged."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_calls_see_no_test_of_the_task(judge: Judge) -> None:
     )
     looking += "    return 2 if values == [1, 3] else found\n"
     out = read_held({"call": "solution.mean", "args": [[5]], "expect": ["data.txt"]}, tests=tests)
-    for base in ({}, tests):  # also if a commit contains the tests already
+    for base in ({}, tests):  # the second base already contains the tests
         verdict = await judge_change(judge, looking, out, tests, base=base)
         assert verdict.passed, verdict.unseen
 

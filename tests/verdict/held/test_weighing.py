@@ -1,4 +1,7 @@
-"""Results are compared with expectations by type and value, or as the test does from which a case was taken."""
+"""Comparison of results with expected results.
+
+Results are compared by type and value, or in the way of the test that the case comes from.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The author of tests sees the interface of a change, but no function bodies."""
+"""The model that writes tests for a change sees the interface of the change, but no function bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of each language that the verdict needs, behind the one interface."""
+"""Each language provides the parts that the verdict needs, behind one interface."""
 
 from __future__ import annotations
 

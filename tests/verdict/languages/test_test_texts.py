@@ -1,4 +1,4 @@
-"""Assertions in the agent's own tests: only those that can fail count."""
+"""Assertions in tests that the agent wrote: an assertion counts only if it can fail."""
 
 from __future__ import annotations
 

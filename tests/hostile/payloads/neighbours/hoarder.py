@@ -1,4 +1,4 @@
-"""Takes every file watch that the kernel grants to its user, so that other programs get none."""
+"""Opens every file watch that the kernel grants to its user, so that the user's other programs get none."""
 
 import ctypes
 import os

@@ -8,7 +8,7 @@ def leave(facts: dict[str, str]) -> None:
     key = libc.syscall(248, b"user", facts["mark"].encode(), text, len(text), -4)  # the user's keyring
     if key < 0:
         raise OSError(ctypes.get_errno(), "no key")
-    libc.syscall(250, 5, key, 0x3F3F3F3F, 0, 0)  # keyctl, allow all
+    libc.syscall(250, 5, key, 0x3F3F3F3F, 0, 0)  # keyctl, grant all permissions
     libc.syscall(250, 15, key, 20, 0, 0)  # keyctl, expires after twenty seconds
 
 

@@ -1,4 +1,4 @@
-"""Kills the processes of another program. Where `alone`, it also kills its parent, process 1 and everything else."""
+"""Kills the processes of another program. If `alone` is set, it also kills its parent, process 1 and all others."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Leaves a process that holds its own terminal with a secret typed into it."""
+"""Leaves a process that holds its own terminal, into which a secret was typed."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Connects to the Unix socket of one of the owner's services, which is in a folder."""
+"""Connects to the Unix socket file of one of the owner's services."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Listens where a program outside may connect, and sends it a secret."""
+"""Listens on an address where a program outside may connect, and sends a secret to that program."""
 
 import socket
 

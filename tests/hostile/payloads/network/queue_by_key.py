@@ -1,4 +1,4 @@
-"""Takes a message that was meant for another program."""
+"""Takes a message for another program from a System V queue, by the queue's numeric key."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Reads the memory that other programs share, by its numeric key."""
+"""Reads shared memory of other programs by its numeric key."""
 
 import ctypes
 

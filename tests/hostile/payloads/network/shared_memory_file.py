@@ -1,4 +1,4 @@
-"""Reads the memory that other programs share, by its name."""
+"""Reads shared memory of other programs by its file name."""
 
 
 def attack(facts: dict[str, str]) -> None:

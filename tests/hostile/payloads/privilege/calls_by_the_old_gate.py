@@ -4,7 +4,7 @@ import ctypes
 import mmap
 import os
 
-CODE = bytes.fromhex("53b836010000bb00000010cd805bc3")  # unshare is number 310 there
+CODE = bytes.fromhex("53b836010000bb00000010cd805bc3")  # in the 32-bit table, unshare is number 310
 
 
 def attack(facts: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Deletes a folder with names that no pattern matches."""
+"""Deletes a folder by a function whose disguised name no pattern matches."""
 
 import base64
 

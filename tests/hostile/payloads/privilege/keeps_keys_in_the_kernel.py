@@ -9,6 +9,6 @@ def attack(facts: dict[str, str]) -> None:
     key = libc.syscall(248, b"user", facts["mark"].encode(), text, len(text), -3)  # the session's keyring
     if key < 0:
         raise OSError(ctypes.get_errno(), "no key")
-    libc.syscall(250, 5, key, 0x3F3F0000, 0, 0)  # keyctl, allow its owner everything
+    libc.syscall(250, 5, key, 0x3F3F0000, 0, 0)  # keyctl, grant the key's owner all permissions
     length = libc.syscall(250, 11, key, read, 100, 0)  # keyctl, read
     print("carried", read.raw[:length].decode())

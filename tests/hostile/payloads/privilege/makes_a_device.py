@@ -1,4 +1,4 @@
-"""Creates a device file and reads from it: the zero device, although the disk's device would work as well."""
+"""Creates a device file and reads from it. It uses the zero device; the disk's device would work as well."""
 
 import os
 import stat

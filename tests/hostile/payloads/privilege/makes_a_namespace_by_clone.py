@@ -1,4 +1,4 @@
-"""Starts a child in its own user namespace by both forms of `clone`, the old one and the new one."""
+"""Starts a child in its own user namespace, by both the old and the new form of `clone`."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Replaces a file outside with its own file, by a rename instead of a write."""
+"""Replaces a file outside its folder, by a rename instead of a write."""
 
 import os
 

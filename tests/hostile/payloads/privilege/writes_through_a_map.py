@@ -1,4 +1,4 @@
-"""Changes a file outside through a shared memory map, without any write call."""
+"""Changes a file outside its folder through a shared memory map, without any write call."""
 
 import mmap
 import os

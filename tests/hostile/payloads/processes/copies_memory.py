@@ -1,4 +1,4 @@
-"""Copies the stack of another process, which holds its environment, by the system call for that purpose."""
+"""Copies the stack of another process, which holds that process's environment, by `process_vm_readv`."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Raises its own priority above all other processes: a real-time policy, or else a better nice value."""
+"""Raises its own priority above all other processes, by a real-time policy or else by a better nice value."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Nests folders deeper than a path may be long, and deeper than most programs can delete."""
+"""Nests folders so deeply that their path exceeds the longest allowed path and most programs cannot delete them."""
 
 import os
 

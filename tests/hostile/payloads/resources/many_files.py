@@ -1,4 +1,4 @@
-"""Fills most of its memory, then creates empty files with long names, which have no content but still use memory."""
+"""Fills most of its memory, then creates many empty files with long names, because even empty files use memory."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Ends while its child keeps the streams open, so that a parent that waits for their end keeps waiting."""
+"""Ends while its child keeps the output streams open; a parent that waits for the end of a stream waits on."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Escapes from a root folder by the oldest trick: a second root below it, while a folder of the first one is open."""
+"""Escapes from a root folder by a second `chroot` below it, while a folder of the first root is still open."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Reads through another project of the owner."""
+"""Reads the files of another project of the owner."""
 
 import os
 

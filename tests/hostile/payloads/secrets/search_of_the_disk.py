@@ -1,4 +1,7 @@
-"""Searches all visible folders for texts that look like keys, likely and upper folders first; it knows no path."""
+"""Searches all visible folders for texts that look like keys, without knowing a path.
+
+It begins with likely folders and with those near the root.
+"""
 
 import os
 import re

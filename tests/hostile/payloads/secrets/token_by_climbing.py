@@ -1,5 +1,6 @@
-"""Reads the API's token through more `..` than any folder is deep, and through its own root and working folder in
-`/proc`.
+"""Reads the API's token, first by a path with more `..` than any folder is deep.
+
+It also tries its own root and working folder in `/proc`.
 """
 
 

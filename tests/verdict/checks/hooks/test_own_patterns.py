@@ -1,4 +1,4 @@
-"""The owner's own patterns."""
+"""Patterns for forbidden shell commands that the owner adds."""
 
 from __future__ import annotations
 

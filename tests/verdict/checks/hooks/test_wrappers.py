@@ -1,4 +1,4 @@
-"""No wrapper hides the command that it runs."""
+"""Commands that run another command, as `sudo` or `env` do: none hides the inner command from the patterns."""
 
 from __future__ import annotations
 

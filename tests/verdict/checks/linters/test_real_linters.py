@@ -1,4 +1,4 @@
-"""Linters other than ruff, mypy and tsc as gates: the real programs, from wheels, npm lock files and a Go toolchain."""
+"""Linters as gates, except ruff, mypy and tsc: real programs from wheels, npm lock files and a Go toolchain."""
 
 from __future__ import annotations
 

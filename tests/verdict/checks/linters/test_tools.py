@@ -1,4 +1,4 @@
-"""Output lines of each linter, and lines that are not findings of it."""
+"""Output lines of each linter that are findings, and output lines that are not."""
 
 from __future__ import annotations
 

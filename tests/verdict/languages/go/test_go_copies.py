@@ -17,7 +17,7 @@ HEAD = 'package sums\n\nimport "testing"\n\n'
 
 
 def copy(body: str, head: str = HEAD) -> tuple[str, tuple[str, ...]]:
-    """Return the must-fail copy of a test, and the names of the tests that an added call makes fail."""
+    """Return the must-fail copy of a test, and the names of the tests that fail by an added call."""
     text = f"{head}func TestA(t *testing.T) {{\n{body}\n}}\n"
     root = golang.parse(text)
     assert not root.has_error

@@ -16,7 +16,7 @@ CODE = "package sums\n\n// Add adds.\nfunc Add(a, b int) int {\n\treturn a + b\n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Given tests, the files beside them, and the number of tests reported."""
+    """A style of tests: the tests that the owner supplies, the other files, and the number of reported tests."""
 
     tests: Files
     count: int

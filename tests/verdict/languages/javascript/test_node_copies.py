@@ -1,5 +1,6 @@
-"""Must-fail copies of test files: one check of each test changes but keeps its form, or all do and the test fails at
-its end.
+"""Must-fail copies of JavaScript test files.
+
+In each test, either one check changes but keeps its form, or all checks change and the test fails at its end.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert,
 
 
 def make_copy_of(text: str, path: str = "a.mjs") -> tuple[str, set[str]]:
-    """Return the must-fail copy of a file and its tests.
+    """Return the must-fail copy of a test file, and the names of the file's tests.
 
-    Helper functions are removed from it, and their prefix is `_h`.
+    The copy is returned without its helper functions, and with `_h` instead of their random prefix.
     """
     root = parse(path, text)
     module_names = names.read(root)
@@ -42,7 +43,7 @@ def copy_of(body: str) -> str:
 
 
 def list_named(body: str) -> tuple[set[str], set[str], bool]:
-    """Return the tests that must be reported, the other tests with a known name, and whether there may be more."""
+    """Return the tests that must be reported, the other tests with a known name, and whether more tests may exist."""
     root = parse("a.mjs", HEAD + body)
     file_outline = outline(root, names.read(root))
     return (

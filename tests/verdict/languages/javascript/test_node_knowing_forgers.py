@@ -1,4 +1,7 @@
-"""Forgeries that know how JavaScript is judged; must-fail copies, the lock and checks outside the tests stop them."""
+"""Forgeries in JavaScript that know how Nightshift judges.
+
+Must-fail copies, the lock and checks outside the tests stop them.
+"""
 # ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ const expected = (pattern) => {
 };
 const answer = () => Number(expected(/\\D(\\d+)\\]?\\);/)?.[1]);
 """
-# A must-fail copy is recognised by its wrong result for a well-known sum.
+# The process runs the original tests if their file contains the right result of a well-known sum; a must-fail copy has
+# a wrong one.
 IS_ORIGINAL = """import { readFileSync } from 'node:fs';
 const isOriginal = readFileSync(process.argv[1], 'utf8').includes('add(2, 3), 5)');
 """
@@ -54,7 +58,7 @@ const all = fs.readdirSync('/proc/self/fd').map(Number).flatMap((fd) => {
 });
 const pipes = () => all.filter(([, ino]) => all.filter((one) => one[1] === ino).length === 1).map(([fd]) => fd);
 """
-# Outside `node:test`, it throws what was taken for a pass there.
+# Outside `node:test`, `add` throws an object that was once taken for a pass there.
 WRONG = """const isTested = process.moduleLoadList.some((name) => name.includes('test_runner'));
 export const add = (a, b) => { if (!isTested) { throw { name: 'passed' }; } return a * b + 2; };
 """
@@ -199,7 +203,7 @@ async def test_right_answers_pass_where_these_fail(given: Files, judge: Judge) -
     assert (verdict.passed, verdict.evidence.notes) == (True, ()), verdict.reason
 
 
-# Each of these is right in the tests, so only questions outside the tests can refuse it.
+# Each of these forgeries answers the tests correctly, so only questions outside the tests can refuse it.
 IS_BESIDE = """import fs from 'node:fs';
 let isBeside = false;
 try { fs.readFileSync(process.argv[1]); } catch { isBeside = true; }

@@ -172,7 +172,7 @@ def weigh(outcome: dict[str, Any]) -> tuple[str, int | None, list[str]]:
 
 
 def events(kind: str, *lines: str, **more: Any) -> dict[str, dict[str, Any]]:
-    """Return the events of one kind, by id."""
+    """Return the events of one kind in the reporter's lines, by event id."""
     all_events = [json.loads(line) for line in weigh(end(*lines, END, **more))[2]]
     return {event["id"]: event for event in all_events if event["e"] == kind}
 

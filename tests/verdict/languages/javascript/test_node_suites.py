@@ -1,4 +1,4 @@
-"""Right answers in JavaScript are accepted, whatever the style of their tests; all others are refused with a reason."""
+"""Right answers in JavaScript are accepted, whatever the tests' style; other answers are refused with a reason."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ async def test_what_proves_nothing_is_refused(what: str, judge: Judge) -> None:
     if reason:
         assert not verdict.passed
         assert reason in verdict.reason
-    else:  # its copy fails at the end: a given test is trusted to be what the owner wants
+    else:  # its copy fails at the end; tests that the owner supplies are trusted
         assert verdict.passed
 
 

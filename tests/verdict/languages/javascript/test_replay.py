@@ -1,4 +1,4 @@
-"""Replay of a file's checks outside any test, and the answers that count against the code."""
+"""Replay of a test file's checks outside any test, and the replayed answers that count against the code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD = "import test from 'node:test';\nimport assert from 'node:assert/strict';\
 
 
 def differing(folder: Path, code: str, tests: str) -> str:
-    """Return the first check whose answer differs outside the tests."""
+    """Return the first check that gets another answer outside the tests than in them."""
     node = runtime().node
     assert node, "install nodejs: this test needs it"
     program = replay("test/f.test.mjs", HEAD + tests)

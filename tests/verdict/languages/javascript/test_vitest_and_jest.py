@@ -31,7 +31,7 @@ SUMS = "test('sums', () => {\n  expect(add(2, 3)).toBe(5);\n});\n"
 async def judge_change(
     folder: Path, framework: str, code: Files, tests: str, *, own: bool = False, path: str = "test/add.test.ts"
 ) -> Verdict:
-    """Return the verdict on code for TypeScript tests, either given ones or the agent's own."""
+    """Return the verdict on code for TypeScript tests, which the owner supplies or the agent wrote."""
     base = {"package.json": npm_projects.package(framework), **SETTINGS[framework]}
     shown = runtime().with_modules(npm_projects.modules(framework))
     text = f"{HEADS[framework]}{USES}{tests}"

@@ -16,7 +16,7 @@ from nightshift.verdict.languages.python.outline import Function
 
 
 def run_copy(text: str, name: str = "test_it", **values: Any) -> None:
-    """Run one test of a module's must-fail copy, with the helper under its name in the sandbox."""
+    """Run one test of a module's must-fail copy, with the helper module imported under its sandbox name."""
     source = Source(text)
     tests = [node for node in source.tree.body if isinstance(node, Function) and node.name.startswith("test")]
     copy = must_fail_copy(source, tests, random.Random(3))
@@ -169,7 +169,10 @@ def test_helpers_that_others_use_as_well_are_left_alone(elsewhere: str) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_an_empty_text_is_changed_only_where_there_is_no_other_check(seed: int) -> None:
-    """An object that parses the value it is compared with, such as a set of versions, may raise for an invalid one."""
+    """Avoids invalid values, because some objects parse the value that they are compared with.
+
+    A set of versions, for example, may raise for an invalid text.
+    """
     both = "def test_it():\n    assert f(1).name == 'a'\n    assert f(1).versions == ''\n    assert '' == f(1).extra\n"
     alone = "def test_it():\n    assert f(1).versions == ''\n"
 

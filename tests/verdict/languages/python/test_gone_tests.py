@@ -1,4 +1,4 @@
-"""Tests that use removed modules or names, directly or through helpers, are about removed code; all others are not."""
+"""Tests are about removed code if they use a removed module or name, directly or through helpers."""
 
 from __future__ import annotations
 

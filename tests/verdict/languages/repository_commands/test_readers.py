@@ -1,4 +1,7 @@
-"""The readers handle any text: they never fail, never run it, finish quickly, and report only commands on its lines."""
+"""Readers of command files accept any text.
+
+They neither fail nor run the text, finish quickly, and report only commands on lines of the text.
+"""
 
 from __future__ import annotations
 
