@@ -46,8 +46,6 @@ SITE, OWN = "site", "own"
 _NO_PACKAGES = frozenset({"tests", "test", "testing", "docs", "examples", "benchmarks", "scripts"})
 _NO_MODULES = frozenset({"setup.py", "conftest.py", "noxfile.py"})
 _FORMAT = "1"
-_PACKAGE = "package.json"
-"""Key of the package's own description in a recipe. Only a change of this description makes another environment."""
 NO_PLUGINS = frozenset({
     "xdist", "xdist.looponfail", "pytest_cov", "randomly", "random_order", "sugar", "instafail", "html",
     "rerunfailures", "flakefinder", "testmon", "hypothesispytest", "pytest_forked", "metadata", "codspeed",

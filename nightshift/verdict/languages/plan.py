@@ -131,7 +131,6 @@ class Plan:
         program: a program to run on the tests instead of a runner.
         launch: starts a runner other than pytest.
         must_fail: whether the files are must-fail copies.
-        only: the ids of the tests to run; empty for all tests.
     """
 
     files: tuple[SuiteFile, ...]
@@ -150,12 +149,11 @@ class Plan:
     program: ProgramRun | None = None
     launch: Launch | None = None
     must_fail: bool = False
-    only: tuple[str, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The paths of the files to run, in order; the test ids if only some tests run."""
-        return self.only or tuple(file.path for file in self.files)
+        """The paths of the files to run, in order."""
+        return tuple(file.path for file in self.files)
 
     @property
     def framework(self) -> str:
