@@ -115,12 +115,6 @@ class Order:
     descending: bool = True
 
 
-def newest_words(conn: Connection, count: int) -> list[tuple[int, str]]:
-    """Return the ids of the newest tasks and the beginnings of their descriptions, newest first."""
-    query = "SELECT id, substr(description, 1, 200) FROM tasks WHERE id > 0 ORDER BY id DESC LIMIT ?"
-    return [(row[0], row[1]) for row in conn.execute(query, (count,))]
-
-
 def read_queued_since(conn: Connection) -> datetime | None:
     """Return the creation time of the oldest task that can be claimed now; None if there is none."""
     text = conn.execute("SELECT MIN(created_at) FROM tasks WHERE status = 'queued'").fetchone()[0]

@@ -190,7 +190,7 @@ class SharedTask:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._attempt: workflow.ActivityHandle[Outcome] | None = None
-        self._is_taken = self._is_again = False
+        self._is_taken = False
         self._needed = dict[int, str]()
         self._dependants = list[int]()
         self._answered = 0
