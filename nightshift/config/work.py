@@ -48,8 +48,8 @@ class ReviewSettings(SettingsGroup):
     """Critical remarks that are left after the last round: you are asked for clarify_wait_s (ask) or without a time \
 limit (wait), or they are committed and named (commit)."""
     change_tests: Literal["ask", "allow", "keep"] = "ask"
-    """Existing tests that the task contradicts: you are asked, with both texts (ask); they may be changed (allow); \
-they stay (keep). Nightshift's own need no answer."""
+    """Existing tests that contradict the task: you are asked and see both texts (ask), they may be changed (allow), \
+or they stay (keep). Tests that Nightshift wrote need no answer."""
     enable_audit: bool = False
     """Have a model audit each change for security weaknesses before its tests run."""
     audit_blocks: list[Graveness] = Field(default=["critical", "high"])
@@ -128,8 +128,8 @@ content (ask), run without asking (trust), or never (off)."""
     ] = Field(default_factory=dict)
     """The consequence of a finding, by the rule's name: block, ask, note or off. Other rules keep their defaults."""
     linters: Literal["install", "found", "off"] = "install"
-    """The repository's own linters that may send changes back: ruff, mypy and flake8, installed if needed (install), \
-only what its environment has (found), none (off)."""
+    """The repository's linters (ruff, mypy or flake8) that may send changes back: installed if needed (install), only \
+those of its environment (found), or none (off)."""
     checker_allow: Annotated[dict[str, list[str]], LETS_THROUGH] = Field(default_factory=dict)
     """Rules that do not apply to a repository, by its folder."""
     blocked_commands: Annotated[list[str], LETS_THROUGH] = Field(default_factory=list)
