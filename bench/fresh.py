@@ -77,7 +77,10 @@ class Trial:
         return isinstance(answer, dict) and bool(answer.get("commits"))
 
     def processor_s(self, *words: str) -> float:
-        """Return the processor time of a command line call: the minimum of ten, because the daemon also computes."""
+        """Return the processor time of a command line call in seconds.
+
+        The result is the minimum of ten calls, because the daemon uses the processor at the same time.
+        """
         return min(self._processor_s(words) for _ in range(10))
 
     def _processor_s(self, words: tuple[str, ...]) -> float:

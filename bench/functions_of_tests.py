@@ -92,7 +92,7 @@ def _remove(node: ast.Module | ast.ClassDef, gone: Collection[int]) -> Iterator[
 
 
 def _is_unused(node: ast.stmt, text: str) -> TypeGuard[_Function | ast.ClassDef]:
-    """Check whether a definition is not used by pytest and mentioned nowhere else in the file, not even in strings."""
+    """Check that pytest does not use a definition and nothing else in the file mentions it, not even a string."""
     if not isinstance(node, _Function | ast.ClassDef) or _CALLED_BY_PYTEST.match(node.name):
         return False
     if isinstance(node, ast.ClassDef) and any(_tests(node, "")):

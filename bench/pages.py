@@ -51,7 +51,7 @@ _PAINTED = """() => new Promise((done) => new PerformanceObserver((list) => {
   const found = list.getEntriesByName('first-contentful-paint')[0];
   if (found) done(found.startTime);
 }).observe({type: 'paint', buffered: true}))"""
-# Addresses that the pages do not request at first: long pages, searches, filters and other orders.
+# Addresses that the pages do not request when they load: long pages, searches, filters and other sort orders.
 MORE = (
     "/api/tasks?limit=500", "/api/tasks?q=total&limit=50", "/api/tasks?status=failed&limit=50", "/api/logs?limit=1000",
     "/api/logs?q=boundary&limit=250", "/api/logs?q=nothing-has-this&limit=250", "/api/logs?level=ERROR&limit=250",

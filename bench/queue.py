@@ -1,4 +1,4 @@
-"""How fast the queue is: claims with a long backlog, and durable cycles compared with huey in the same run.
+"""Measures the queue: claims with a long backlog, and durable cycles compared with huey in the same run.
 
     .venv/bin/python bench/queue.py [--quick] [--seconds S] [--rounds N] [--flush-ms MS]
 
@@ -10,7 +10,7 @@ storage, as in its consumer. Figures for four processes are printed too. huey is
 (enqueue, dequeue, execute with a stored result), and by its storage alone, without tasks, pickling or result objects.
 Our queue has leases, fences, a state machine and an event for each move in every cycle; huey has none of them.
 
-The possible gain of group commit is the time of the flush. Disks of virtual machines often acknowledge a flush from a
+The most that group commit can save is the time of the flush. Disks of virtual machines often acknowledge a flush from a
 cache, in a tenth of a millisecond; a disk that really writes needs one to ten. So the cycles are measured a second time
 with `--flush-ms` (default 2) added to every fsync and fdatasync of both systems, by some lines of C that are loaded
 before the C library. This second measurement needs a C compiler and is skipped without one.
@@ -52,7 +52,7 @@ CLAIMERS = 4
 WAITING = 1_000
 PAYLOAD = "x" * 500
 Maker = Callable[[Path], Callable[[], None]]
-"""Functions that open a queue and return the function for one cycle."""
+"""A function that opens a queue and returns the function that runs one cycle."""
 LATER = "2999-01-01T00:00:00.000000Z"
 
 

@@ -1,4 +1,4 @@
-"""The judge on real repositories: commits replayed as the answers of a model, through the complete daemon.
+"""Replays commits of real repositories as the answers of a model, through the complete daemon, to measure the judge.
 
     .venv/bin/python bench/real.py REPO LIST [REPO LIST …] [--variants given own] [--wrong 0.3] [--json FILE]
 
@@ -16,13 +16,17 @@ a test that fails before it and passes after it is left out.
 
 The scripted model does not send tests that bare pytest shows to be a bad answer: tests that do not fail before the
 commit and pass after it on their own, and tests that notice less than half of some random faults in the commit's lines.
-It does not send tests that do something that the checker blocks in tests either.
+Nor does it send tests that do something that the checker blocks in tests.
 
-The output compares with bare pytest on the same tests (those that the change can reach), which runs in the same
-minutes. It shows the right first answers that passed at once (goal: 95 %), each false refusal with its reason, the
-wrong answers that were accepted, the requests after the code was right apart from the request for tests (goal: 0), the
-processor time of the whole daemon and the wall time of the phase TESTING relative to the bare run (goal: 1.5 runs and
-one of the base), and the labels.
+The output compares the daemon with bare pytest on the same tests (those that the change can reach), which runs in the
+same minutes. It shows:
+
+- the share of first answers that were right and passed at once (goal: 95 %)
+- each false refusal with its reason, and the wrong answers that were accepted
+- the number of requests after the code was right, without the request for tests (goal: 0)
+- the processor time of the whole daemon (goal: at most 1.5 bare runs with the commit plus one bare run on its base) and
+  the wall time of the phase TESTING, both relative to the bare run
+- the labels of the verdicts
 """
 
 from __future__ import annotations
@@ -319,7 +323,7 @@ def _unpin(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]
     }
 
 
-# The scripted model, and the edits that it sends.
+# The class below is the scripted model. The functions after it write the model's replies.
 
 
 class Script:
@@ -485,7 +489,10 @@ _SENT_AGAIN = "the reply changed nothing"  # the note if a right answer is sent 
 
 
 def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
-    """Yield the refusals of the right answer: the unsuccessful steps after it or, without any, the final reason."""
+    """Yield the refusals of the right answer, which are the unsuccessful steps after it.
+
+    If there are none, yield the reason of the task's end, if any.
+    """
     answers = [what for phase, what in asked if phase == "CODING"]
     coded, is_refused = 0, False
     for step in steps:

@@ -93,7 +93,7 @@ class Result:
     """Calls by phase."""
 
 
-# The server that records the calls of all arms.
+# The class and functions below are the server that records the calls of all arms.
 
 
 class Recorder:
@@ -213,7 +213,7 @@ def post(url: str, body: Mapping[str, Any]) -> Any:
         return json.load(reply)
 
 
-# The arms: each method solves an item in one of the compared ways.
+# Each arm (a way to solve an item) is a method of the class below: `best`, `nightshift`, `aider` and `mini`.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,20 +3,21 @@
     .venv/bin/python bench/real_repos.py FOLDER --entries 12 babel click "sqlparse==0.5.1 0.5.2 0.5.3"
 
 Each release of a package becomes a commit, the oldest first. FOLDER/NAME is the repository, and FOLDER/NAME.jsonl lists
-its entries: `commit`, `description` and `kind`. The commit of an entry is beside the history. Bare pytest validates it:
-some tests fail before the commit and pass after it, and no other test that the commit can reach begins to fail. There
-are three kinds of entries:
+its entries: `commit`, `description` and `kind`. The commit of an entry is on a branch of its own, outside the history
+of the releases. Bare pytest validates the commit: some tests fail before the commit and pass after it, and no other
+test that the commit can reach begins to fail. There are three kinds of entries:
 
-- `release`: changed lines of one release that work alone, a few or whole files, with the tests that need them
+- `release`: a part of a release's change that works alone (some lines, or whole files), with the tests that need this
+  part
 - `written`: a function of the newest release was emptied, and the tests that noticed were removed; the commit restores
   both
 - `mended`: a fault that existing tests notice was put into the newest release; the commit removes the fault
 
 `KNOWN` has versions, kinds and packages of some projects with thousands of tests, so that their names suffice.
-`--kinds` selects kinds; with a single release there is no `release`. `--need` names packages that the tests import in
-addition to pytest and hypothesis. `pip` must be able to download sources (`pip download --no-binary :all:`) without
-building them. If a build backend is missing, give `--pip` the pip of an environment that has flit_core, hatchling,
-setuptools, poetry-core, hatch-vcs and setuptools-scm.
+`--kinds` selects kinds; with a single release there are no entries of the kind `release`. `--need` names packages that
+the tests import in addition to pytest and hypothesis. `pip` must be able to download sources (`pip download --no-binary
+:all:`) without building them. If a build backend is missing, give `--pip` the pip of an environment that has flit_core,
+hatchling, setuptools, poetry-core, hatch-vcs and setuptools-scm.
 """
 
 from __future__ import annotations

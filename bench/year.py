@@ -123,7 +123,7 @@ class Year:
         tables = [name for name in names if not name.startswith(("sqlite_", "vec_", "_sqlite"))]
         self.columns = {name: [row[1] for row in conn.execute(f'PRAGMA table_info("{name}")')] for name in tables}
         of_task = [name for name in tables if "task_id" in self.columns[name] and name not in NOT_COPIED]
-        self.of_task = sorted(of_task, key=lambda name: (name not in LESSONS, name))  # others refer to lessons
+        self.of_task = sorted(of_task, key=lambda name: (name not in LESSONS, name))  # other tables refer to lessons
         self.next_id: dict[str, int] = {
             name: self.select(f'coalesce(max(id), 0) FROM "{name}"')[0][0]
             for name in tables
@@ -147,7 +147,7 @@ class Year:
         began = time.monotonic()
         first_task, step = self.next_id["tasks"] + 1, timedelta(days=self.wanted.days) / self.wanted.tasks
         first = self.now - timedelta(days=self.wanted.days)
-        # The triggers check each move of a task, and the copied tasks have already made theirs.
+        # The triggers check each change of a task's status, but the copied tasks are inserted in their final status.
         triggers = self.select("name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'tasks'")
         for name, _ in triggers:
             self.conn.execute(f"DROP TRIGGER {name}")

@@ -1,16 +1,17 @@
 """Times every page and every GET of the API on a home with many tasks, and the report of a week.
 
     .venv/bin/python bench/year_pages.py HOME [--copy] [--repeat 3] [--most-ms 300] [--only TEXT] [--reports 1]
-                                         [--set NAME=VALUE …] [--out FILE]
+        [--set NAME=VALUE …] [--out FILE]
 
-HOME is a home such as `bench/year.py` makes. The real daemon is started on it (`--copy`: on a copy of it), without work
-to do. The addresses are those of the pages, those of the API except streams, downloads and verifications, and some
-searches and filters; parameters are filled with the newest task, commit and lesson. `bench/pages.py` times what a
-browser shows.
+HOME is a home such as `bench/year.py` makes. The real daemon is started on HOME (with `--copy`, on a copy of HOME),
+without work to do. The addresses are those of the pages, those of the API except streams, downloads and verifications,
+and some searches and filters; parameters are filled with the newest task, commit and lesson. `bench/pages.py` times
+what a browser shows.
 
-For each address a line of JSON has: status, bytes, milliseconds of the first answer (imports, caches), of the fastest
-later one, and of the daemon's processor time (mean of the repeats; the kernel counts in steps of 10 ms). Exit code 1 if
-an address takes more than `--most-ms` of processor time or answers with an error.
+For each address, a line of JSON is printed. It has the status, the number of bytes, the milliseconds of the first
+answer (which includes imports and empty caches), the milliseconds of the fastest later answer, and the milliseconds of
+the daemon's processor time (the mean of the repeats; the kernel counts in steps of 10 ms). The exit code is 1 if an
+address takes more than `--most-ms` of processor time or answers with an error.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's

@@ -62,7 +62,7 @@ large.
 
 
 class Maker:
-    """Has the old daemon do the work of the home. The public methods are the stages of the work, in order."""
+    """Makes the old daemon work until the home has all wanted records. The public methods are the stages, in order."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.checkout, self.folder = checkout, folder

@@ -28,7 +28,9 @@ TIER = "NIGHTSHIFT_TESTS"
 MOST_AGAIN = 20
 """Maximum number of failed tests that are run again. If more tests fail, the cause is not flakiness."""
 STALE = "RECORD AGAIN: "
-"""Prefix of the reason for which a test with an outdated recording is skipped, and of its line in the plugin's file."""
+"""Prefix of two texts about a test with an outdated recording: the reason why the test is skipped, and the test's line
+in the file in which a pytest plugin lists failed tests.
+"""
 FAILED = 1
 """Exit code of pytest after a run in which tests failed."""
 

@@ -3,8 +3,8 @@
 
 `vendor.py` needs npm and a network: it installs exactly the versions that package-lock.json pins (no install scripts),
 copies the few files that the pages load, and writes manifest.json with the version, licence and digest of each.
-`--check` needs neither: it compares the copies with manifest and lock, and is run by the tests. `--update` pins the
-versions of package.json again, for a change of version.
+`--check` needs neither npm nor a network: it compares the copies with manifest and lock, and is run by the tests.
+`--update` is for a changed version in package.json: it ignores the old package-lock.json and writes a new one.
 
 Two rewrites make the copies work for pages without a build step and under a strict content security policy: bare
 imports become relative (an import map would be an inline script), and Pico is put in a cascade layer, so that each of

@@ -1,11 +1,12 @@
 """Puts faults into programs, one at a time: common mistakes, by kind.
 
-The module is independent of the engine's edits, which it tests: a fault is the effect of a slip on a program, not the
-inverse of an entry in a table of the engine.
+The module is independent of the engine's edits, which it tests: a fault imitates the slip of a programmer and is not
+one of the engine's edits reversed.
 
-An engine without a model can copy, change and combine existing code. It can restore unique code that was removed
-completely only by chance. Such faults are counted separately (`lost`). A piece of a program is not lost if another
-piece differs from it in one token at most, or if it is a common guard against empty, None or zero.
+An engine without a model can copy, change and combine existing code. If a fault removes code and leaves nothing like it
+in the program, such an engine can restore the code only by chance. Such faults are counted separately (`lost`). A
+removed piece is not lost if another piece of the program differs from it in one token at most, or if it is a common
+guard against empty, None or zero.
 """
 
 from __future__ import annotations
@@ -320,7 +321,7 @@ _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.AsyncFor)
 
 
 def _break_statement(tree: ast.Module, position: Place) -> Iterator[StatementFault]:
-    """Yield the faults that may begin at a statement: (kind, number of replaced statements, new statements)."""
+    """Yield the faults that begin at a statement, as (kind, number of replaced statements, new statements)."""
     node, inside = at(tree, position), len(position) > 1
     assert isinstance(node, ast.stmt)
     following = _following(tree, position)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 FEWEST = 3
-"""Minimum length of a parameter list that is split."""
+"""Minimum number of rows of a `parametrize` whose rows are divided between the given and the hidden tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def _programs(text: str) -> Iterator[Program]:
 def part_tests(tests: str, seed: str, share: float) -> tuple[str, str]:
     """Split tests into given and hidden ones, with at least one test on each side.
 
-    `share` is the share of given tests; each row of a parametrised function counts as a test.
+    `share` is the fraction of the tests that are given. Each row of a parametrised test function counts as a test.
     """
     tree = ast.parse(tests)
     chance = random.Random(seed)
@@ -74,7 +74,11 @@ def _rows(function: ast.FunctionDef) -> Sequence[ast.expr]:
 
 
 def _only(tests: str, units: set[tuple[str, int | None]]) -> str:
-    """Return the tests reduced to these units, each a function's name and the number of a row or None for the whole."""
+    """Return the test file with only the tests in `units`.
+
+    A unit is a pair: the name of a test function, and the number of a row of its `parametrize` list. The number is None
+    if the function has no such rows and is kept or dropped as a whole.
+    """
     tree = ast.parse(tests)
     body = list[ast.stmt]()
     for node in tree.body:

@@ -186,7 +186,7 @@ class Harness:
 
 
 def _base(spec: TaskSpec) -> FileTree:
-    """Return the repository that the task begins in: its files if it has a test command; empty if it brings tests."""
+    """Return the initial repository of a task: its files if it has a test command, otherwise an empty tree."""
     return FileTree(spec.files if spec.test_command else {})
 
 

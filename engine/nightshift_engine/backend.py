@@ -1,8 +1,8 @@
 """The built-in engine as a backend of the chain. It answers if it has found a change, and otherwise says why not.
 
-One search serves all phases. PLANNING searches and says what was found, CODING returns the files, and REFLECTING says
-what a suite has refused. The result is cached by the state of the work, so that the next phase does not search again. A
-search that ran out of time is repeated only if there is more time than before.
+One search serves all phases. PLANNING searches and describes the change that was found, CODING returns the files, and
+REFLECTING says which changes the suite has refused. The result is cached under the state of the task's work, so that
+the next phase does not search again. A search that ran out of time is repeated only if there is more time than before.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _CachedSearch:
     budget_s: float
 
     def answers(self, budget_s: float) -> bool:
-        """Check whether this finding can serve a search with another time budget."""
+        """Check whether this finding can be reused for a search with the time budget `budget_s`."""
         ended = self.finding.seconds < ENDED_EARLY * self.budget_s
         return self.finding.change is not None or ended or budget_s <= self.budget_s
 
@@ -169,8 +169,8 @@ class RepairBackend(BaseModelHandler):
     def _beginning(self, task_id: int | None, material: Material) -> tuple[Change, Change]:
         """Return the change that findings build on, and the change that the engine is shown.
 
-        If the engine is shown a change of its own that was refused, it continues the search that found this change. The
-        new finding then builds on the start of that search.
+        If the current change was found by the engine and then refused, the engine is shown this change and continues
+        the search that found it. The new finding is then a change on top of the state in which that search began.
         """
         change = settle(material.tree, material.state.change)
         start = self._starts.get((task_id, digest(change)))
@@ -309,7 +309,8 @@ class Reporter:
     def progress(self, progress: Progress) -> None:
         """Report the progress, unless something was reported less than `REPORT_EVERY_S` ago.
 
-        If a model comes next, the first report also waits that long, so that a short search reports nothing.
+        If the request limits the engine's time because a model is asked next, the first report comes only after
+        `REPORT_EVERY_S`. A short search then reports nothing.
         """
         if self._on_text:
             self._on_text("")
@@ -385,13 +386,16 @@ def summary(finding: Finding, changed: Change) -> str:
 
 
 def list_changed_files(material: Material, target: Change) -> Change:
-    """Return the files to send so that the work's files become those of `target`, a change of the same base."""
+    """Return the files that must be sent so that the current change becomes `target`, a change of the same base."""
     now = material.state.change
     return {path: text for path, text in list_wanted_texts(material, target) if path not in now or now[path] != text}
 
 
 def list_wanted_texts(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
-    """Yield path and wanted text of each file in either change; a file that `target` omits gets the base's text."""
+    """Yield the path and the wanted text of each file that the current change or `target` changes.
+
+    A file that `target` does not change gets its text in the base.
+    """
     for path in {**material.state.change, **target}:
         if path in target:
             yield path, target[path]

@@ -115,10 +115,10 @@ async def _agreeing(
 
 
 def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]]) -> list[float]:
-    """Return how far each variant agrees with the others; 0 is full agreement.
+    """Return how far each variant agrees with the others; 0 is full agreement, and less agreement is more negative.
 
-    For each call, the agreement is the logarithm of the share of likelihood that the variants with the same answer have
-    together. The result is the mean over all calls.
+    For each call, the variants with the same answer have a share of the total likelihood. The agreement of a variant is
+    the logarithm of its share, averaged over all calls.
     """
     total = sum(variant.likelihood for variant in variants)
     sums = [0.0] * len(variants)

@@ -5,8 +5,9 @@ chooses. The chosen change is put into the file's own text and run once more as 
 passed but were not chosen are kept, so that the next one is ready if a suite refuses the first. Slow computations run
 in a thread, because all workers share the event loop.
 
-A change that a suite has refused is the answer to an earlier search. Searching on from it would repair the wrong fix,
-so a problem whose change is a known answer is taken back to the start of that search.
+The change of a problem may be the answer of an earlier search that a suite has refused. Edits to that answer would
+repair the wrong fix. So the engine recognises its earlier answers, and continues from the state in which the earlier
+search began.
 """
 
 from __future__ import annotations
@@ -322,7 +323,7 @@ class SearchState:
         self.on_progress(Progress(tried=self.tried, estimated=self.estimated, text=text))
 
     def pass_on(self, progress: Progress) -> None:
-        """Report the progress of the candidate search, with the candidates tried before it added."""
+        """Report the progress of the candidate search, with all candidates that were tried before it counted too."""
         self.on_progress(replace(progress, tried=progress.tried + self.tried))
 
     @property
@@ -379,7 +380,7 @@ class SearchHistory:
         self._origins: OrderedDict[tuple[int, str], EarlierSearch] = OrderedDict()
 
     def origin(self, problem: Problem) -> EarlierSearch | None:
-        """Return the search that began with this problem's change or found this change; None if there is none."""
+        """Return the search that began with the problem's change or found it; None if there is none."""
         if problem.task_id is None:
             return None
         return self._origins.get((problem.task_id, digest(problem.job.change)))
@@ -396,7 +397,7 @@ class SearchHistory:
             self._origins.popitem(last=False)
 
     def next_of(self, origin: EarlierSearch, problem: Problem) -> Finding | None:
-        """Return the next finding that no suite has refused, as a change on top of the problem's change; else None."""
+        """Return the next finding that no suite has refused, rebased on the problem's change; None if none is left."""
         while origin.left:
             finding = origin.left.pop(0)
             origin_problem = replace(problem, job=origin.job)

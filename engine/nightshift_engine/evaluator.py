@@ -2,8 +2,8 @@
 
 A batch of candidates may need several sandboxes. A run that reaches its time limit ends early, and the next run takes
 the remaining candidates. A candidate may also kill a run: when the memory is used up, the kernel ends the whole
-sandbox. Then the candidates that were being tried are suspects, or all of them if nothing was reported. Suspects are
-split into halves and tried one at a time, until the culprit is isolated.
+sandbox. The suspects are then the candidates that were being tried, or all candidates of the run if the run reported
+nothing. Suspects are split into halves and tried one at a time, until the culprit is isolated.
 
 The reports of a run are claims of processes with untrusted code in them. Lines of an unknown form are ignored.
 """

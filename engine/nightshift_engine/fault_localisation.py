@@ -110,11 +110,12 @@ FRAME_BONUS = 0.25
 FLOW_SHARE = 0.2
 """Maximum share of its suspicion that a line loses if no result depends on it."""
 REST_SHARE = 0.5
-"""Suspicion of lines outside functions that no failing test was seen to run, as a share of the suspicion of lines that
-every test runs at import. Faults there are rarer, and each candidate costs an import.
+"""Suspicion of a line outside functions that is not known to run in any failing test, as a share of the suspicion of
+lines that every test runs at import. Faults there are rarer, and each candidate costs an import.
 """
 NEVER_RUN = 0.4
-"""Least suspicion of a scope's lines, as a share of its highest: a line that wrongly did not run is suspect, too."""
+"""Least suspicion of a line, as a share of the highest in its scope. A line that wrongly did not run is suspect, too.
+"""
 UNSEEN = 0.05
 """Suspicion of every line if no executed line of any test is known."""
 
@@ -134,7 +135,9 @@ class Suspect:
 
 
 def suspects(files: Mapping[str, ast.Module], observation: SuiteObservation) -> list[Suspect]:
-    """Return all scopes with suspected lines, the most suspected first; of equal ones, the one with fewer lines first.
+    """Return all scopes with suspected lines, the most suspected first.
+
+    Of equally suspected scopes, the one with fewer lines comes first.
 
     Args:
         files: maps the paths of the files that may be changed to their syntax trees.
@@ -169,7 +172,7 @@ def _at_import(tests: Iterable[ObservedTest]) -> float:
 
 
 def _frames(path: str, observation: SuiteObservation) -> Counter[int]:
-    """Count the lines in which failing tests or imports ended."""
+    """Count, for each line of a file, the failing tests and broken imports whose traceback ends in that line."""
     errors = [test.error for test in observation.failing if test.error] + list(observation.broken.values())
     last = [frame for error in errors for frame in error.frames[-1:]]
     return Counter(line for where, line, _ in last if where == path)

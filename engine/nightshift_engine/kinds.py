@@ -66,7 +66,7 @@ _METHODS: dict[str, Kind] = {
     **dict.fromkeys(("union", "intersection", "difference", "symmetric_difference"), SET),
 }
 _LIKE_ARGUMENT = {"abs": 1, "max": 2, "min": 2, "round": 2}
-"""Builtins that return a value of their first argument's kind, each with the fewest arguments for which that holds."""
+"""Builtins whose result has the kind of their first argument, if they get at least this number of arguments."""
 _DISPLAYS: dict[type[ast.AST], Kind] = {
     ast.List: LIST,
     ast.ListComp: LIST,

@@ -5,9 +5,10 @@ A variant is a file with edits applied to its tree. A variant whose text was see
 While a batch runs in the sandbox, a thread makes the texts of the next batch. The first variant that passes does not
 end the search: variants that are nearly as likely are tried too, so that there is a choice.
 
-Faults in two places, and fixes that take two edits, are found by growing. A partial fix is a variant that lets some
-failing test pass. It is observed like the original, and edits to it are tried, ordered by the likelihood of both edits.
-When no partial fix is left, the likeliest single edits are grown blindly.
+Faults in two places, and fixes that take two edits, are found by growing variants, which means adding a second edit. A
+partial fix is a variant that lets some failing test pass. The suite is observed with the partial fix, as it was with
+the original, to find the suspected lines. Then edits to the partial fix are tried, ordered by the likelihood of both
+edits. When no partial fix is left, the likeliest single edits are grown although they let no test pass.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ fixes that are kept, partial fixes that are grown at a time, and candidates betw
 """
 GROWTH = 0.3
 """Likelihood of a partial fix that lets all failing tests pass, relative to a first edit of weight 1. A partial fix
-that lets a part of them pass gets that part of the likelihood.
+that lets a third of the failing tests pass gets a third of this likelihood.
 """
 BLIND, BLIND_AT_ONCE = 80, 8
-"""Number of single edits that get a second edit when nothing else is left, and number of them that get it at a time."""
+"""Number of single edits that get a second edit when no partial fix is left, and how many of them get it in one round.
+"""
 REPORT_S = 2.0
 RETRIED, SLOW_STEPS, SLOW_S = 72, 20, 4.0
 """Numbers for the end, when all other variants have failed: variants out of steps or time that are retried, and the
@@ -212,7 +214,7 @@ class Search:
             await self._try_all()
 
     async def _grow(self) -> None:
-        """Add variants with a second edit to the best partial fixes to the candidates."""
+        """Grow the best partial fixes by a second edit, and add the resulting variants to the candidates."""
         await self._rank_partial_fixes()
         for share, variant in self._partial_fixes[:GROWN_AT_ONCE]:
             if time.monotonic() < self._deadline:
@@ -237,7 +239,7 @@ class Search:
         del self._partial_fixes[GROWN:]
 
     async def _grow_from(self, variant: Variant) -> CandidateStream:
-        """Return the stream of second edits to a variant, which is observed like the original."""
+        """Run the tests on a variant, as on the original, and return the stream of edits that can be added to it."""
         text = await asyncio.to_thread(ast.unparse, variant.tree)
         job = replace(self._space.job, change={**self._space.job.change, variant.path: text})
         observation = await self._evaluator.observe(job)
@@ -258,7 +260,7 @@ class Search:
             await self._try(batch, longer)
 
     async def _grow_blindly(self, suspects: Sequence[fault_localisation.Suspect]) -> None:
-        """Add second edits to the likeliest single edits, although no test passed because of one of these alone."""
+        """Grow the likeliest single edits by a second edit, although none of them let a test pass."""
         for number, variant in enumerate(sorted(self._likely, key=lambda variant: -variant.likelihood), 1):
             if self._is_over():
                 return

@@ -110,7 +110,7 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
 
 
 async def test_the_answer_to_another_refused_change_takes_that_change_back() -> None:
-    """The engine's next finding builds on the start of its search, not on the refused change."""
+    """The engine's next finding is a change on top of the start of its search, not on top of the refused change."""
     findings = [
         Finding(change={"a.py": "A = 2\n"}, description="one"),
         Finding(change={"b.py": "B = 2\n"}, description="two"),

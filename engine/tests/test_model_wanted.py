@@ -1,4 +1,4 @@
-"""A task may name the model that is asked first, before those of phases, routes and the built-in engine."""
+"""A task may name the model that is asked first, before models of phases and routes and before the built-in engine."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def as_ask(question: Question) -> Ask:
 def answer_to(context: AttemptContext, question: Question) -> str | None:
     """Return the owner's answer, or None if the owner has not answered this question.
 
-    If the model says again that the task cannot be done, an owner who has once insisted on the task is not asked again,
-    even if the model gives another reason.
+    A model may claim several times, for different reasons, that the task cannot be done. Once the owner has told it to
+    try anyway, that answer is returned for all later claims.
     """
     if question.subject in context.granted | context.denied:
         return context.answers.get(question.subject) or question.default or (_GO_ON if question.is_refusal else DECIDE)

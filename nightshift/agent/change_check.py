@@ -101,7 +101,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 
 
 def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
-    """List the open linter findings about the judged change, and failures of linters, for its evidence."""
+    """List the linters' open findings about the judged change, and the linters that failed, for its evidence."""
     findings = state.checked.findings if state.checked else ()
     return tuple(
         f"{LINTER_NOTE}{each.message}"
@@ -147,7 +147,7 @@ def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
 
 
 def _remove_declared(state: AttemptState, services: AgentServices) -> Change:
-    """Return the change without the package declarations that the checks added for an earlier try.
+    """Return the change without the package declarations that the checks added to an earlier version of it.
 
     Packages that the change still needs are declared again later.
     """

@@ -1,15 +1,15 @@
-"""Decides which changes of existing tests are accepted, and who must agree, if a task contradicts these tests.
+"""Decides whether proposed changes of existing tests are accepted, and who must agree to them.
 
-A test of the repository may be changed only if the change of the code breaks it. Each proposed file is therefore first
-run unchanged, and every test that passes must stay word for word. If only the agent has ever written the file, the
-failing tests may then be changed. For any other file the owner is asked and sees the diff, unless the task's `allow` or
-the settings already decide. The owner's agreement covers exactly that text. An accepted change becomes one of the
-agent's own tests: it must fail without the change of the code, and is judged, committed and verified like the other own
-tests.
+A model may propose such changes if tests of the repository contradict the task. A test may be changed only if the
+change of the code breaks it. Each proposed test file is therefore first run in its old form, and every test that passes
+there must stay word for word. If only the agent has ever written the file, the failing tests may then be changed. For
+any other file the owner is asked and sees the diff, unless the task's `allow` or the settings already decide. The
+owner's agreement covers exactly that text. An accepted change becomes one of the agent's own tests: it must fail
+without the change of the code, and is judged, committed and verified like the other own tests.
 
-A test file may be removed if the task asks to remove the code that the file tests. All its tests must be about the
-removed code, judged by how they fail or by the names that they use. The same agreement is needed, and the remaining
-suite judges the change.
+A test file may be removed if the task asks to remove the code that the file tests. All tests of the file must be about
+the removed code, as shown by the way they fail or by the names that they use. The same agreement is needed, and the
+remaining suite judges the change.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def _describe_ban(context: AttemptContext, state: AttemptState, services: AgentS
     return f"stays while the change adds files ({', '.join(sorted(new)[:5])})" if new - set(LAID_OUT) else ""
 
 
-# Consent to a change: by the agent's authorship, the owner, the task or the settings.
+# These functions decide whether a change of an existing test is permitted: because the agent wrote the test, or because
+# the owner, the task or the settings permit it.
 
 
 def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, subject: str) -> bool:

@@ -95,14 +95,14 @@ def joins_parts(state: AttemptState) -> bool:
 
 
 def blames_tests(state: AttemptState) -> bool:
-    """Check whether the last reflection blamed the agent's own tests. If so, the code must not change."""
+    """Check whether the last reflection blamed the agent's own tests. If so, CODING must leave the code unchanged."""
     return bool(state.tries and state.tries[-1].reflection.tests_at_fault)
 
 
 def _without_dropped(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
     """Return the state without the files that the suite refused.
 
-    Refused files that the task brought get the task's text again.
+    If the task itself supplied a refused file, the file is reset to the task's text.
     """
     dropped = state.verdict.evidence.dropped if state.verdict else {}
     remaining = {path: text for path, text in state.change.items() if path not in dropped}
@@ -135,7 +135,7 @@ async def _explore(
     draft: Draft,
     prompt: Prompt,
 ) -> _Left:
-    """Let the model work with tools. The changes that it made count, whatever ended the conversation."""
+    """Let the model work with tools. The changes that it made are kept, however the conversation ended."""
     async with exploring.server_tools(context, services) as servers:
         tools = exploring.tools_for(services)
         toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge, servers)
@@ -304,13 +304,13 @@ def _judge_reply(context: AttemptContext, before: AttemptState, after: AttemptSt
         return _redo(after, "\n".join([head, *left.faults]), None, head)
     same = (after.change, after.test_changes) == (before.change, before.test_changes)
     if same and before.verdict is not None and not before.verdict.unmet:
-        earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # avoids repeating the sentence
+        earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # avoids repeating the sentence `_UNCHANGED`
         return _redo(after, f"{_UNCHANGED}\n\n{earlier}".strip(), before.verdict, "the reply changed nothing")
     own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
     if verdict := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(verdict), verdict, feedback.headline(verdict))
     if not draft.taken and not draft.refused:
-        if set(after.change) <= set(LAID_OUT):  # standard project files alone are no change
+        if set(after.change) <= set(LAID_OUT):  # a change with only these does not count as one
             after = replace(after, change={})
         note = f"nothing to write: {left.summary}"[:300]
         return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
@@ -331,7 +331,7 @@ def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None
     services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)
 
 
-# Building the first request of a try.
+# Functions that build the first request of a try.
 
 
 _MOST_NAMED = 10
@@ -346,7 +346,8 @@ _START_AFRESH = (
 def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[AttemptState, Prompt]:
     """Return the state to begin with, and the try's first request.
 
-    The request is in plain words, asks for files, or is for a model with tools. Stable parts of the prompt come first.
+    There are three forms of request: one in plain words (`agent.prompt.plain_requests`), one that asks for files, and
+    one for a model with tools. Stable parts of the prompt come first.
     """
     if plain_requests.is_plain(context, state, services, Phase.CODING):
         state = plain_requests.start(context, state, services.tree)
@@ -376,7 +377,10 @@ def _name_files(about: sections.PromptContext) -> str:
 
 
 def _formats(about: sections.PromptContext) -> tuple[str, ...]:
-    """Return the names of the prompt files that teach the form of a reply; edits only if the settings allow."""
+    """Return the names of the prompt files that describe the form of a reply.
+
+    The form with edits is included only if the settings allow edits.
+    """
     settings = about.services.settings
     if settings.edit_format is EditFormat.EDIT:
         return ("formats/whole", "formats/edit", "formats/edit_only", "formats/endings")
@@ -393,7 +397,10 @@ def _now(state: AttemptState, first: str, again: str) -> str:
 
 
 def complaint(taken: Taken, done: Sequence[str], hint: str = "") -> str:
-    """Format a complaint: the unusable parts, the accepted files and what to send again; `hint` comes last."""
+    """Format a complaint: the unusable parts, the accepted files and the request to send the rest again.
+
+    `hint` comes last.
+    """
     faults = [f"- {fault}" for fault in taken.faults]
     faults += [f"- {path} {why}." for path, why in taken.refused]
     parts = ["Your reply could not be used, or not all of it:", quote("complaints", "\n".join(faults))]

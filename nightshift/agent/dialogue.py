@@ -1,7 +1,7 @@
-"""One phase's conversation with the model: it numbers the calls, adds up their cost and keeps prompts within the limit.
+"""One phase's conversation with the model.
 
-When a question is repeated, the model sees only its last reply, shortened to the space that the prompt's limit leaves.
-Older replies are left out: only the last reply and the complaint about it still matter.
+It numbers the calls, adds up their cost and keeps prompts within the limit. When a question is repeated, the model sees
+only its last reply, shortened to the space that the prompt's limit leaves, and the complaint about that reply.
 """
 
 from __future__ import annotations

@@ -37,10 +37,10 @@ class Draft:
     """The change of one CODING step, built reply by reply.
 
     Args:
-        tree: the base.
+        tree: the tree of the base commit.
         change: the change before the step; it is not modified.
         spec: the task, which decides which files may not be written.
-        tests: tests that the view shows in addition to the change.
+        tests: path to text of tests that are not part of the change but are visible in `view`.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Draft:
         return self._spec.files.get(path, base_text(self._tree, path)) or ""
 
     def restore(self, change: Change) -> None:
-        """Replace the change by a stored one. Paths whose text differs between the two count as taken."""
+        """Replace the change by a stored one. All paths whose text this alters are added to `taken`."""
         before, self._change = self.change, dict(change)
         paths = sorted({path for path, _ in before.items() ^ change.items()})
         self.taken += [path for path in paths if path not in self.taken]

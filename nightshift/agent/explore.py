@@ -40,8 +40,8 @@ KEPT_RESULTS, BATCH = 10, 5
 MASKED_CHARS = 400
 """Results of up to this many characters are never masked, because masking would save too little."""
 BAD_REPLIES = 3
-"""Consecutive replies without a readable call after which the other tool protocol is used instead. The protocol is
-switched only once.
+"""Number of consecutive replies without a readable call after which the conversation switches to the other tool
+protocol (native or text). It switches only once.
 """
 NUDGE, ENOUGH = 3, 4
 """Number of times that the same call may have the same result before the model is warned, and before the step ends."""
@@ -76,14 +76,17 @@ class _Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explored:
-    """The end of the conversation: an `ending` call, a `final` reply without a call, or `why` neither came."""
+    """The end of the conversation.
+
+    The model ended it with an `ending` call or with a `final` reply without a call. Otherwise `why` says why it ended.
+    """
 
     ending: Ending | None = None
     final: Completion | None = None
     why: str = ""
     calls: int = 0
     reply: Completion | None = None
-    """The last reply."""
+    """The last reply of the conversation."""
 
 
 class Explorer:
@@ -265,7 +268,7 @@ class Explorer:
         message = Message(role="tool", text=shown, call_id=call.id) if reply.tool_calls else in_text
         turn.results.append((line, message))
 
-    # Building the next prompt.
+    # Methods and functions that build the next prompt.
 
     def _prompt(self, first: Prompt, left: int) -> Prompt:
         """Return the first prompt, followed by the conversation; a conversation that is too long restarts."""
@@ -309,9 +312,9 @@ class Explorer:
 
 
 def _append(messages: list[Message], message: Message) -> None:
-    """Add a message; a user message after a user message or a tool result is joined to that one.
+    """Append a message; a user message is merged into a preceding user message or tool result.
 
-    Every vendor accepts the joined form.
+    Every vendor accepts the merged form.
     """
     if message.role == "user" and messages and messages[-1].role in {"user", "tool"}:
         messages[-1] = replace(messages[-1], text=f"{messages[-1].text.rstrip()}\n\n{message.text}")

@@ -80,7 +80,10 @@ def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def tools_for(services: AgentServices) -> tuple[ToolSpec, ...]:
-    """Return the tools of a step that changes files; those that run commands only if there is a sandbox."""
+    """Return the tools of a step that changes files.
+
+    Tools that run commands are included only if there is a sandbox.
+    """
     runs = services.shell is not None
     return tuple(spec for spec in specs.WORKING if runs or spec not in (specs.RUN, specs.RUN_TESTS))
 

@@ -46,8 +46,8 @@ it defines, a quotation in its text, a defined name that the task marks as code,
 writes like an ordinary word.
 """
 _ASIDE = 0.35
-"""Weight of tests, examples and documents relative to sources. It is low because they mention everything that the
-sources do.
+"""Weight of tests, examples and documents relative to sources. It is low because such files mention everything that the
+sources define.
 """
 _LOOKED_INTO = 30
 _MAX_CHARS = 20_000
@@ -57,8 +57,8 @@ _QUOTE = re.compile(
 NAME = re.compile(r"[^\W\d]\w{2,}")
 _LIKE_CODE = re.compile(r"\w*[a-z0-9][A-Z]\w*|\w*[^\W_]_+[^\W_]\w*|_\w+")
 _CODE = re.compile(r"(?<!\w)\d*([^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\())")
-"""The repeated part begins only at the start of a word. A match that could begin at any letter would take quadratic
-time.
+"""Matches a dotted name, or a name directly before an opening parenthesis. A match can begin only at the start of a
+word, because trying every letter as a start would take quadratic time.
 """
 _FOLDERS_ASIDE = re.compile(r"(^|/)(tests?|testing|docs?|examples?|bench(marks?)?|samples?|vendor|_vendor)/")
 _CODE_ENDINGS = (".py", ".go", *javascript.SOURCES)
@@ -136,9 +136,9 @@ def _read_tags(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -
 
 
 def list_spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
-    """Return the workspace's files whose file name, or a name that they define, occurs in the task.
+    """Return the tags of workspace files that the task mentions, by file name or by a name that the file defines.
 
-    The index of the daemon's own workspace, which this uses, is kept between calls.
+    The index of the daemon's own workspace, which answers this, is kept between calls.
     """
     entries = view.tree.entries()
 
@@ -159,7 +159,7 @@ def _speaks_of(path: str, file_tags: Tags, interest: Interest) -> bool:
 def rank(
     tags_by_path: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> list[tuple[str, float]]:
-    """Return the files by rank, highest first, without files that have no relevant rank.
+    """Return the files by rank, highest first; files with a negligible rank are left out.
 
     Args:
         tags_by_path: the tags of each file.

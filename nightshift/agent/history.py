@@ -126,7 +126,10 @@ def last_failure(state: AttemptState, result: str) -> str:
 
 
 def _is_said(reflection: Reflection, result: str) -> bool:
-    """Check whether a diagnosis only repeats the failure's text, as the diagnosis of a reviewer's findings does."""
+    """Check whether a diagnosis only repeats the failure's text.
+
+    The diagnosis of a reviewer's findings, for example, does so.
+    """
     result_text, cause = " ".join(result.split()), reflection.root_cause
     reason = cause.partition(": ")[2] or cause
     return reason in result_text and reflection.suggested_fix in result_text

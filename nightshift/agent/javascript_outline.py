@@ -26,7 +26,7 @@ def signatures(path: str, text: str) -> list[str]:
 
 
 def describe(node: Node) -> Iterator[str]:
-    """Yield the outline lines of a top-level statement; nothing for a statement that defines nothing."""
+    """Yield the outline lines of a top-level statement. A statement that defines nothing has no lines."""
     word = ""
     if node.type == "export_statement":
         inner = node.child_by_field_name("declaration")

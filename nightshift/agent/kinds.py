@@ -92,8 +92,8 @@ _IS_SO = re.compile(
 def asks_for_documents(spec: TaskSpec) -> bool:
     """Check whether a description clearly asks for documentation and nothing else.
 
-    A clause that is not understood counts as a request for code, because a task that is wrongly taken for documentation
-    could not be done at all.
+    A clause that is not understood counts as a request for code, because a task that is wrongly classified as
+    documentation could not be done at all.
     """
     clauses = _CLAUSES.split(spec.description[:20_000])
     return any(map(_asks_for_pages, clauses)) and not any(map(_asks_for_code, clauses))
@@ -133,7 +133,7 @@ _ADDS = re.compile(
 
 
 def asks_to_keep_behaviour(spec: TaskSpec) -> bool:
-    """Check whether a description only asks for other forms of code, types, speed or packages, and nothing new."""
+    """Check whether a task asks only for refactoring, types, speed or other packages, and for no new behaviour."""
     clauses = _CLAUSES.split(spec.description[:20_000])
     keeps = [clause for clause in clauses if _KEEPS.search(clause)]
     return bool(keeps) and not any(_ADDS.search(clause) for clause in clauses if clause not in keeps)

@@ -1,17 +1,17 @@
-"""The table of phases and the loop that walks it. No model can talk its way past the checks.
+"""The table of phases and the loop that walks it. No reply of a model can bypass the checks.
 
 COMMIT can be reached only from TESTING. TESTING can be reached only from CODING, through REVIEW and AUDIT if they are
 switched on. Only CODING may change a file, with one exception: before a change is read and judged, the checks add the
 packages that the owner allowed to the dependency file. Therefore, whatever the phases answer, a walk that commits ends
-with CODING, the checks and TESTING all passed on the same change. A property test walks the table and proves it.
+with CODING, the checks and TESTING all passed on the same change. A property test walks the table and proves this.
 
-Every cycle of the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model
-come before everything else that examines a change, and always before the suite (`agent.change_check`). A walk that
-waited for its owner continues at the beginning of the phase that asked. A walk that was split continues at CODING, or
-again at PLANNING, when the subtasks have ended; both come before every check.
+Every cycle of the table leads through REFLECTING, which counts the tries and ends the attempt. The checks that need no
+model come before every other examination of a change, and always before the suite (`agent.change_check`). If an attempt
+waited for the owner, the walk continues at the beginning of the phase that asked. If the task was split, the walk
+continues when the subtasks have ended, at CODING or again at PLANNING; both come before every check.
 
-Each step is yielded before the next phase runs. The caller stores it first, so that a stored `AttemptState` can
-continue at its `phase`.
+Each step is yielded before the next phase runs. The caller stores the step first, so that the attempt can be resumed
+from a stored `AttemptState`, at its `phase`.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Machine:
             self._services, self._scope = replace(self._services, tree=tree), scope
 
     def _on(self, context: AttemptContext, phase: Phase) -> Phase:
-        """Return the phase, or the next phase in the table that is not switched off."""
+        """Return the phase if it is switched on; otherwise the next phase in the table that is."""
         while phase in OPTIONAL and not self._is_on(context, phase):
             phase = _next(phase, Outcome.OK)
         return phase
@@ -205,7 +205,10 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
 
 
 def _declares(before: AttemptState, after: AttemptState) -> bool:
-    """Check whether a step changed only dependency files, in which the checks declare the change's allowed packages."""
+    """Check whether a step changed only dependency files.
+
+    The checks do so when they declare the allowed packages that the change needs.
+    """
     paths = {path for path, _ in before.change.items() ^ after.change.items()}
     return before.phase in _CHECKED_IN and all(
         path in DEPENDENCY_FILES and (after.change.get(path) is not None or path in before.declared) for path in paths

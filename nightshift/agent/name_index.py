@@ -19,7 +19,10 @@ MOST_DEFINING = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tags:
-    """The names that a file defines, its count of references by name, and all its words, including parts of names."""
+    """The names that a file defines, its references to each name as a count, and its words.
+
+    The words include parts of names.
+    """
 
     defines: tuple[str, ...] = ()
     refers: Mapping[str, int] = field(default_factory=dict)

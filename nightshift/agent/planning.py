@@ -108,7 +108,7 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
     if agreed := read_agreed_refusal(context, state):
         return _finish_plan(
             replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}"
-        )  # CODING ends it
+        )  # CODING ends the attempt
     if _was_held(context, state):
         return _finish_plan(state, "its packages were decided on")
     if not plain_requests.is_plain(context, state, services, Phase.CODING):
@@ -126,7 +126,10 @@ def list_planned_packages(plan: str) -> tuple[str, ...]:
 
 
 def _was_held(context: AttemptContext, state: AttemptState) -> bool:
-    """Check whether the first plan waited for packages and can continue: at least one was granted and none denied."""
+    """Check whether the first plan waited for the owner's decision on packages and can continue.
+
+    It can if at least one package was granted and none was denied.
+    """
     subjects = set(map(package_subject, list_planned_packages(state.plan)))
     begun = state.iteration or state.parts
     return bool(subjects and not begun and subjects & context.granted and not subjects & context.denied)
@@ -151,7 +154,8 @@ def _finish_plan(state: AttemptState, note: str, data: Mapping[str, Any] | None 
 def _open_question(context: AttemptContext, declined: str) -> Question | None:
     """Return the question to the owner after a model sent no plan; None if the owner has already answered it.
 
-    The question is the model's own, or else whether the task can be done at all. With None, the fallback plan is used.
+    If the model asked a question, that question is used. Otherwise the owner is asked whether the task can be done at
+    all. For None, the caller uses the fallback plan.
     """
     question = as_question(
         arguments.Ask(question=declined, default=DECIDE) if asks_back(declined) else arguments.Cannot(reason=declined)
@@ -298,7 +302,10 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
 
 
 def _read_list(text: str) -> list[Any] | None:
-    """Return the list of subtasks as raw JSON: a bare list, a list in a code block, or an object's `subtasks` field."""
+    """Return the list of subtasks in a reply, as raw JSON.
+
+    The list may be bare, in a code block, or in the field `subtasks` of an object.
+    """
     for candidate in (text, *(block.text for block in blocks(text))):
         if candidate.strip().startswith("["):
             try:
@@ -352,7 +359,7 @@ def _fault(number: int, subtask: SubtaskIn, count: int, context: AttemptContext,
 
 
 def _together(subtasks: Sequence[SubtaskIn]) -> str:
-    """Describe a fault of the subtasks in combination; empty if there is none."""
+    """Describe a fault that the subtasks have together, not one by one; empty if there is none."""
     needs = _needs(subtasks)
     try:
         TopologicalSorter(needs).prepare()

@@ -63,7 +63,7 @@ def about(plan: str) -> str:
 
 
 def begin_project(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
-    """Add the standard files of a project to the change, as far as the task's project does not have them."""
+    """Add the standard files of a project to the change, except files that the task's project already has."""
     if not state.project:
         return state
     spec, present = context.task.spec, View(services.tree, state.change).paths()
@@ -79,7 +79,7 @@ def begin_project(context: AttemptContext, state: AttemptState, services: AgentS
 def _find_project(word: str, tree: Tree, project_names: Collection[str]) -> str | None:
     """Return the project that a word names, or None if the word is unusable as a name.
 
-    A word such as "none", and the name of a folder that is not a project, name the root.
+    The root is returned for a word such as "none", and for the name of a folder that is not a project.
     """
     name = word.strip("./").lower()
     if name in project_names:

@@ -43,7 +43,7 @@ def refusal(
         text: the file's new text, or None to remove it.
         before: the file's text in the base, or None if the file is new.
         given: the paths of the tests that came with the task.
-        asked: the task's description; tool files that it names may be written.
+        asked: the task's description; tool files that the description names may be written.
         own: the paths of the files that came with the task; tool files among them may also be written.
         takes_away: True if the task asks to remove something; then tests may be removed with the code that they test.
     """
@@ -81,7 +81,7 @@ def _hides(path: str) -> str | None:
     return name if (is_module or is_package) and name in sys.stdlib_module_names | _FRAMEWORK else None
 
 
-# Files that steer tools.
+# Patterns that recognise tool files, and the words by which a task asks for them.
 
 
 _PACKAGING = (
@@ -92,7 +92,7 @@ _CI = (
     r"ci|continuous integration|workflow files?"
     r"|(?:github|gitlab|gitea|forgejo) (?:actions?|workflows?|ci|pipelines?)"
 )
-_ITS_NAME = "{}"  # stands for the pattern's first group
+_ITS_NAME = "{}"  # Stands for the first group of the file pattern.
 # Patterns of file names, each with a pattern of words by which a task asks for such a file without naming it.
 _FILES = (
     (r"(gnu)?makefile(\..+)?|.*\.(mk|mak)",
@@ -168,10 +168,10 @@ def find_unasked(path: str, text: str | None, *, before: str | None, asked: str)
 
 
 def more_asked(asked: str, part: str) -> str | None:
-    """Return a file or tool that a subtask's text, `part`, asks for but the whole task, `asked`, does not; else None.
+    """Return a tool file or tool that `part` asks for but `asked` does not; None if there is none.
 
-    Only files and tools that steer other tools are compared. A model writes the subtasks, so they may not ask for more
-    of these than the owner did.
+    `part` is a subtask's text, and `asked` is the text of the whole task. A model writes the subtasks, so they may not
+    ask for more tool files (files that run or configure tools) than the owner did.
     """
     for path in re.findall(r"[\w.@/-]*[\w@/-]", part.casefold()):
         parts = [name for name in path.split("/") if name]

@@ -27,18 +27,20 @@ from nightshift.core.tasks.task import digest
 
 PHASES = {Reader.REVIEW: Phase.REVIEW, Reader.AUDIT: Phase.AUDIT}
 _SHARE = 0.5
-"""Most of a prompt that the change may take, as a share; it gets less if the instructions are long."""
+"""Largest share of a prompt that the change may take; the change gets less if the instructions are long."""
 _REST = 0.12
 """Share of a prompt that is reserved for everything except change and instructions, such as headings and markers."""
 _MOST_KNOWN = 30
 _KEPT = 8
-"""Limit of the readings in an attempt's state."""
+"""Maximum number of readings that an attempt's state stores; a reading holds the findings about one version of a
+change.
+"""
 _BOTH = (Reader.REVIEW, Reader.AUDIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Questions:
-    """The prompts about a change: the readers they serve, and the pieces of the change, one for each prompt."""
+    """The prompts about a change: the readers that all of them serve, and one piece of the change for each prompt."""
 
     readers: tuple[Reader, ...]
     parts: Sequence[Piece]

@@ -44,8 +44,8 @@ from nightshift.core.text.masking import printable
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
 MAX_UNCONVINCING = 2
-"""Number of times that own tests are written for the same change, if it passes all other tests. Then the attempt ends,
-and the owner decides.
+"""Limit for a change that passes all other tests: how often the agent's own tests for it may fail to show what it
+changes. At the limit the attempt ends, and the owner decides.
 """
 _CONTRADICTS = (
     "These existing tests seem to demand the opposite of the task: {tests}. If they do, send their files with just the "
@@ -53,12 +53,12 @@ _CONTRADICTS = (
 )
 _MAX_IDS = 200
 _MOST_NAMED = 20
-"""Limit of the tests that a model may name as contradicting the task."""
+"""Maximum number of tests that a model may name as contradicting the task."""
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Record the try, then continue, start afresh, plan again, or end. Raises what model and memory raise."""
-    seen = state.seen  # the changes before this try; a repeated change stores no lesson
+    seen = state.seen  # without this try's change; a repeated change stores no lesson
     state = state.with_try(_try(state))
     why = history.why_stuck(state.tries, seen)
     if seen[-1:] != state.seen[-1:]:
@@ -96,7 +96,10 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def _try(state: AttemptState) -> Try:
-    """Describe the try that just failed. If no test failed, `failing` has a description of the failure instead."""
+    """Describe the try that just failed.
+
+    If no test failed, `failing` contains a description of the failure instead of tests.
+    """
     failing = sorted(state.verdict.failing) if state.verdict else []
     return Try(
         iteration=state.iteration,
@@ -123,7 +126,7 @@ def _others_passing(state: AttemptState) -> int:
 
 
 def _unshown(state: AttemptState) -> str:
-    """Return why own tests are not requested again, as a clause; empty if they may be requested."""
+    """Return why the model is not asked for own tests again, as a clause; empty if it may be asked."""
     change = state.tries[-1].unconvincing
     if not change or sum(past_try.unconvincing == change for past_try in state.tries) < MAX_UNCONVINCING:
         return ""
@@ -166,14 +169,18 @@ async def _reflect(
 def _may_blame(state: AttemptState) -> bool:
     """Check whether a model may blame the agent's own tests for a failure.
 
-    It may if such tests exist, a suite run had failures, and the limit of such claims is not reached.
+    It may if such tests exist, if a suite run had failing tests, and if fewer than `MAX_BLAMED` earlier tries blamed
+    tests.
     """
     blamed = sum(1 for past_try in state.tries if past_try.reflection.tests_at_fault)
     return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
 
 
 def _existing(context: AttemptContext, state: AttemptState, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the ids among `names` of failing tests that the repository brought, not the task or the agent."""
+    """Return the ids among `names` that are failing tests of the repository.
+
+    Tests that came with the task and the agent's own tests are left out.
+    """
     failing = state.verdict.failing if state.verdict else frozenset()
     others = {*context.task.spec.tests, *state.own_tests}
     test_ids = (test_id for name in names for test_id in (name, name.partition("[")[0]) if test_id in failing)
@@ -191,7 +198,7 @@ def _is_long(state: AttemptState, services: AgentServices) -> bool:
 
 
 def _escalate_state(state: AttemptState) -> AttemptState:
-    """Raise the escalation, and start counting tries again with the last try only.
+    """Count the attempt as stuck once more, and keep only the last try in the list of tries.
 
     The last try's digest is removed, because its change may be made again.
     """
@@ -219,7 +226,7 @@ def _report_stuck(state: AttemptState, services: AgentServices, why: str, then: 
     services.events.emit(Kind.STUCK, f"stuck: {why}; next: {then}", level=Level.WARNING, **data)
 
 
-# The reflection on a failure.
+# Functions that obtain the reflection on a failure.
 
 
 _MAX_CHARS = 800
@@ -298,8 +305,8 @@ def by_rule(state: AttemptState) -> Reflection:
 def needs_no_thought(state: AttemptState) -> Reflection | None:
     """Return the reflection for a failure that explains itself; None if a model must be asked.
 
-    Such failures are findings of a reader, unheard words of the owner, faulty documentation, a passing run that was
-    sent back, and own tests that prove nothing.
+    Such failures are findings of a reader, messages of the owner that the change ignores, faulty documentation, a
+    passing run that was sent back, and own tests that prove nothing.
     """
     verdict = state.verdict
     if state.remarks:

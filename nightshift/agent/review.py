@@ -77,7 +77,7 @@ def blocks(remark: Remark, state: AttemptState, services: AgentServices) -> bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """The data that a reader's step is decided from: one reading of the change, and the attempt around it."""
+    """Decides a reader's step from one reading of the change and the state of the attempt."""
 
     reader: Reader
     reading: Reading
@@ -91,7 +91,10 @@ class _Decision:
 
     @property
     def subject(self) -> str:
-        """The subject of the owner's decision: exactly this change."""
+        """The subject of the owner's decision.
+
+        It identifies exactly this change, so the decision holds for no other.
+        """
         return f"{self.reader}:{digest(self.state.change)[:16]}"
 
     @property

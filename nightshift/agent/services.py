@@ -128,7 +128,7 @@ class AgentServices:
     tree: Tree
     """The tree of the base commit."""
     events: Emitter
-    """Emits events; bound to task, attempt, try and phase while a phase runs."""
+    """Emits events. While a phase runs, each event is marked with the task, attempt, try and phase."""
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     change_checks: Sequence[ChangeCheck] = ()
@@ -136,7 +136,7 @@ class AgentServices:
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     """Cached tags (names and words) of files, by which a repository's files are ranked."""
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
-    """Returns the token gauge of the model that a phase will ask; the number says how often the attempt was stuck."""
+    """Returns the token gauge of the model that a phase will ask. The number says how often the attempt was stuck."""
     count_form: Callable[[Completion, bool], object] = lambda _reply, _is_usable: None
     """Receives each CODING reply, and True if it had the requested form."""
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
@@ -146,7 +146,7 @@ class AgentServices:
     wrote: Callable[[str], bool] = lambda _path: False
     """Checks whether the agent made all commits that touched a file of the base, given its full path; reads git."""
     environment: Callable[[Tree], Awaitable[Environment]] | None = None
-    """Returns the environment of a tree, which it makes if necessary; called when a plan has chosen a part of the
+    """Returns the environment of a tree, and makes it if necessary. Called when a plan has chosen a part of the
     workspace.
     """
     languages: Languages | None = None

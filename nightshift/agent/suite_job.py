@@ -16,7 +16,7 @@ from nightshift.core.tasks.projects import LAID_OUT, start_of
 from nightshift.core.tasks.verdicts import SuiteJob
 
 _MOST_SOURCES = 5000
-"""Most code files that are searched for code that reads a page or a docstring."""
+"""Maximum number of code files that are searched for code that reads a web page or a docstring."""
 
 
 def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:
@@ -49,7 +49,7 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
 
 
 def writes_documents(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Check whether the task asks only for documentation and its change is only that.
+    """Check whether the task asks only for documentation, and its change is only documentation.
 
     The suite judges such a change as documentation. The standard files of a new project do not count as code, because
     the model did not write them.

@@ -18,8 +18,8 @@ from nightshift.core.code import golang, javascript
 MOST_FILES = 20_000
 """Most files of a tree from which tags are read."""
 MOST_NAMES = 400
-"""Most references of a file; the most frequent ones are kept. A file with more, such as a data table, refers to names
-that say nothing about it.
+"""Maximum number of references that are stored for a file; the most frequent ones are kept. A file with more
+references, such as a data table, refers to names that say nothing about the file.
 """
 MOST_WORDS = 2000
 _MAX_CHARS = 400_000

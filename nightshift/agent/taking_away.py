@@ -1,7 +1,7 @@
 """Recognises changes that only remove: files are removed, shortened or renamed, and nothing new is written.
 
-No new test for such a change could fail without it and say more than the existing tests. All existing tests judge the
-change; if there are none, tests are requested as for any other change.
+For such a change no new test is requested: no test could fail without the change and say more than the existing tests.
+All existing tests judge the change; if there are none, tests are requested as for any other change.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 async def _judge_with_new_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None
 ) -> Step:
-    """Judge the change with newly written tests, or with the base's tests alone if those say enough."""
+    """Judge the change with newly written tests, or with the base's tests alone if they suffice."""
     without = replace(state, own_tests=state.changed_tests)
     if only_takes_away(context, state, services):
         return await _judge(context, without, services, before)
@@ -121,7 +121,7 @@ def _is_weak(step: Step) -> bool:
 
 
 def _proves_nothing(context: AttemptContext, step: Step) -> bool:
-    """Check whether a change passed, but its own tests add nothing to the base's tests and can be left out."""
+    """Check whether a change passed, and its own tests can be left out because they add nothing to the base's tests."""
     verdict = step.state.verdict
     if step.outcome is not Outcome.OK or verdict is None or asks_to_keep_behaviour(context.task.spec):
         return False
@@ -149,7 +149,7 @@ def _stop_by_checks(checked: Checked, before: Verdict | None) -> Step | None:
 
 
 def _add_left_out(step: Step, left_out: Mapping[str, str]) -> Step:
-    """Return a failed step whose feedback also lists the rejected changes of tests."""
+    """Return the step; if it failed, its feedback also lists the rejected changes of tests."""
     lines = [f"Your change of {path} was not taken: it {why}." for path, why in left_out.items()]
     return replace(step, state=replace(step.state, feedback="\n\n".join([step.state.feedback, *lines])))
 
@@ -223,7 +223,10 @@ def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -
 
 
 def _without_blame(state: AttemptState) -> tuple[Try, ...]:
-    """Return the tries; the last one no longer blames tests, since they pass and the next failure is about the code."""
+    """Return the tries, the last one without its claim that tests are at fault.
+
+    The tests pass now, and the next failure is about the code.
+    """
     if not state.tries:
         return ()
     last = state.tries[-1]
@@ -277,7 +280,10 @@ async def _run_without_own(context: AttemptContext, state: AttemptState, service
 
 
 def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
-    """Add a run of the other tests to a verdict that blames the agent's own; if one of them fails, blame the code."""
+    """Add the results of a run of the other tests to a verdict that blames the agent's own tests.
+
+    If one of the other tests fails, the verdict blames the code instead.
+    """
     if not trial.results:
         return verdict
     evidence = replace(verdict.evidence, notes=("only tests that the agent did not write were run",))
@@ -289,7 +295,10 @@ def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
 
 
 def _give_up_tests(step: Step) -> Step:
-    """Give up if only own tests are at fault and asking again would repeat a prompt; else return the step unchanged."""
+    """Give up if only the agent's own tests are at fault; else return the step unchanged.
+
+    Called if asking for better tests would repeat a prompt.
+    """
     verdict = step.state.verdict
     if step.outcome is not Outcome.REDO or verdict is None or not verdict.weak:
         return step
@@ -339,7 +348,7 @@ def _report(services: AgentServices, verdict: Verdict) -> None:
         services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **DroppedData(dropped=shown))
 
 
-# Tests that the agent writes.
+# Functions and classes that ask a model for tests and read its answer.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,9 +371,9 @@ class Written:
 async def write_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Written:
-    """Ask for tests, a few times if the answer is unusable; the earlier tests stay if nothing usable comes.
+    """Ask the model for tests, and a few times again if its answer is unusable.
 
-    No prompt is sent twice in an attempt.
+    If no usable answer comes, the earlier tests stay. No prompt is sent twice in an attempt.
     """
     prompt = first = await asyncio.to_thread(_request, context, state, services)
     faults, asked = tuple[str, ...](), list[str]()
@@ -416,7 +425,10 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def _interface(state: AttemptState, services: AgentServices, space: int, gauge: Gauge) -> Shown:
-    """Show the interfaces of the changed files and of their imports, as many as fit; the rest by name."""
+    """Show the interfaces of the changed files and of the files that these import, as many as fit.
+
+    Files whose interface does not fit are listed by name.
+    """
     view, shown, names = View(services.tree, state.change), dict[str, str](), list[str]()
     if (reader := services.languages) is None:
         return Shown()

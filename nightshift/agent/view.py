@@ -105,7 +105,7 @@ def base_text(tree: Tree, path: str) -> str | None:
 
 
 def settle(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the change without entries that equal the base, in path order: equal work gives an equal change."""
+    """Return the change in path order, without entries that equal the base: equal work gives an equal change."""
     entries = tree.entries()
     return {
         path: text

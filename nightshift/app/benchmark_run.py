@@ -116,7 +116,7 @@ class Attempts:
     def _break_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
         """Return why an attempt gives no result for its arm, or None if it gives one.
 
-        It gives none if it was interrupted, or if the run's budget cut it off.
+        An attempt gives no result if it was interrupted, or if the budget of the run stopped it.
         """
         if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
             return BrokenOff(reason=f"the model does not come back: {task.reason}")
@@ -133,8 +133,8 @@ class Attempts:
     def _prepare(self, turn: Turn, copy: Path) -> CommitParts:
         """Split the item's commit into the parts of a task, and copy its parent commit without history.
 
-        Returns the parts. The copy stays until the next attempt begins, because after a kill it contains the attempt's
-        commit.
+        Returns the parts. The copy stays until the next attempt begins, because the attempt's commit is in it and is
+        still needed if this process is killed.
         """
         item, git, noted = turn.item, self._here.git, copy.with_name("repository.txt")
         wanted = f"{item.commit}, round {turn.round}\n"
@@ -358,7 +358,7 @@ def _describe_end(result: Result, store: BenchmarkStore) -> str:
 
 
 def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:
-    """Return what remains of the run's own budget and of the owner's budgets, which tasks and benchmark share."""
+    """Return the rest of the run's own budget and of the owner's budgets, which tasks and the benchmark share."""
 
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]

@@ -67,13 +67,13 @@ from nightshift.server.serving.host import Host
 
 log = logging.getLogger("nightshift")
 # Maximum number of threads for blocking calls; threads are created when needed. Some calls wait for a lock or a remote,
-# and must not delay other calls. The default of asyncio depends on the number of processors, and is only six threads on
-# two processors.
+# and must not delay other calls. The default of asyncio depends on the number of processors; with two processors it is
+# only six threads.
 THREADS = 64
 # Seconds that landings have to finish after the time for draining is over; then git is stopped.
 LANDING_S = 2.0
-# Seconds until the sandboxes are checked again: the first after no sandbox worked, the second after the check only ran
-# out of time.
+# Seconds until the sandboxes are checked again. The first value applies if no sandbox works, the second if the check
+# only timed out.
 SANDBOX_AGAIN_S, SANDBOX_LATE_S = 60.0, 15.0
 # Seconds between two checks whether the daemon can be restarted with its new files.
 RESTART_LOOK_S = 30.0
@@ -403,7 +403,7 @@ class Daemon:
         return apply
 
     async def _until_asked(self, pool: asyncio.Task[None]) -> None:
-        """Wait for the signal to stop, or for the worker pool to fail."""
+        """Wait until the daemon is asked to stop, or the worker pool fails."""
         asked = asyncio.ensure_future(self._asked.wait())
         await asyncio.wait({asked, pool}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()

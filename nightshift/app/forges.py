@@ -46,7 +46,7 @@ def connections_of(settings: Settings) -> tuple[Connection, ...]:
 
 
 def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
-    """Read the evidence about a commit; the evidence has no rows if the commit has no readable note."""
+    """Read the evidence about a commit; if the commit has no readable note, the returned evidence is empty."""
     summary = ""
     try:
         summary = without_trailers(git.describe(repo, commit).message)

@@ -1,4 +1,4 @@
-"""Git for processes that run beside a daemon: to read any repository, or the daemon's own repository."""
+"""Git for processes that may run at the same time as a daemon. They read any repository, or the daemon's own one."""
 
 from __future__ import annotations
 

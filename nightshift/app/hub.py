@@ -111,7 +111,7 @@ def open_hub(
         connection, node.id, key, lambda workspace: _line(repositories, workspace), settings.hub_lease_s, report
     )
     store.queue.shares = repositories.shares
-    store.queue.apply(share_waiting).result()  # before a worker can begin one of the waiting tasks
+    store.queue.apply(share_waiting).result()  # share the waiting tasks before a worker can begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))
     return HubMember(dispatcher=dispatcher, landing=landing, budget=budget)
 
@@ -188,7 +188,7 @@ def node_name(settings: Settings) -> str:
 
 
 def labels(settings: Settings, repositories: SharedRepositories) -> Iterator[str]:
-    """Yield labels for the abilities of this machine, and for the repositories that it has a copy of."""
+    """Yield labels for the abilities of this machine, and one for each repository that the machine has a copy of."""
     yield from machine_labels(settings)
     for path in repositories.list_paths():
         if remote := repositories.remote(path):

@@ -1,4 +1,7 @@
-"""Access to the hub for the server's threads: few threads wait at once, and none while the hub is known to be down."""
+"""Access to the hub for the server's threads.
+
+Only a few threads may wait for the hub at once, and no thread waits while the hub is known to be down.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from nightshift.remote.hub.connection import HubConnection
 
 AWAY_S = 5.0
-"""Seconds after a failure during which requests fail at once; after that, one request tries again."""
+"""Seconds after a failure during which requests fail at once; after that, one request tries to reach the hub again."""
 AT_ONCE, WAIT_S = 4, 1.0
 """Maximum number of concurrent requests, and the seconds that any further request waits for a free slot."""
 ANSWER_S = 12.0
@@ -99,7 +102,7 @@ class HubClient:
             now = time.monotonic()
             if self._reason and now - self._failed_at < self._away_s:
                 raise HubAway(self._reason)
-            self._failed_at = now  # concurrent requests fail at once while this one tries
+            self._failed_at = now  # other requests fail at once while this one tries to reach the hub
             if self._connection is None:
                 from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  an extra
 

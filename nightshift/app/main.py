@@ -63,7 +63,7 @@ def main(
     from nightshift.app.terminal import fill_streams, free_streams  # noqa: PLC0415 - as in `serve`
     from nightshift.maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` handles it; the settings are being read now anyway
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` handles it; we read the settings now anyway
     fill_streams()
     _lift_limits()
     forbid_others_to_write()
@@ -86,7 +86,7 @@ def main(
         print(f"Nightshift cannot continue: {error}", file=sys.stderr)
         return Exit.FAILED
     if is_to_restart and service_manager().socket:
-        return Exit.FAILED  # the manager was told of a stop, and restarts the daemon only after a failure
+        return Exit.FAILED  # the manager expects a stop, and restarts only after a failure
     if is_to_restart:
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606  the command that started this process
     return Exit.STOPPED

@@ -49,7 +49,7 @@ class LiveSettings:
 
     @property
     def now(self) -> Settings:
-        """Settings in force; read the property again each time. May be read on any thread."""
+        """Settings in force. Do not store the value, but read the property each time; any thread may do so."""
         return self._now
 
     def serve(self, hooks: Sequence[ReloadHook], emit: Sink) -> None:
@@ -89,7 +89,7 @@ class LiveSettings:
     def _read_all(self) -> tuple[Settings, tuple[str, ...]]:
         """Return the settings from all sources, and the names of overridden settings.
 
-        A setting is overridden if the settings page overrides its value in `config.yaml`.
+        A setting counts as overridden if `config.yaml` sets it and the settings page sets another value.
         """
         new = self._read()
         return new, sources(new).overruled

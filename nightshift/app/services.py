@@ -203,7 +203,7 @@ class Services:
             settings, store, clock, self._engine_runs, self.extras.ensure, self._agents
         )
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
-        stack.callback(self.extras.close)  # before memory, whose closing waits for threads that wait for an extra
+        stack.callback(self.extras.close)  # before the memory: its closing waits for threads that need an extra
         self.git = make_git(settings, store, clock)
         self.landing: LandingPort | None = None
         self.prepared = asyncio.Event()
@@ -456,6 +456,6 @@ class Services:
 
 
 def _with_remark(report: str, remark: str) -> str:
-    """Return the sandbox's report with a remark inserted after the sandbox's name in the first line."""
+    """Return the sandbox's report with a remark inserted in its first line, after the name of the sandbox."""
     name, _, findings = report.partition("\n")
     return f"{name}, {remark}\n{findings}" if remark else report

@@ -149,7 +149,8 @@ class ConnectionTests:
         async with self._alone():
             tried = await _look_at(backend)
             if tried.works and trial.ask and not isinstance(backend, ModelFileBackend):
-                # Otherwise a second copy of a model file would be loaded in addition to the one in use.
+                # Ask only a backend that does not load a model file. Otherwise a second copy of the file would be
+                # loaded in addition to the copy in use.
                 tried = await _ask(backend, tried)
         words = " ".join(filter(None, (tried.detail, note)))
         detail, fix = printable(self._mask(typed(words))), "" if tried.works else backend.setup
@@ -347,12 +348,12 @@ class SettingsService:
     def _keys_led_astray(self, new: Settings, after: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
         """Return a fault for each address that would receive a stored key that was given for another address.
 
-        A key that is part of this change is allowed. A pair is also allowed if the page sets neither its address nor
-        its key, because then the owner combined them.
+        There is no fault if this change itself contains the key. There is also none if the page sets neither the
+        address nor the key, because then the owner combined the two.
         """
         try:
             now = settings_at(self._live.now)
-        except ConfigError:  # this change repairs the files
+        except ConfigError:  # the stored files have faults, which this change repairs
             now = self._live.now
         return [
             f"{url}: what is stored as {key} was given for another address; enter it with this change, or remove it"

@@ -143,7 +143,7 @@ def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
             return ()
         try:
             paths = list_paths(folder, spec.base, settings.process_environment)
-        except GitError:  # the check of the machine reports it
+        except GitError:  # `MachineCheck` reports this error
             return ()
         prefix = f"{spec.project}/" if spec.project else ""
         return [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]

@@ -95,7 +95,10 @@ def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of th
 
 
 def drop_event(_event: Event) -> None:
-    """Ignore an event that belongs to no task; the caller that requested the verdict reports the result itself."""
+    """Ignore an event that belongs to no task.
+
+    The caller that requested the verdict reports the result itself.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

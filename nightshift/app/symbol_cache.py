@@ -1,8 +1,8 @@
 """Saves the parsed files of repository maps in a file, so that they survive restarts; the file may be lost.
 
-Tags (definitions and references of symbols) are stored under the content that they were read from, so they never become
-stale. If the file is missing, truncated or of another version, the repositories are read again, and nothing else is
-lost.
+Tags (definitions and references of symbols) are stored under the id of the content that they were read from, so they
+never become stale. If the file is missing, truncated or of another version, only the time to read the repositories
+again is lost.
 """
 
 from __future__ import annotations

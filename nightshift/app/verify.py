@@ -104,7 +104,7 @@ def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
     """Return a function that finds a sandbox when it is called.
 
-    No sandbox is kept warm, because only a single commit is judged.
+    No sandbox is started in advance, because only a single commit is judged.
     """
 
     async def open_suite() -> OpenedSuite:

@@ -112,7 +112,7 @@ class RepositoryWatch:
 def _not_begun(own: str) -> RepositoryState:
     """Return the state of a workspace that does not exist yet.
 
-    The workspace is not read, because reading would create it, and the first task does that.
+    The workspace is not read, because reading would create it. Only the first task may create it.
     """
     return RepositoryState(repo=own, is_own=True, ours=OurCommits(repo=own))
 

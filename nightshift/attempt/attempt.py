@@ -67,8 +67,8 @@ from nightshift.verdict.languages.repository_commands.find import find
 
 _MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
 _CLOCKS_APART = timedelta(days=1)
-"""Tolerated difference between the clocks of nodes. A commit that is older than its task by more, but has the task's
-number on the hub, belongs to another hub.
+"""Tolerated difference between the clocks of nodes. A commit that has the task's number on the hub, but is older than
+the task by more than this, belongs to a task of another hub.
 """
 
 
@@ -91,7 +91,9 @@ class Origin:
     model: str = ""
     """The model that is asked first; if empty, the settings decide."""
     state: AttemptState | None = None
-    """The state to begin with: that after a step of the forked task, or that of a draft. None means a fresh state."""
+    """The state to begin with: the state after a step of the forked task, or the state of a draft. None means a fresh
+    state.
+    """
     held: bool = False
     """True if a passing change stays on the task's branch until the owner integrates it."""
 
@@ -162,7 +164,7 @@ class Attempt:
         return result
 
     def late_s(self, now: float) -> float:
-        """Return the seconds since the attempt's time limit passed; 0 if it has not. `now` is monotonic."""
+        """Return the seconds since the attempt's time limit passed; 0 before that. `now` is monotonic."""
         return self._time.late_s(now) if self._time else 0.0
 
     @property
@@ -171,7 +173,7 @@ class Attempt:
         return self._integration.standing if self._integration else self._recorded
 
     def _read_standing(self) -> Landed | None:
-        """Return the commit that an earlier run of this attempt recorded; reads the database."""
+        """Return the commit that an earlier run of this attempt recorded, or None; reads the database."""
         rows = self._ledger.page(1, task_id=self.task.id, drafts=False)
         row = rows[0] if rows and rows[0].attempt == self.task.attempt and not rows[0].reverted_by else None
         if row is None:
@@ -229,7 +231,10 @@ class Attempt:
         return None, await leave_draft(task, self.services, self.events, workspace, state, held)
 
     def _sum_spent(self, state: AttemptState) -> Spent:
-        """Sum up a task's usage: model calls, lost replies included, from the ledger; suite time from its state."""
+        """Return a task's usage.
+
+        Model calls come from the ledger and include lost replies; suite time comes from the state.
+        """
         return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
     def _apply_repository_settings(self) -> None:
@@ -374,7 +379,7 @@ class Attempt:
         await self._work_as_measured(bound)
         await self._hold_out(workspace)
         state = self._going_on(stored) if stored else self._new_state(workspace)
-        if state.phase is not Phase.COMMIT:  # at COMMIT, the note must name the verdict's environment
+        if state.phase is not Phase.COMMIT:  # a change that is to be committed keeps its verdict's environment
             state = await self._with_environment(workspace, state)
         if not (stored or workspace.is_own) and (why := await self._check_suite(workspace, state)):
             return self.ended(Ending.REFUSED, why)
@@ -440,11 +445,13 @@ class Attempt:
         return state
 
     async def _rejoin(self, workspace: Workspace, stored: AttemptState | None) -> tuple[Workspace, AttemptState | None]:
-        """Return the workspace and state with which a split task continues; any other task's are returned unchanged.
+        """Return the workspace and state with which the attempt continues.
+
+        They differ from the given ones only if the task was split and its subtasks have ended.
 
         Raises:
             Split: the task must still wait, because subtasks are open, or because the daemon died before it submitted
-                them.
+                the subtasks.
         """
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
@@ -455,7 +462,10 @@ class Attempt:
         return workspace, subtasks.go_on(replace(stored, project=workspace.scope.project), workspace.base, own_subtasks)
 
     async def _hold_out(self, workspace: Workspace) -> None:
-        """Choose the held-out tests, which no prompt shows. The choice depends only on their text, so it repeats."""
+        """Choose the held-out tests, which no prompt shows.
+
+        The choice depends only on the tests' text, so a resumed attempt holds out the same ones.
+        """
         share = self.services.defaults.held_out_share
         paths = await asyncio.to_thread(workspace.tree.entries)
         self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
@@ -542,7 +552,7 @@ class Attempt:
         return Machine(services)
 
     async def _read_messages(self) -> tuple[OwnerMessage, ...]:
-        return self.services.queue.list_messages(self.task.id)  # too quick to need a thread
+        return self.services.queue.list_messages(self.task.id)  # takes too little time to need a thread
 
     def _context(self, workspace: Workspace) -> AttemptContext:
         spec, defaults = self.task.spec, self.services.defaults
@@ -576,7 +586,7 @@ class Attempt:
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
     def _read_decisions(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
-        """Read the owner's decisions for the task's repository: project to subject to True (granted) or False (denied).
+        """Read the owner's decisions on the repository by project, then by subject: True if granted, False if denied.
 
         In the daemon's own workspace, packages that a project already uses count as granted.
         """
@@ -593,7 +603,7 @@ class Attempt:
         }
 
     async def _store(self, step: Step) -> None:
-        """Store a step; the next one begins only after this."""
+        """Store a step; the next step begins only after this method has returned."""
         now = self.services.clock()
         began, self._step_began, self._state = self._step_began, now, step.state
         self.last_line = step.note

@@ -151,7 +151,7 @@ class BranchIntegrator:
         is_moved = git.holds(waiting.workspace, pending.commit, git.tip(waiting.workspace))
         return waiting if is_moved else None
 
-    # The waiting commit.
+    # Methods that find and check the waiting commit.
 
     def _entry(self, task_id: int) -> Entry:
         """Return the newest commit of a task, which must neither be reverted nor still be worked on."""
@@ -190,7 +190,10 @@ class BranchIntegrator:
             raise BranchRefused(f"{entry.commit[:10]} stays on {entry.branch}: {error}") from error
 
     async def _enter_found(self, waiting: Waiting) -> Integrated | None:
-        """Record a commit that is already in the target: the owner merged it, or a crash came before the record."""
+        """Record a commit that is already in the target; return None if it is not.
+
+        The owner has merged the commit, or a crash prevented the record of its integration.
+        """
         commit = await asyncio.to_thread(self._find_in_target, waiting)
         if commit is None:
             return None
@@ -216,7 +219,11 @@ class BranchIntegrator:
         return None if waiting.is_draft else git.find_landed(workspace)
 
     def _check_branch(self, waiting: Waiting) -> None:
-        """Refuse a branch that is gone or has other commits, an immovable target, and a second fork of a task."""
+        """Refuse the integration if something about the branch or the target forbids it.
+
+        That is so if the branch is gone or has other commits, if the target cannot be moved, or if another fork of the
+        task is already integrated.
+        """
         entry = waiting.entry
         held = self._services.git.branch_at(waiting.workspace, entry.branch)
         if held is None:
@@ -241,7 +248,7 @@ class BranchIntegrator:
             raise BranchRefused(f"{entry.branch} is checked out, and Nightshift never touches a checked-out branch")
         await asyncio.wrap_future(self._services.ledger.discard(entry))
 
-    # Moving the target.
+    # Methods that judge the waiting commit and move the target.
 
     async def _land(self, waiting: Waiting, *, force: bool) -> Integrated:
         git, workspace = self._services.git, waiting.workspace
@@ -276,10 +283,10 @@ class BranchIntegrator:
         return commit
 
     async def _judge(self, waiting: Waiting, rebased: Commit, *, force: bool) -> Candidate:
-        """Return the commit with its final message, and the note of the run that supports it.
+        """Return the commit with its final message, and the note of the run that supports the commit.
 
-        A commit that is still on the parent on which it was judged is accepted unchanged. Any other commit is judged
-        again or, with `force`, accepted without a run and therefore without a note.
+        A commit whose parent is still the commit on which it was judged is accepted unchanged. Any other commit is
+        judged again or, with `force`, accepted without a run and therefore without a note.
         """
         if rebased.id == waiting.entry.commit and not waiting.is_draft:
             try:
@@ -396,7 +403,9 @@ class BranchIntegrator:
     async def _record(
         self, waiting: Waiting, done: PendingIntegration, verdict: Verdict | None = None
     ) -> tuple[int, ...]:
-        """Record a commit in the target, in the ledger, for its task and sibling forks, and in its project's packages.
+        """Record that the target contains a commit.
+
+        The ledger, the task, its sibling forks and the packages of the commit's project are updated.
 
         Returns:
             The ids of the sibling forks that this ended.

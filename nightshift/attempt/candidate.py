@@ -1,4 +1,4 @@
-"""A commit that is about to land, the change that was judged, and the check before a reference moves to the commit."""
+"""A commit that is about to land, the change that was judged, and the check before a branch is moved to the commit."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ def asks_for_tests(task: Task) -> bool:
 def change_to_commit(task: Task, state: AttemptState) -> Change:
     """Return all files to commit: the judged files, without those that the suite left out.
 
-    If no source had to be changed, the agent's own tests only showed that. They are then left out, unless the task asks
-    for tests.
+    If no source had to be changed, the agent's own tests only served to show that. They are then left out, unless the
+    task asks for tests.
     """
     left_out = state.verdict.evidence.dropped if state.verdict else {}
     change = {path: text for path, text in state.change.items() if path not in left_out}

@@ -2,11 +2,11 @@
 
 A lock file or a list of packages in the owner's own commit is consent for the wheels that it names, unless the settings
 require a question to the owner. A declaration in the agent's change is not consent: the owner is asked about its
-packages like any other. A part that cannot be made now, because the package index is unreachable, is left out. The
-other parts are used, and the evidence names what the run had.
+packages as about any others. If the package index is unreachable, the part that needs it is left out. The other parts
+are used, and the evidence names what the run had.
 
 A setup script is code, and no commit is consent for it. The owner is asked once for each content of the script, and
-sees its text. A denial applies to all tasks with that content; they continue without the script and say so.
+sees its text. A denial applies to all tasks with that content; they continue without the script and report that.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from nightshift.core.text.masking import printable
 
 _SHOWN = 12
 _USED, _FAILED = "environment_used:", "environment_failed:"
-"""Prefixes of state keys. The value is the last report about a repository or project, so that the owner is told only
-once.
+"""Prefixes of state keys. The value is the last report about a repository or project. It is stored so that the owner
+gets each report only once.
 """
 
 
@@ -92,7 +92,7 @@ class EnvironmentChoice:
             self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(environment))
 
     async def _is_new(self, key: str, value: object) -> bool:
-        """Store a report under this key; return False if the same report was already stored."""
+        """Store a report under this key, and return True; return False if the same report was already stored."""
         if self._services.state.get(key) == value:
             return False
         await asyncio.wrap_future(self._services.state.set(key, value))

@@ -73,9 +73,9 @@ class Note:
     tests: tuple[str, ...] = ()
     """Paths of the tests that came with the task."""
     own_tests: tuple[str, ...] = ()
-    """Paths of the agent's own tests."""
+    """Paths of the tests that the agent wrote or changed."""
     changed_tests: tuple[str, ...] = ()
-    """Paths of those own tests that are changed tests of the base."""
+    """Paths of the tests in `own_tests` that are changed tests of the base."""
     removed_tests: tuple[str, ...] = ()
     """Paths of the base's test files that were removed together with the code that they tested."""
     command: tuple[str, ...] = ()
@@ -182,7 +182,7 @@ def note_text(note: Note, key: bytes) -> str:
 
 
 def _unseen(held: HeldOut) -> HeldOut:
-    """Return only the part of the held-out tests that a new run needs: the cases that no prompt showed."""
+    """Return only the part of the held-out tests that a new run needs: the cases that no prompt has shown."""
     return replace(held, shown={}, cases=tuple(case for case in held.cases if not case.shown))
 
 
@@ -223,7 +223,7 @@ def _with_strange(note: Note, strange: tuple[str, ...]) -> Note:
 _NAMES = tuple(each.name for each in fields(Note) if each.name != "strange")
 
 
-# The seal.
+# The seal of a note: its key, and how it is made and checked.
 
 
 SEAL_FIELD = "seal"
@@ -274,7 +274,10 @@ def read_key(file: Path) -> bytes:
 
 
 def home_id(key: bytes) -> str:
-    """Return the id of the home with this key, eight hex characters that its commits name; empty without a key."""
+    """Return the id of the home with this key; empty without a key.
+
+    The id has eight hexadecimal characters, and the home's commits name it.
+    """
     return _key_name(key)[:8] if key else ""
 
 

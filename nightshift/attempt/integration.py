@@ -60,7 +60,10 @@ class Landed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopened:
-    """The attempt must continue, because the target moved. `state` starts from the target's new tip."""
+    """The attempt must continue, because the target moved.
+
+    `state` is the state to continue with, at the target's new tip.
+    """
 
     why: str
     state: AttemptState
@@ -116,7 +119,11 @@ class Integration:
         return end
 
     def _find_obstacle(self, workspace: Workspace, state: AttemptState) -> str | None:
-        """Return why the target is left alone: empty if integration is not wanted, None if the target may be moved."""
+        """Return why the target must not be moved.
+
+        Returns:
+            None if the target may be moved; an empty string if integration is not wanted; else the reason.
+        """
         wanted = workspace.is_own or self._integration_wanted()
         if not wanted:
             return ""
@@ -141,7 +148,8 @@ class Integration:
                 return Landed(reason=self._nothing_changed(state))
             return await self._integrate(workspace, commit, state)
 
-    # The two steps that are never interrupted.
+    # The two steps that run to their end even if the attempt is cancelled: the commit and the move, each with its
+    # record.
 
     async def _commit_on_branch(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
         """Commit on the task's branch and record the commit; return None if nothing changed. Must run to its end.
@@ -151,7 +159,7 @@ class Integration:
         """
         judged = self._describe_judged(state)
         commit = await self._find_earlier(workspace, state) if self._resumed else None
-        if commit and commit.parent != state.base:  # an earlier daemon has moved the target to it
+        if commit and commit.parent != state.base:  # an earlier daemon has moved the target to this commit
             await self._record(workspace, state, commit, judged, integrated=True)
             return commit
         if commit is None:
@@ -203,7 +211,7 @@ class Integration:
         await self._record(workspace, state, candidate, judged, integrated=True)
         return True
 
-    # Moving the target after newer work landed.
+    # Methods that move the target after newer work has landed.
 
     async def _integrate(self, workspace: Workspace, commit: Commit, state: AttemptState) -> Landed | Reopened:
         """Move the target to a commit on the task's branch. If git cannot move it, the commit stays on its branch."""
@@ -228,7 +236,7 @@ class Integration:
         """Rebase a commit onto the target's tip, judge the result if necessary, and move the target.
 
         Returns:
-            The end or a new start of the attempt, or None if the caller must look at the target's tip again.
+            How the attempt ended or continues; None if the caller must try again with the target's current tip.
 
         Raises:
             GitError: the target cannot be read or moved.
@@ -238,7 +246,7 @@ class Integration:
         if tip == commit.parent:
             await run_to_end(self._move_and_record(workspace, state, commit, self._describe_judged(state)))
             return None
-        if await asyncio.to_thread(git.contains, workspace, commit):  # an earlier daemon or the owner moved it
+        if await asyncio.to_thread(git.contains, workspace, commit):  # an earlier daemon or the owner moved the target
             judged = self._describe_judged(state)
             await run_to_end(self._record(workspace, state, commit, judged, integrated=True))
             return None
@@ -298,7 +306,7 @@ class Integration:
     async def _find_earlier(self, workspace: Workspace, state: AttemptState) -> Commit | None:
         """Return the commit that an earlier daemon made of this change, or None.
 
-        It is on the state's base, or it has already landed.
+        Only a commit on the state's base, or a commit that has already landed, counts.
         """
         git = self.services.git
         commit = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
@@ -325,7 +333,7 @@ class Integration:
         is_told = result.is_wanted and (result.tried or not workspace.is_own)
         return replace(end, reason=f"{end.reason}{NOT_PUSHED}{result.detail}") if is_told else end
 
-    # Judging the merged tree.
+    # Methods that judge the merged tree.
 
     async def _judge_merged(
         self, workspace: Workspace, candidate: Commit, change: Change, state: AttemptState
@@ -394,9 +402,9 @@ class Integration:
     def _is_judged_already(
         self, workspace: Workspace, candidate: Commit, state: AttemptState, judged: JudgedChange
     ) -> bool:
-        """Check whether the verdict on the unmerged change also holds for the candidate, so that no new run is needed.
+        """Check whether the verdict on the change also holds for the rebased candidate, so that no new run is needed.
 
-        It holds if every test that the change can break sees the same bytes, before and after the rebase.
+        It holds if every test that the change can break sees the same bytes before and after the rebase.
         """
         if not workspace.is_own or self.task.spec.test_command:
             return False
@@ -407,7 +415,7 @@ class Integration:
             return False
         others = dependants(base, mine, imports, unknown=False) - mine.keys()
         tests = {**self._tests(state), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
-        before = closure(base, state.change, tests, imports)  # one tree at a time: a graph builds on the previous one
+        before = closure(base, state.change, tests, imports)  # sequential: a graph builds on the previous one
         if dependants(merged, mine, imports, unknown=False) - mine.keys() != others:
             return False
         after = closure(merged, {}, tests, imports)
@@ -417,7 +425,7 @@ class Integration:
             return False
         return not find_fault(git, workspace, candidate, judged)
 
-    # Starting again after conflicts with newer work.
+    # Methods that start the attempt again after a conflict with newer work.
 
     def _find_lost_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
         """Return the task to planning if its project is gone from the target's tip; else return None."""
@@ -500,7 +508,10 @@ class Integration:
     def _merge_tests(
         self, workspace: Workspace, state: AttemptState, merged: str, lost: Collection[str | None]
     ) -> Files:
-        """Return the task's tests that newer work edited, as merged; tests in conflict stay as the task gave them."""
+        """Return the task's tests, with newer work's edits merged in.
+
+        A test in conflict stays as the task supplied it.
+        """
         merged_tree, given = self.services.git.tree(workspace, merged), {**self.task.spec.tests, **state.merged_tests}
         texts = {path: text_of(merged_tree, path) or text for path, text in given.items() if path not in lost}
         return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
@@ -508,7 +519,7 @@ class Integration:
     async def _reopen_broken(
         self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict | None
     ) -> Reopened:
-        """Return a change that merges cleanly but fails with newer work to REFLECTING, on the target's tip."""
+        """Send a change that merges cleanly but fails with newer work to REFLECTING, on the target's tip."""
         change = await self._carry_to(workspace, state, candidate.parent, candidate.id)
         fault = "; ".join(verdict.unmet) or verdict.reason if verdict else "nothing was judged"
         why = f"together with newer work: {fault}"
@@ -519,7 +530,7 @@ class Integration:
                 state,
                 base=candidate.parent,
                 change=change,
-                declared={},  # newer work may have declared the same line
+                declared={},  # Newer work may have declared the same packages.
                 verdict=verdict,
                 feedback=why,
                 phase=Phase.REFLECTING,
@@ -527,7 +538,10 @@ class Integration:
         )
 
     async def _carry_to(self, workspace: Workspace, state: AttemptState, tip: str, merged: str) -> Change:
-        """Return the attempt's change without tests, as merged with the tip. `tip` and `merged` are full commit ids."""
+        """Return the attempt's change, without tests, as it is after the merge with the tip.
+
+        `tip` and `merged` are full commit ids.
+        """
         git = self.services.git
         newer, merged_tree = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
         return await asyncio.to_thread(self._carry, workspace, state, state.change, newer, merged_tree)
@@ -535,8 +549,11 @@ class Integration:
     def _carry(
         self, workspace: Workspace, state: AttemptState, change: Change, tip: Tree, merged: Tree
     ) -> dict[str, str | None]:
-        """Return a change without tests as merged with the tip, also for files that newer work renamed."""
-        present, full_tree = tip.entries(), whole_of(merged)  # a new project is hidden in the root scope
+        """Return a change without tests as it is after the merge with the tip.
+
+        Files that newer work renamed are followed.
+        """
+        present, full_tree = tip.entries(), whole_of(merged)  # `merged` hides new projects in the root scope
         paths = change.keys() | (differing(tip, merged) & present.keys())
         texts = {path: text_of(full_tree, workspace.scope.full(path)) for path in paths}
         tests = self._tests(state).keys() | set(state.removed_tests)
@@ -544,7 +561,7 @@ class Integration:
             path: text for path, text in texts.items() if path not in tests and (text is not None or path in present)
         }
 
-    # Recording the commit.
+    # Methods that record the commit.
 
     async def _record(
         self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange, *, integrated: bool

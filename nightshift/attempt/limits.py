@@ -80,7 +80,10 @@ class TaskBudget:
         return self._model
 
     def question(self, over: BudgetSpent) -> Interruption:
-        """Return how a spent budget interrupts the attempt: with a question, or `over` if the owner cannot raise it."""
+        """Return the exception that interrupts the attempt because its budget is spent.
+
+        It asks the owner for a larger budget; if the owner cannot raise the budget, it is `over` itself.
+        """
         if over.measure is None:
             return over
         ask = allowance.ask_for_more(
@@ -123,7 +126,10 @@ class PausableTimeLimit:
             yield
 
     def late_s(self, now: float) -> float:
-        """Return the seconds since the limit passed; 0 before that or while paused. `now` is the loop's time."""
+        """Return the seconds since the limit passed; 0 before that and while the clock is paused.
+
+        `now` is the loop's time.
+        """
         ends_at = self._limit.when()
         return 0.0 if ends_at is None or self._stopped else max(0.0, now - ends_at)
 

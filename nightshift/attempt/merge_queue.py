@@ -95,7 +95,7 @@ async def _merge(
 def _on_top(
     git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate]
 ) -> tuple[Merged, tuple[Candidate, ...]]:
-    """Return `done` with the candidates rebased on top, and the candidates that conflict."""
+    """Return `done` extended by the candidates, rebased on top of it in order, and the candidates that conflict."""
     commits, conflicted = list(done.commits), list[Candidate]()
     for candidate in candidates:
         last = commits[-1][1].id if commits else done.tip

@@ -178,11 +178,11 @@ class TaskExecutor:
             try:
                 again, worker.again = worker.again, None
                 task = await worker.claim(self.services.queue.claim(worker.status.name, only=self._only or again))
-            except (StoreUnready, StoreDamaged):  # The database is not just busy: a claim would wait for that.
+            except (StoreUnready, StoreDamaged):  # A claim waits while the database is busy, so this is worse.
                 self._stopping = True
                 break
             if task is None:
-                if again is None:  # else another worker took it, or it has ended
+                if again is None:  # otherwise the task to resume is taken or has ended: claim any other at once
                     await worker.woken.wait()
             elif self._stopping:
                 await wait_done(self.services.queue.requeue(task.id, task.fence, str(ShuttingDown())))
@@ -219,7 +219,7 @@ class TaskExecutor:
             await self._release(task.id)
 
     async def _release(self, task_id: int) -> None:
-        """Release the tasks that wait for a trouble that this task checked, unless this task still waits itself."""
+        """Release the tasks that wait for this task to find that a trouble has passed, unless it still waits."""
         if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
             return
         for why in self._troubles.leave(task_id):
@@ -244,7 +244,7 @@ class TaskExecutor:
         except LeaseLost as lost:
             events.emit(Kind.WORKER_ERROR, str(lost), level=Level.WARNING)
         except (Parked, NeedsApproval, Split, StoreUnready) as later:
-            if self._only is not None and isinstance(later, NeedsSettings):  # one task alone cannot wait for settings
+            if self._only is not None and isinstance(later, NeedsSettings):  # a one-task pool cannot wait for settings
                 await self._finish_with_draft(running.attempt, running.attempt.ended(later.ending, str(later)))
             else:
                 await self._put_off(task, later)
@@ -259,7 +259,7 @@ class TaskExecutor:
             await self._finish_with_draft(running.attempt, result)
 
     async def _fail_or_wait(self, attempt: Attempt, error: Exception) -> None:
-        """End an attempt with an error, or let its task wait if the cause is outside the task and may pass."""
+        """End an attempt with an error; if the cause is outside the task and may pass, let the task wait instead."""
         repository_path = self.services.git.place_of(attempt.task.spec.repo)
         exchanged = "" if isinstance(error, NightshiftError) else self.services.exchanged()
         if not (why := exchanged or await asyncio.to_thread(find_trouble, error, repository_path)):
@@ -327,10 +327,10 @@ class TaskExecutor:
             self._beat.clear()
             running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
             owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
-            with contextlib.suppress(StoreUnready, StoreDamaged):  # others report it; no task can be claimed
+            with contextlib.suppress(StoreUnready, StoreDamaged):  # reported elsewhere; no task can be claimed
                 beating = self.services.queue.heartbeat(owned) if owned else None
                 claiming = any(worker.claiming for worker in self._workers)
-                swept = None if claiming else self.services.queue.sweep(owned)  # in the heartbeat's transaction
+                swept = None if claiming else self.services.queue.sweep(owned)  # same transaction as the heartbeat
                 if beating:
                     beat = await wait_done(beating)
                     for task_id in beat.cancelled:

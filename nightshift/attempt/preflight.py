@@ -1,4 +1,4 @@
-"""Runs the suite of a repository before a model is first asked, and says whether it can judge changes there.
+"""Runs the suite of a repository before a model is first asked, and reports whether the suite can judge changes there.
 
 The first verdict needs this run on the base anyway (`verdict.suite_runs`). The run is repeated if the language, the
 command or the environment changed, or if nothing could be judged.
@@ -128,7 +128,8 @@ class SuiteCheck:
 
     def _list_lacking(self, ran: Trial) -> list[Failure]:
         """Return the failures that no change of the code could fix, such as a missing package."""
-        # A missing module that a test is named after does not count: the task may have to write it.
+        # If a missing module has the name of a test (`test_NAME`), its absence is no lack: the task may have to write
+        # the module.
         tested = {PurePosixPath(path).stem.removeprefix("test_") for path in self.job.regression}
         task = Task(words=self.spec.description, modules=list_modules(self.tree) | tested)
         return [failure for failure in ran.failures if is_to_blame(failure, task)]

@@ -72,11 +72,11 @@ async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -
             return
         integrated = workspace.target is not None and await to_thread(services.git.contains, workspace, commit)
         if not integrated and commit.parent != state.base:
-            return  # An earlier try's commit: the resumed attempt replaces it.
+            return  # This is a commit of an earlier try, which the resumed attempt replaces.
         subject = subject_of((await to_thread(services.git.describe, workspace, commit.id)).message)
         files = await to_thread(list_changed_files, services.git, workspace, commit, task)
     except GitError:
-        return  # The resumed attempt will meet and report the same error.
+        return  # The resumed attempt will get the same error and report it.
     landing = Landing(
         task=task, workspace=workspace, state=state, commit=commit, verdict=state.verdict, integrated=integrated
     )
@@ -106,7 +106,7 @@ def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Worksp
     return replace(workspace, scope=state.scope)
 
 
-# Finding finished work after a restore.
+# Functions that find finished work after a restore.
 
 
 async def find_landed(

@@ -16,12 +16,13 @@ from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 
 @dataclass(frozen=True, slots=True)
 class WithRegression(Suite):
-    """A suite that adds to each job those tests of its base that the changed files can break, the likeliest first.
+    """A suite that adds regression tests to each job: the tests of its base that the changed files can break.
 
-    `changed` names the changed files if the job's base already contains the change (a merged tree). `test_paths` are
-    the folders of the repository's tests; empty means anywhere. If tests are staged together with their closure (the
-    files they can see), tests with an unknown closure are left to the sweep of the whole suite (`attempt.sweep`). Run
-    with every task, they would make each task slower than the one before.
+    The tests that most likely break come first. `changed` names the changed files if the job's base already contains
+    the change (a merged tree). `test_paths` are the folders of the repository's tests; empty means anywhere. If tests
+    are staged together with their closure (the files they can see), tests with an unknown closure are left to the sweep
+    of the whole suite (`attempt.sweep`). If they ran with every task, they would make each task slower than the one
+    before.
     """
 
     suite: Suite

@@ -72,7 +72,10 @@ class CommitServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Revert:
-    """A request to revert a ledger entry's commit on the workspace's target; with `reapply`, to undo its revert."""
+    """A request to revert the commit of a ledger entry on the workspace's target.
+
+    With `reapply`, to undo that revert.
+    """
 
     entry: Entry
     workspace: Workspace
@@ -278,7 +281,7 @@ def _event(entry: Entry, done: Pending, judged: str) -> Event:
     return Event(kind=Kind.REVERTED, task_id=entry.task_id, message=text, data=data)
 
 
-# The tests that a revert could break.
+# The tests that a revert could break: how they are chosen and run.
 
 
 BATCH = 20
@@ -289,7 +292,7 @@ BATCH = 20
 class RevertTrees:
     """The trees to compare: the tip and the reverted tree, with the paths at which they differ.
 
-    With `whole_tree`, tests with an unknown closure count as reaching every file, as in the owner's repositories.
+    With `whole_tree`, as in the owner's repositories, a test with an unknown closure counts as depending on every file.
     """
 
     tip: Tree

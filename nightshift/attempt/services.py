@@ -95,7 +95,9 @@ class AttemptServices:
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
     """Returns why this machine cannot judge a task; empty if it can."""
     exchanged: Callable[[], str] = lambda: ""
-    """Returns a message if program files were replaced, so that newly loaded code is of another version; else empty."""
+    """Returns a message if program files were replaced while the daemon runs; else empty. Code that is loaded after
+    that would be of another version.
+    """
     landing: LandingPort | None = None
     """Gives nodes their turns to move a shared branch; None if this machine belongs to no hub."""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))

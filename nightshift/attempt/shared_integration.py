@@ -26,7 +26,7 @@ from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
 
 REMOTE_S = 60.0
-"""Seconds until a task that is ready to land tries again after the remote was unreachable."""
+"""Seconds that a task waits before it tries to land again, after the remote was unreachable."""
 OF_UNMERGED = "several changes were judged together: mutants, and tests that fail without the change, are of each alone"
 
 
@@ -64,7 +64,10 @@ class SharedIntegration(Integration):
     async def _land_in_turn(
         self, landing: LandingPort, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened:
-        """Offer a commit to the node whose turn it is, wait for this node's turn, and land the commit if nobody has."""
+        """Offer the commit to the node whose turn it is, and wait for this node's own turn.
+
+        The commit is landed then, unless another node has landed it meanwhile.
+        """
         git, offered = self.services.git, ""
 
         async def offer() -> tuple[str, str]:
@@ -84,7 +87,10 @@ class SharedIntegration(Integration):
         return end
 
     def _kind(self, state: AttemptState) -> str:
-        """Return a key; candidates with the same key may share a run. Empty if this one needs a run of its own."""
+        """Return a key of this task's run; commits with the same key may be judged in one run.
+
+        The key is empty if the commit needs a run of its own.
+        """
         spec, verdict = self.task.spec, state.verdict
         own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests
         documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
@@ -161,7 +167,7 @@ class SharedIntegration(Integration):
         git, candidates = self.services.git, list[Candidate]()
         for waiting in others:
             if git.find_landed(replace(workspace, mark=waiting.mark, since=None)):
-                continue  # its own node will find that out too
+                continue  # already landed; its own node will notice that too
             if commit := git.fetch_commit(workspace, waiting.branch, waiting.commit):
                 candidates.append(Candidate(key=waiting.task_id, commit=commit, spec=waiting.spec))
         return candidates
@@ -191,7 +197,7 @@ class SharedIntegration(Integration):
         if not await asyncio.to_thread(git.publish, workspace, candidate.id, tip):
             await asyncio.to_thread(git.follow, workspace, workspace.target)
             return False
-        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # no effect if following the remote moved it
+        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # no effect if `follow` has already moved it
         return True
 
     async def _push(self, workspace: Workspace, end: Landed) -> Landed:

@@ -3,8 +3,8 @@
 Subtasks are tasks of the daemon's own workspace. They land there like any other task, in the order of their
 dependencies. The split task therefore continues from the tip that contains their work, and its own tests judge that
 work. The remaining budget is shared: each subtask gets an equal share as its limit, and one share stays with the split
-task. The split task is charged with what the subtasks really used (`attempt.limits`), so it gets back what they leave
-over.
+task. The split task is charged only for what the subtasks really used (`attempt.limits`), so the unused part of their
+shares returns to it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nightshift.core.errors import GitError, GitKilled, PlaceUnready, ReferenceLocked, SandboxError, SandboxUnready
 
-# Error numbers that a file system returns as long as it cannot work.
+# Error numbers that a file system returns while it is unusable.
 _OF_PLACES = {
     errno.ENOSPC: "is full",
     errno.EDQUOT: "is full: the quota is used up",
@@ -37,13 +37,16 @@ _OF_MACHINE = {
 }
 _BY_WORDS = {os.strerror(number).lower(): number for number in (*_OF_PLACES, *_OF_MACHINE)}
 _LEAST_BYTES, _LEAST_INODES = 1 << 20, 16
-# Seconds that a task waits: at first, and at most, if it is the task that checks for the trouble; then for all other
-# tasks.
+# Seconds that a task waits. The task that checks for the trouble waits `_FIRST_S` at first and `_LOOKS_S` at most; all
+# other tasks wait `_OTHERS_S`.
 _FIRST_S, _LOOKS_S, _OTHERS_S = 5.0, 60.0, 300.0
 
 
 def find_trouble(error: BaseException, repo: Path) -> str:
-    """Return the trouble that a repository's task must wait for; empty if the error is the task's own failure."""
+    """Return the trouble because of which a repository's task must wait.
+
+    Empty if the error is the task's own failure.
+    """
     for each in _chain(error):
         if isinstance(each, ReferenceLocked):
             return f"a lock in {_short(repo)}: {each}"
@@ -110,13 +113,13 @@ def _short(path: Path) -> str:
 
 @dataclass(slots=True)
 class Troubles:
-    """The troubles that tasks wait for, each with the one task that checks whether the trouble has passed."""
+    """The troubles because of which tasks wait, each with the one task that checks whether the trouble has passed."""
 
     _looking: dict[str, int] = field(default_factory=dict)
     _waits: dict[int, int] = field(default_factory=dict)
 
     def enter(self, task_id: int, why: str, now: datetime) -> tuple[datetime, bool]:
-        """Record that a task waits for a trouble; return when its wait ends, and True if the trouble is new."""
+        """Record that a trouble holds up a task; return when its wait ends, and True if the trouble is new."""
         is_new = why not in self._looking
         self.leave(task_id, but=why)
         looks = self._looking.setdefault(why, task_id) == task_id
@@ -125,7 +128,11 @@ class Troubles:
         return now + timedelta(seconds=rest_s), is_new
 
     def leave(self, task_id: int, *, but: str = "") -> tuple[str, ...]:
-        """Record that a task waits for nothing, except the trouble `but`; return the other troubles it checked."""
+        """Record that a task no longer waits because of any trouble, except the trouble `but`.
+
+        Returns:
+            The other troubles that the task checked; nobody checks them any more.
+        """
         over = tuple(why for why, looking in self._looking.items() if looking == task_id and why != but)
         for why in over:
             del self._looking[why]

@@ -49,7 +49,7 @@ _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSuite:
-    """A suite, or `why_not`: the reason why nothing may be executed on this machine."""
+    """A suite that runs tests; or `why_not`, the reason why nothing may be executed on this machine."""
 
     suite: Suite | None
     why_not: str = ""
@@ -191,7 +191,7 @@ def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: byt
     return replace(report, checks=checks)
 
 
-# Comparing the note with git, without running anything.
+# Functions that compare the note with git, without running anything.
 
 
 def _seal(sealed: Sealed) -> Check:
@@ -267,7 +267,7 @@ def _paths(note: Note, changed_paths: frozenset[str]) -> Check:
     )
 
 
-# Repeating the run that a note describes.
+# Functions that repeat the run that a note describes.
 
 
 MOST = RunLimits(cpu_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8192)
@@ -314,7 +314,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
-        asked="",  # The note lacks it; another check covers it.
+        asked="",  # Not in the note. Another check covers what depends on the task's description.
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))
@@ -439,7 +439,7 @@ def _read_limits(noted: NotedLimits) -> RunLimits | None:
     return replace(RUN_LIMITS, **limits) if limits else None
 
 
-# Checks, and the judgement that follows from them.
+# The results of single checks, and the judgement that follows from them.
 
 
 class Standing(StrEnum):

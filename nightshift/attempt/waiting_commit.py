@@ -134,7 +134,7 @@ def brings_nothing(waiting: Waiting, later: Sequence[LogLine]) -> BranchRefused:
 
 
 def no_evidence(waiting: Waiting, why: str) -> BranchRefused:
-    """Return the error for a commit without a usable note, which would say how to judge it."""
+    """Return the error for a commit without a usable note; only the note says how to judge the commit."""
     entry = waiting.entry
     return BranchRefused(
         f"nothing says how to judge {entry.commit[:10]}: {why}\n{_force(waiting)} integrates it without a run",

@@ -22,9 +22,9 @@ long before that.
 
 @dataclass(slots=True)
 class Running:
-    """A worker's running task. `why` is set before `job` is cancelled.
+    """A worker's running task.
 
-    `put_down` is set once the queue knows the task's ending.
+    `why` is set before `job` is cancelled. `put_down` is set when the queue has stored the task's ending.
     """
 
     attempt: Attempt
@@ -45,7 +45,10 @@ class Running:
 
 @dataclass(slots=True)
 class Worker:
-    """One worker. A leaving worker finishes its task and claims no other. `again` is the task that it claims next."""
+    """One worker. If it is leaving, it finishes its task and claims no other.
+
+    `again` is the id of the task that the worker claims next; None for any task.
+    """
 
     status: WorkerStatus
     woken: asyncio.Event = field(default_factory=asyncio.Event)

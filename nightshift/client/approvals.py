@@ -13,7 +13,10 @@ from nightshift.core.errors import IllegalMove
 from nightshift.core.program import format_command
 
 QUESTION, BUDGET = "question", "budget"
-"""Kinds of asks (`core.tasks.change_checks.AskKind`) that have no name as their subject."""
+"""Kinds of asks (`core.tasks.change_checks.AskKind`) whose `subject` is not a name.
+
+A line about such an ask shows its question instead of the subject.
+"""
 
 
 def approvals(session: Session) -> int:

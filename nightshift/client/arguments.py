@@ -1,9 +1,9 @@
-"""Turns the arguments of the command line into a command: a command, an older option, or a task without a command.
+"""Rewrites the arguments of the command line so that they begin with the name of a command.
 
-`nightshift status` already names a command. The older options `--status`, `--logs 50` and so on become the command that
-does the same. A quoted text of several words becomes `add`. Input that may be a typing error is never added as a task:
-one word that is no command, several words without quotes, or a command within quotes. Such input becomes `Unclear`,
-with the commands that may have been meant.
+Arguments such as `nightshift status` already name a command. The older options, such as `--status` and `--logs 50`, are
+replaced by the commands that have the same effect. A quoted text of several words becomes the argument of `add`. Input
+that may be a typing error is never added as a task: one word that is not a command, several words without quotes, or a
+command within quotes. Such input becomes `Unclear`, with the commands that may have been meant.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ INSTEAD: Mapping[str, str] = {
 
 
 class Takes(Enum):
-    """Whether an older option is followed by a value: never, always or optionally."""
+    """The ways in which an older option can be followed by a value: never, always or optionally."""
 
     NOTHING = 0
     A_VALUE = 1
@@ -57,9 +57,9 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """An older option that acts as a command.
+    """An older option that is replaced by a command.
 
-    `command` is the command, `takes` says whether a value follows the option.
+    `command` is that command. `takes` says whether a value follows the option.
     """
 
     command: str
@@ -182,7 +182,7 @@ class Arguments:
     def may_be_a_slip(self, text: str) -> bool:
         """Check whether a text looks more like a command with parameters, possibly misspelt, than like a task.
 
-        A text of one word always does.
+        The result is always true for a single word.
         """
         words = text.split()
         if len(words) < 2:
@@ -196,9 +196,7 @@ class Arguments:
         return _bare(word) in self.command_names or bool(self.nearest(word))
 
     def nearest(self, word: str) -> list[str]:
-        """Return the command that is most similar to a word, in a list.
-
-        The list is empty if no command is similar enough.
+        """Return a list with the command that is most similar to a word; empty if no command is similar enough.
 
         A word that differs from a command only by punctuation and case counts as that command.
         """

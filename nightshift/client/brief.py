@@ -1,6 +1,7 @@
 """Implements the command `brief`.
 
-The brief says what landed, failed, was spent and waits since the owner last looked, with the causes of failures.
+The brief shows what has happened since the owner last read it: changes that landed, failed tasks with the causes of the
+failures, the money spent, and what waits for the owner.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _file(file: Any) -> Iterator[Cell]:
 def show_failed_tests(session: Session, task: Any) -> list[Block]:
     """Return the tests that failed in the last run that had failures, with their messages.
 
-    The list is empty for a task that is done.
+    The list is empty if the task is done.
     """
     if task.status == Status.DONE or not any(row.failed for row in task.iterations):
         return []
@@ -89,7 +89,7 @@ def show_failed_tests(session: Session, task: Any) -> list[Block]:
 def _show_failures(session: Session, task: Any, step: Any) -> list[Block]:
     try:
         verdict = session.get(f"/api/task/{task.task_id}/step/{step.attempt}/{step.step_no}").verdict
-    except NotFound:  # the step was pruned, which the task's own output says
+    except NotFound:  # the step was pruned; the output about the task says so
         return []
     if verdict is None or not verdict.failures:
         return []
@@ -111,6 +111,9 @@ def _failure(failure: Any) -> Iterator[Cell]:
 
 
 def more_of(task: Any) -> Lines:
-    """Return a line with the commands that show the whole diff and, if the task failed or was cancelled, retry it."""
+    """Return a line with the command that shows the whole diff of a task.
+
+    If the task failed or was cancelled, the line also has the command that retries the task.
+    """
     again = [format_command(f"retry {task.task_id}")] if task.status in {Status.FAILED, Status.CANCELLED} else []
     return Lines(lines=[Cell("  ".join([format_command(f"diff {task.task_id}"), *again]), Tone.DIM)])

@@ -222,7 +222,10 @@ def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
 
 
 def _of_another(error: click.NoSuchOption) -> str:
-    """Name the commands that have the option that this command lacks; empty if no command has the option."""
+    """Return a sentence that names the commands which have an option that this command does not have.
+
+    The sentence is empty if no command has the option.
+    """
     name = error.option_name
     having = [
         each.name

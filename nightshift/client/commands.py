@@ -146,9 +146,9 @@ class Command(click.Command):
         """Ignore the assignment by click's constructor, because `make_params` returns the parameters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one section for each heading, in the order in which the options are declared.
+        """Write the options of the command, with one section for each heading.
 
-        The options that every command has come last.
+        The sections are in the order in which the options are declared. The options that all commands share come last.
         """
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
@@ -604,7 +604,7 @@ def _list_hidden() -> Iterator[Command | Group]:
 
 
 _SECTIONS = (_tasks, _looking, _deciding, _commits, _daemon, _list_hidden)
-"""Functions that yield the commands of each section, in the order of `Section`. The last has no section."""
+"""Functions that yield commands: one for each `Section`, in the same order, and finally one for hidden commands."""
 
 
 def write_screen(commands: Iterable[click.Command], formatter: click.HelpFormatter) -> None:

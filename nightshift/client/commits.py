@@ -23,7 +23,7 @@ LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
 def review(session: Session, what: str | None, *, read: bool, limit: int) -> int:
     """List the unread commits or, given a name, show the change of one commit.
 
-    On a terminal, ask then whether to mark the commit as read.
+    On a terminal, then ask whether to mark that commit as read.
 
     Raises:
         NotFound: no commit matches the name.
@@ -189,7 +189,7 @@ def _what_to_do() -> list[str]:
 
 
 def _list_left_open(rows: Sequence[Any]) -> list[Block]:
-    """List the findings of readers that were still open when the commits were made."""
+    """List the findings of readers (models that review or audit a change) that were open when the commits were made."""
     left = [
         Cell(
             f"{row.task_id}: left open: {remark.severity} ({remark.reader}): {remark.place}: {remark.reason}", Tone.BAD

@@ -55,7 +55,8 @@ class Request:
 class Reply:
     """A response that is not parsed yet.
 
-    If the daemon refused the request because it came too soon, it may be repeated after `retry_after_s` seconds.
+    If the daemon refused the request because it came too soon, the request may be sent again after `retry_after_s`
+    seconds.
     """
 
     status: int
@@ -98,7 +99,10 @@ class Connection(ABC):
         query: Mapping[str, Any] | None = None,
         wall_s: float = ANSWER_WALL_S,
     ) -> Reply:
-        """Send a request, and repeat it if the daemon answers that it came too soon and had no effect."""
+        """Send a request. If the daemon refuses it because it came too soon, send the request again.
+
+        Repeating is safe, because a refused request had no effect.
+        """
         content = None if body is None else json.dumps(body).encode()
         given = {name: value for name, value in (query or {}).items() if value is not None}
         address = f"{path}?{urlencode(given)}" if given else path

@@ -118,7 +118,7 @@ def _prepare_streams() -> None:
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the lowest free descriptor, the closed one
+            nowhere = os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor: the closed stream's
             setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

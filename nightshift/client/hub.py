@@ -49,8 +49,8 @@ def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]
 
     Args:
         session: the session, whose settings name the hub.
-        acts: True if workflows will be changed. A change needs a worker of the hub, and possibly no node is up, so this
-            process is a worker meanwhile.
+        acts: True if the caller will change workflows. A change needs a running worker of the hub. Because it is
+            possible that no node is up, this process serves as a worker until the connection is closed.
 
     Raises:
         ConfigError: the settings name no hub.

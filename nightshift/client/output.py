@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 LAST_COLUMN, GAP = 20, 2
-"""Minimum width of the last column, even on a narrow terminal, and width of the gap between columns, in characters."""
+"""Widths in characters: the minimum width of a table's last column, and the gap between columns.
+
+A narrow terminal does not reduce the minimum.
+"""
 
 
 class Tone(StrEnum):
@@ -61,7 +64,7 @@ class Fields:
 class Table:
     """Rows of cells under column names. The last column may be long.
 
-    On a narrow terminal, columns named in `spare` are left out, the first of them first.
+    On a narrow terminal, as many of the columns in `spare` as necessary are left out, in the order of `spare`.
     """
 
     head: Sequence[str]
@@ -69,7 +72,7 @@ class Table:
     spare: Sequence[str] = ()
 
     def within(self, width: int) -> Table:
-        """Return the table without the spare columns that do not fit into this width."""
+        """Return a copy of the table without the spare columns that have to be left out for this width."""
         columns, spare = list(range(len(self.head))), list(self.spare)
         chars = [max(map(len, (name, *(row[at].text for row in self.rows)))) for at, name in enumerate(self.head)]
         while spare and sum(chars[at] + GAP for at in columns[:-1]) + LAST_COLUMN > width:

@@ -111,7 +111,11 @@ class Prompt:
             self._session.disconnect()
 
     def _watch(self) -> None:
-        """Announce the end of the tasks that were added in this prompt. The thread has a connection of its own."""
+        """Announce the end of the tasks that were added in this prompt.
+
+        Runs in a thread of its own, and opens a new connection for each check, because a connection may be used by one
+        thread only.
+        """
         while not self._left.wait(LOOK_S):
             if self._open:
                 # If the daemon is stopping or starting at this moment, the next check will succeed.

@@ -112,8 +112,9 @@ class Session:
         """Print the result of a command.
 
         Args:
-            answer: the daemon's answer, or fields that the command built; printed if JSON was requested.
-            shown: the same for people, as blocks or as one line; printed otherwise.
+            answer: the daemon's answer, or fields that the command built. It is printed if JSON was requested.
+            shown: the same result in a form for people, as blocks or as one line. It is printed if JSON was not
+                requested.
         """
         if self.out.as_json:
             self.out.document(answer)
@@ -121,7 +122,7 @@ class Session:
             self.out.blocks([Lines(lines=[shown])] if isinstance(shown, Cell) else shown)
 
     def note_if_down(self, consequence: str) -> None:
-        """Print a note if no daemon answers: the reason and this consequence."""
+        """If no daemon answers, print a note that gives the reason, followed by `consequence`."""
         if not self.connection.live:
             self.out.note(f"{self.connection.why_offline}; {consequence}")
 

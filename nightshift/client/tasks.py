@@ -35,8 +35,8 @@ def submit(session: Session, body: Mapping[str, Any]) -> tuple[Answer, bool]:
 def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> int:
     """Submit a task.
 
-    With `typed`, the text was not given on the command line. It is then printed if the task is refused, so that it is
-    not lost.
+    `typed` means that the text was not an argument, but was written in an editor or read from the standard input. If
+    the task is then refused, the text is printed, so that it is not lost.
     """
     try:
         task, is_new = submit(session, body)
@@ -120,7 +120,8 @@ def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, fr
 def move_each(session: Session, task_ids: Sequence[int], action: str, body: Mapping[str, Any] | None = None) -> int:
     """Apply an action to tasks, one after the other, and return the exit code.
 
-    If there are several tasks and one is refused, the error is printed and the next task follows.
+    If one of several tasks is refused, its error is printed, and the remaining tasks are still processed. The error of
+    a single task is raised.
     """
     code = Exit.OK
     for task_id in task_ids:

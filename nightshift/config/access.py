@@ -28,8 +28,8 @@ OWNER_ALONE = 0o600
 FLASK_HOST, FLASK_PORT = "127.0.0.1", 5000
 """The address at which a daemon listens by default."""
 KEPT = 8
-"""Maximum number of cached entries, each for one digest. More than one, because shells and services have different
-environment variables.
+"""Maximum number of cached entries, each for one digest. Several are needed, because shells and services have different
+environment variables and so different digests.
 """
 _TOKEN = "api_token"  # noqa: S105  # the name of the setting
 _CODE = tuple(sorted(Path(__file__).parent.glob("*.py")))
@@ -50,7 +50,7 @@ class Access:
 
     @property
     def host(self) -> str:
-        """The host to connect to."""
+        """The host at which a client reaches the daemon."""
         return _LOOPBACK.get(self.flask_host, self.flask_host)
 
     @property
@@ -148,7 +148,7 @@ def remember(access: Access, names: Collection[str], digest: str, token: Origin)
 
 
 def _owners_token(places: Places, origin: Origin) -> str | None:
-    """Read the owner's token from its source, where it is known to be valid."""
+    """Read the owner's token from the source that `origin` names; the token was validated when the entry was cached."""
     if origin is Origin.ENVIRONMENT:
         return {name.lower(): value for name, value in os.environ.items()}[_TOKEN]
     if origin is Origin.FILE:

@@ -39,7 +39,8 @@ class Kind(StrEnum):
 class Described:
     """The description of one setting.
 
-    `above` is an exclusive lower bound. `by_hand` is the reason why the setting may only be changed in its file.
+    `above` is an exclusive lower bound of the value. `by_hand` is the reason why the setting may only be changed in its
+    file.
     """
 
     name: str

@@ -58,6 +58,6 @@ postgresql://user:password@host/nightshift. Unset: they share only tasks."""
     node_labels: Annotated[list[Label], Takes.RESTART] = Field(default_factory=list)
     """Labels of this machine that tasks may require, such as `gpu`. Nightshift also detects some labels itself."""
     node_url: Annotated[PageAddress, Takes.RESTART] = ""
-    """The address at which the dashboards of other nodes link to this node. Unset: where its own dashboard listens."""
+    """The address at which the dashboards of other nodes link to this node. Unset: the address of its own dashboard."""
     hub_lease_s: Annotated[Seconds, Field(ge=1), Takes.RESTART] = 60
     """How long a node may give no sign of life before its tasks go to other nodes."""

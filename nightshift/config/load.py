@@ -232,7 +232,7 @@ class Sources:
 
     @property
     def overruled(self) -> tuple[str, ...]:
-        """Names of the settings for which the page's value overrides a different value in `config.yaml`."""
+        """Names of the settings that the settings page sets to another value than `config.yaml` does."""
         pages = [name for name in self.page if self.origins[name] is Origin.PAGE]
         return tuple(name for name in pages if name in self.in_file and not same(self.in_file[name], self.page[name]))
 

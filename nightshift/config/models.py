@@ -21,7 +21,8 @@ LEAST_CONTEXT = 32_768
 LONGEST_CONVERSATION = 96_000
 """Maximum tokens of a conversation. Successful conversations stay far below this limit (arXiv 2602.16069)."""
 LEAST_PROMPT = 3_000
-"""Tokens that every prompt may have. A lower limit would leave room for the instructions but not for the task.
+"""Number of tokens that a prompt may always have. A lower limit would leave room for the instructions but not for the
+task.
 
 No phase limits prompts below this value (`agent.services`).
 """
@@ -146,7 +147,7 @@ class PromptSettings(ModelSettings, LimitSettings):
     def prompt_tokens(self) -> int:
         """Maximum tokens of a prompt: the context without the reply, but at most 3/4 of a call's token limit.
 
-        Prompts longer than `LONGEST_PROMPT` cost more than they help, so that is a limit too.
+        The limit is never above `LONGEST_PROMPT`, because longer prompts cost more than they help.
         """
         of_call = LONGEST_PROMPT if self.call_tokens is None else self.call_tokens * 3 // 4
         return min(LONGEST_PROMPT, (self.model_num_ctx or LEAST_CONTEXT) - self.model_max_tokens, of_call)

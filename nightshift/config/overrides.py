@@ -59,13 +59,13 @@ def text_of(overrides: Mapping[str, Any]) -> str:
 def change_overrides(
     overrides: Mapping[str, Any], in_file: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str]
 ) -> dict[str, Any]:
-    """Return the overrides after a change, without those that repeat the value in `config.yaml`.
+    """Return the overrides after a change; an override that repeats the value in `config.yaml` is left out.
 
     Args:
         overrides: The overrides before the change.
         in_file: The values in `config.yaml`.
-        values: The new values by name; None is the default.
-        reset: Names whose overrides are removed.
+        values: The new values by name; None stands for the default.
+        reset: Names of the settings whose overrides are removed.
     """
     after = {name: value for name, value in overrides.items() if name not in reset}
     for name, value in values.items():

@@ -109,18 +109,18 @@ class Layout:
     def db_lock_file(self) -> Path:
         """Second lock file of the daemon, beside the database.
 
-        It is the same file if a home is reached by another name.
+        If two paths lead to the same database, for example through a symbolic link, both lead to this one lock file.
         """
         return self.db_path.resolve().with_name(self.db_path.name + ".lock")
 
     @property
     def packages_dir(self) -> Path:
-        """Packages that tasks may use, laid out as the sandbox shows them."""
+        """Packages that tasks may use, in the same layout as inside the sandbox."""
         return (self.folders.cache if self.folders else self.state_dir) / "packages"
 
     @property
     def environments_dir(self) -> Path:
-        """The environments of repositories, laid out as the sandbox shows them."""
+        """The environments of repositories, in the same layout as inside the sandbox."""
         return (self.folders.cache if self.folders else self.state_dir) / "environments"
 
     @property

@@ -10,7 +10,7 @@ HOW_TO_REMOVE = "remove it on that page, or its line from settings.overrides.yam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Later:
-    """A changed setting that needs a restart. `holds` is the value in force until then, with secrets masked."""
+    """A changed setting that needs a restart. `holds` is the value in force until the restart, with secrets masked."""
 
     name: str
     holds: str
@@ -20,7 +20,7 @@ class Later:
 class Reloaded:
     """The result of reloading the settings: the names that changed, and the settings that need a restart.
 
-    `overruled` names the settings for which the settings page overrides a different value in `config.yaml`.
+    `overruled` names the settings that the settings page sets to another value than `config.yaml` does.
     """
 
     changed: tuple[str, ...] = ()

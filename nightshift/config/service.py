@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "FDSTORE", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
-"""Environment variables for this process alone; a child process must not notify the service manager in its name."""
+"""Environment variables that are meant for this process alone. With them, a child process could notify the service
+manager in the name of this process.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ class NotificationSettings(SettingsGroup):
     notify_url: WebAddress | None = None
     """The address to which each notice is posted (a webhook)."""
     notify_form: Literal["auto", "json", "slack", "discord", "ntfy"] = "auto"
-    """The format of posted notices. auto chooses by the address (Slack, Discord or ntfy.sh), otherwise JSON."""
+    """The format of posted notices. auto: that of Slack, Discord or ntfy.sh by the address, otherwise JSON."""
     notify_secret: SecretStr | None = None
     """The secret that signs posted notices."""
     notify_command: Annotated[list[str], ByHand("it names a program that the daemon starts")] = Field(
@@ -88,7 +88,7 @@ class StorageSettings(SettingsGroup):
     database_max_mb: Annotated[Megabytes, Field(ge=64)] = 100
     """Size at which the oldest log lines, steps, prompts and replies are deleted. Backups may take twice as much."""
     disk_reserve_mb: Annotated[Megabytes, Field(ge=0)] = 300
-    """Free disk space below which no task is started; 0 switches this off."""
+    """Free disk space below which no task is started; 0 switches this check off."""
     backups_keep: Positive = 4
     """How many of the newest backups are kept."""
     backups_daily: Annotated[int, Field(ge=0)] = 7

@@ -57,7 +57,7 @@ or they stay (keep). Tests that Nightshift wrote need no answer."""
     enable_clarify: bool = False
     """Ask you about the gaps of an unclear task before it begins."""
     clear_enough: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Clarity from 0 to 1. A model first rewrites tasks that are less clear than this; 0 switches this off."""
+    """Clarity of a task, from 0 to 1. A model first rewrites less clear tasks; 0 switches this off."""
     clarify_wait_s: Seconds = 14_400
     """How long a question waits for your answer before its default is used."""
     enable_split: bool = False
@@ -119,7 +119,7 @@ content (ask), run without asking (trust), or never (off)."""
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     """The share of the checks in your tests that models never see; 0 switches this off."""
     oracle_inputs: Annotated[int, Field(ge=0, le=500)] = 20
-    """How many inputs Nightshift adds to yours when it asks a task's oracle."""
+    """How many inputs Nightshift adds to yours when a task has an oracle that computes the expected results."""
 
     # Settings of the static checker follow: severities of rules, exceptions for repositories, and commands that never
     # run.
@@ -131,7 +131,7 @@ content (ask), run without asking (trust), or never (off)."""
     """The repository's linters (ruff, mypy or flake8) that may send changes back: installed if needed (install), only \
 those of its environment (found), or none (off)."""
     checker_allow: Annotated[dict[str, list[str]], LETS_THROUGH] = Field(default_factory=dict)
-    """Rules that do not apply to a repository, by its folder."""
+    """Rules of the checker that do not apply to a repository, by the folder of the repository."""
     blocked_commands: Annotated[list[str], LETS_THROUGH] = Field(default_factory=list)
     """Additional commands that never run, as patterns such as `terraform apply *`."""
 

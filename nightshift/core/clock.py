@@ -59,7 +59,7 @@ def to_text(at: datetime) -> str:
 
 
 class _AsText:
-    """Tells pydantic how to serialise and describe a time; imports pydantic only if it is already in use."""
+    """Tells pydantic how to serialise and describe a time. Importing this module does not import pydantic."""
 
     @staticmethod
     def __get_pydantic_core_schema__(source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:

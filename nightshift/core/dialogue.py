@@ -30,7 +30,8 @@ class Thought:
     """A section of a model's thinking; it is sent back only to the model that wrote it.
 
     `signature` is the vendor's proof or the encrypted form; `id` and `details` are further data of the vendor. `place`
-    counts the parts of the reply before the section: the text is one part, and each call is one part.
+    is the number of parts of the reply that come before the section. The text counts as one part, and so does each tool
+    call.
     """
 
     text: str
@@ -74,7 +75,7 @@ class Finish(StrEnum):
     TOOL = "tool"
     FILTER = "filter"
     CUT = "cut"
-    """Something other than the model ended the reply: the server, a gateway, or an unknown cause."""
+    """The reply was not ended by the model itself, but by the server, by a gateway, or for an unknown reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +108,14 @@ class ModelRequest:
         escalation: How often the loop was stuck. 0 asks the usual model; 1 or more raises the temperature or asks the
             next model.
         material: The code that the request is about; it is never sent anywhere.
-        within_s: Seconds that a searching backend may use while other backends are left to ask; None gives it its usual
-            time.
+        within_s: Seconds that a backend that searches for the answer (the built-in engine) may use if another backend
+            can be asked after it; None means the backend's usual time.
         kind: The kind of the task, by which models are chosen and their results are recorded.
-        wanted: The backend, the model or `backend=model` that the owner wants to be asked first for this task, whatever
-            the settings say.
+        wanted: The backend, the model or `backend=model` that is asked first for this task at the owner's wish. It
+            overrides the settings.
         tools: The tools that the reply may call.
         protocol: How tools are called; None chooses by what is known about the answering model.
-        heard: The newest message of the task's owner that the request contains.
+        heard: The id of the newest message of the task's owner that the request contains; 0 if it contains none.
         benchmarked: Results of models in a benchmark of the task's repository, under the settings of the task.
     """
 
@@ -157,9 +158,9 @@ class ModelRequest:
 class Completion:
     """One reply of a model.
 
-    `cost_usd` is None if the price of the model is unknown; it is never guessed. `saved` in `extra` names the backend
-    whose call this reply made unnecessary. `protocol` says how the request offered tools; None if it offered none.
-    `author` is the model that was asked, as `backend=model`.
+    `cost_usd` is None if the price of the model is unknown; it is never guessed. The entry `saved` in `extra` names the
+    backend that would otherwise have been called. `protocol` says how the request offered tools; None if it offered
+    none. `author` is the model that was asked, as `backend=model`.
     """
 
     text: str

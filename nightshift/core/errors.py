@@ -153,7 +153,7 @@ class BudgetSpent(Interruption):
 
     Args:
         message: The budget, the use, and the limit.
-        measure: The exceeded field of `core.tasks.task.Limits` if the owner could grant more, else None.
+        measure: The field of `core.tasks.task.Limits` that is exceeded; None if the owner cannot grant more.
         short: The amount that the next call lacks, in the unit of the measure.
     """
 
@@ -199,7 +199,7 @@ class NeedsApproval(Interruption):
 
     Args:
         message: The question, in one line.
-        asks: The single decisions.
+        asks: The decisions that the owner must make; empty if `message` itself is the question.
     """
 
     def __init__(self, message: str, asks: Sequence[Ask] = ()) -> None:
@@ -208,7 +208,7 @@ class NeedsApproval(Interruption):
 
 
 class Parked(Interruption):
-    """The task waits for something that will become available without the owner.
+    """The task waits for a resource that will become available without any action of the owner.
 
     Args:
         message: The reason, for the owner.

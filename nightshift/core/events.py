@@ -259,7 +259,9 @@ CallFailureData = TypedDict(
     "CallFailureData",
     {"backend": str, "model": str, "error": str, "try": int, "retry_in_s": float | None, "circuit": str},
 )
-"""MODEL_FAILED: the number of the failed try, and the error. `retry_in_s` is None if there is no further try."""
+"""MODEL_FAILED: the number of the failed try, and the error. `retry_in_s` is the number of seconds until the next try,
+or None if there is none.
+"""
 
 
 FallbackData = TypedDict("FallbackData", {"from": str, "to": str})
@@ -302,7 +304,7 @@ class FindingData(TypedDict):
     argv: NotRequired[list[str]]
     """The command that the change would run, shortened."""
     pattern: NotRequired[str]
-    """The rule without its group: the pattern that the command matched."""
+    """The pattern that the command matched, without the name of the rule's group."""
 
 
 class EnvironmentData(TypedDict):
@@ -341,7 +343,7 @@ class RecalledLesson(TypedDict):
 
 
 class RecalledData(TypedDict):
-    """LESSON_RECALLED."""
+    """LESSON_RECALLED: the lessons that the memory recalled for an attempt."""
 
     lessons: list[RecalledLesson]
 
@@ -353,9 +355,10 @@ class EscalationData(TypedDict):
 
 
 class JudgedData(TypedDict):
-    """SUITE_JUDGED in phase TESTING.
+    """SUITE_JUDGED in phase TESTING: the verdict on a change.
 
-    `tests` counts results. `label` is the label of the evidence. `kinds` are the kinds of failures.
+    `tests` maps each result to the number of tests with that result. `label` is the label of the evidence. `kinds` are
+    the kinds of failures.
     """
 
     tests: Mapping[str, int]
@@ -367,9 +370,10 @@ class JudgedData(TypedDict):
 
 
 class CommitData(TypedDict):
-    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED and CONFLICT.
+    """The commit and the branch that the event is about.
 
-    Also SUITE_JUDGED of a merged tree.
+    This is the data of COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED and CONFLICT, and of SUITE_JUDGED
+    if a merged tree was judged.
     """
 
     commit: str
@@ -384,7 +388,7 @@ class RegressionData(TypedDict):
 
 
 class RevertedData(TypedDict):
-    """REVERTED: the commit that was reverted (with `reapplied`: restored), and the new commit that does so."""
+    """REVERTED: the commit that was reverted, or restored if `reapplied`, and the new commit `by` that did this."""
 
     commit: str
     by: str

@@ -162,7 +162,10 @@ class HubPort(Protocol):
         ...
 
     def tasks(self, status: Status | None, limit: int, after: int | None) -> Sequence[tuple[HubTask, Signed | None]]:
-        """Return tasks: first open tasks, then the most recently ended; each with the result of its signature check."""
+        """Return tasks, each with the result of its signature check.
+
+        Open tasks come first, then the most recently ended tasks.
+        """
         ...
 
 
@@ -190,7 +193,8 @@ class Hub(HubPort, HubSteering, Protocol):
 class NodeState:
     """The state that this node reports to the hub.
 
-    It says whether the node claims tasks now, how many at once, and describes the node in one line.
+    It contains whether the node claims tasks now, how many tasks it runs at once, and a description of the node in one
+    line.
     """
 
     takes: bool
@@ -217,8 +221,9 @@ class Waiting:
 class Turn:
     """A task's turn to move a branch. `line` identifies the branch.
 
-    `landed` is the commit of the task if another node has already landed it; if it is None, this node may move the
-    branch. `others` are waiting for the same branch and may be judged in one run with this task.
+    `landed` is the task's commit if another node has already landed that commit. If `landed` is None, this node may
+    move the branch. `others` are commits that wait for the same branch and may be judged in one run with this task's
+    commit.
     """
 
     line: str
@@ -253,6 +258,6 @@ class LandingPort(Protocol):
     async def end(self, line: str, landed: Mapping[int, str | None]) -> None:
         """Report the commit with which each waiting task landed, by the task's number on the hub.
 
-        None means that the task must land alone.
+        None instead of a commit means that the task must land alone.
         """
         ...

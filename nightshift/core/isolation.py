@@ -79,10 +79,10 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A folder of the host whose files a job sees as its own in `/work`. The job's changes to them end with the run.
+    """A folder of the host whose files a job sees as its own in `/work`.
 
-    The files belong to the jobs' user (`sandbox.launcher`), and nothing changes them on the host. `size_mb` is the size
-    of a copy.
+    The job's changes to these files are discarded when the run ends. The files belong to the jobs' user
+    (`sandbox.launcher`), and nothing changes them on the host. `size_mb` is the size of a copy.
     """
 
     host: Path
@@ -94,10 +94,10 @@ class SandboxJob:
     """A command to run in `/work`, which contains the files of `layers`; a later layer replaces files of earlier ones.
 
     All processes are killed when the run ends. `stdin` is written and closed. Standard output and standard error are
-    returned separately, because the trusted parent process inside the sandbox uses standard output for results and
-    gives its child processes standard error. With `answers`, the command counts as finished when it closes its standard
-    output; an isolation that supports this ends the remaining processes without making its caller wait. A job that is
-    `alone` runs while no other job does, if the sandbox knows about the other jobs (`sandbox.exclusive`).
+    returned separately: the trusted parent process inside the sandbox writes results to standard output, and its child
+    processes may only write to standard error. With `answers`, the command counts as finished when it closes its
+    standard output; an isolation that supports this ends the remaining processes without making its caller wait. A job
+    that is `alone` runs while no other job does, if the sandbox knows about the other jobs (`sandbox.exclusive`).
     """
 
     argv: tuple[str, ...]

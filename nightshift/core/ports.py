@@ -78,7 +78,7 @@ class Sandbox(Protocol):
 
 
 class Suite(Protocol):
-    """Runs the tests of a tree: for a verdict, or as a quick check while the change is being written."""
+    """Runs the tests of a tree, either for a verdict or as a quick check while the change is being written."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Run the job's tests and return what they proved.
@@ -100,7 +100,7 @@ class Suite(Protocol):
         ...
 
     async def run_base(self, job: SuiteJob) -> Trial:
-        """Run the job's tests without the job's change; the result is cached by commit, command and environment.
+        """Run the job's tests without its change; the result is cached by commit, command and environment.
 
         Raises:
             SandboxError: Nothing could be run.

@@ -39,7 +39,7 @@ class Span:
 
 
 def parse(text: str) -> Span:
-    """Parse one span.
+    """Parse the text of one span, such as `Mon-Fri 09:00-17:30`.
 
     Raises:
         ValueError: The text is not a span; the message shows a correct example.
@@ -85,7 +85,7 @@ def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime
 
 
 def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta:
-    """Return how much work fits between two times with time zones, outside these spans and to the minute."""
+    """Return how much work fits between two times with time zones, to the minute; work pauses in these spans."""
     parsed = [parse(text) for text in spans]
     if not parsed:
         return max(end - now, timedelta(0))

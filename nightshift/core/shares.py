@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 LEAST = 5
-"""Minimum size of a group; fewer values say nothing about a mean."""
+"""Minimum size of a group, because the mean of fewer values is not reliable."""
 MANY = 150
 """Group size from which a resampled mean is practically normal, and is drawn from a normal distribution."""
 _RESAMPLES = 1000

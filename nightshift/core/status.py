@@ -1,9 +1,9 @@
 """Status of the daemon, as shown by `/api/status`, the dashboard's header and `nightshift status`.
 
 The overall state is one word and a line, which pages, the terminal, `/healthz` and metrics show. Several states may
-apply at once: two tasks run while three others wait for the owner. The word names the most important one
-(`OverallState` lists them in order of importance). The line also names the other states, so that the owner misses no
-request.
+apply at once, for example if two tasks run while three others wait for the owner. The word names the most important
+state (`OverallState` lists the states in order of importance). The line also names the other states, so that the owner
+misses no request.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Restart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatus:
-    """One backend of the chain of models. `cost_usd` excludes the `unpriced` calls, whose cost is unknown.
+    """One backend of the chain of models.
 
-    If routing is by measured results, `measured` says for each kind of task how many of the attempts that the model
-    began it solved. `protocol` is the form in which the model is offered tools. `malformed_share` (0 to 1) is the share
-    of its replies in that form that could not be parsed; None if it sent none. The built-in engine has neither. `form`
-    says why the model is asked in a form other than the default, for the owner. `available` was determined at
-    `checked_at` (None: the first check is running), has not changed since `since`, and is checked again at
-    `next_check_at`.
+    `cost_usd` excludes the `unpriced` calls, whose cost is unknown. If routing is by measured results, `measured` says
+    for each kind of task how many attempts the model began, and how many of these attempts it solved. `protocol` is the
+    form in which the model is offered tools; None for the built-in engine. `malformed_share` (0 to 1) is the share of
+    the model's replies in that form that could not be parsed; None if it sent no replies in that form. `form` tells the
+    owner why the model is asked in a form other than the default. `available` was determined at `checked_at` (None: the
+    first check is running), has not changed since `since`, and is checked again at `next_check_at`.
     """
 
     name: str
@@ -111,10 +111,10 @@ class SpentBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedReplies:
-    """How many of all `replies` in the last `days` the built-in engine `saved`.
+    """Number of replies that the built-in engine `saved`, of all `replies` in the last `days`.
 
     A reply is saved if a model would otherwise have been asked for it. `solved` counts the tasks that the engine solved
-    alone.
+    without any model.
     """
 
     days: float = 7.0
@@ -240,8 +240,8 @@ class DaemonStatus:
     overall: Overall = NOT_KNOWN
 
     def __post_init__(self) -> None:
-        # Any given value of `overall` is replaced, because it follows from the other fields. `init=False` is no option,
-        # because pydantic omits such fields.
+        # Any given value of `overall` is replaced, because it follows from the other fields. The field cannot be
+        # declared with `init=False`, because pydantic omits such fields.
         object.__setattr__(self, "overall", overall(self))
 
 
@@ -330,7 +330,7 @@ def _no_model(status: DaemonStatus) -> Overall | None:
 
 
 def _beyond_the_engine(status: DaemonStatus) -> str:
-    """Describe the tasks that wait for a model although only the built-in engine is configured; empty if none do."""
+    """Describe the tasks that wait for a model although only the built-in engine is configured; empty if none."""
     return f"{_waiting(status)} for a model" if _engine_alone(status) and status.parked.count else ""
 
 

@@ -28,7 +28,7 @@ _SHA1 = re.compile(r"[0-9a-f]{40}")
 def write_checkout(tree: Tree) -> tuple[tuple[str, bytes], ...]:
     """Return the files of a `.git` whose index lists a tree's files, as pairs of path and bytes.
 
-    There are none if the ids are not SHA-1.
+    The result is empty if the tree's object ids are not SHA-1.
     """
     entries = tree.entries()
     if len(entries) > MOST or not all(map(_SHA1.fullmatch, entries.values())) or ".git" in entries:

@@ -13,7 +13,9 @@ from nightshift.core.tasks.revisions import Workspace
 from nightshift.git.repository import Repository, find_checkout
 
 TRIES = 50
-"""Maximum number of retries of a compare-and-swap that other processes keep winning, and of alternative branch names.
+"""Maximum number of retries of a compare-and-swap that other processes keep winning.
+
+This is also the limit of the alternative names that are tried for a branch.
 """
 
 
@@ -70,8 +72,8 @@ def is_draft_of(repository: Repository, commit: str, workspace: Workspace) -> bo
 def _read_message(repository: Repository, commit: str, workspace: Workspace) -> str:
     """Return the message of a commit that this home made after the task began to exist; empty for any other commit.
 
-    Git's times have no fractions of a second, which the comparison allows for. A task's number is unique only within
-    its home; a task that several nodes share has the same mark on each node.
+    The comparison with the task's creation time allows for git's times, which have no fractions of a second. A task's
+    number is unique only within its home; a task that several nodes share has the same mark on each node.
     """
     raw = repository.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")

@@ -11,7 +11,8 @@ from nightshift.git.repository import Repository
 
 _WALK_S = 600.0
 _FORM = "--format=%x1e%H%x1f%P%x1f%ct%x1f%B%x1f"
-# A message may contain any character except NUL, but people do not write the byte sequence that marks a commit here.
+# This byte sequence marks the beginning of a commit. A commit message could contain the sequence, but people do not
+# write it.
 _BEGIN = re.compile(rb"\x1e(?=[0-9a-f]{40,64}\x1f)")
 
 

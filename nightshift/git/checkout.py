@@ -13,10 +13,11 @@ from nightshift.git.repository import Repository
 def show_tip(repository: Repository, before: str) -> str | None:
     """Update the files of the daemon's own repository from the last shown commit to the tip of main.
 
-    Returns why the files were not updated, or None. `git apply --index` changes nothing at all unless the index and the
-    file match the patch at every path that the patch touches, so a visitor's edits are safe. Its cost depends on the
-    change, not on the repository. If a visitor has made commits, the update starts from the commit whose tree is in the
-    index. The commands run in our view of the repository, but on the repository's index and files.
+    Returns the reason if the files were not updated, or else None. `git apply --index` changes nothing at all unless
+    the index and the file match the patch at every path that the patch touches. So edits that a person made in the
+    repository are safe. The cost depends on the size of the change, not on the size of the repository. If a person has
+    made commits, the update starts from the commit whose tree is in the index. The commands run in our view of the
+    repository, but on the repository's index and files.
     """
     if (repository.common / "HEAD").read_text().strip() != f"ref: {MAIN}":
         return "another branch is checked out there"

@@ -35,8 +35,9 @@ class Answer:
 class Git:
     """Runs git commands with one folder as the repository, independent of the daemon's working directory.
 
-    Commands that store objects share a lock, so that no object is deleted meanwhile (see git/maintenance.py). `common`
-    is used if the folder is gone: a linked worktree can be removed during its task, but the branches remain.
+    Commands that store objects share a lock, so that no object is deleted meanwhile (see git/maintenance.py). If the
+    folder is gone, commands run in `common` instead, because a linked worktree can be removed during its task, while
+    the branches remain.
     """
 
     def __init__(
@@ -73,12 +74,7 @@ class Git:
         return answer
 
     def ask(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
-        """Run a command whose failure is a valid answer, while other commands may hold the same shared lock.
-
-        Raises:
-            GitKilled: A signal from outside this daemon ended the command.
-            GitError: The command timed out, or could not be started.
-        """
+        """Run a command whose failure is a valid answer. Commands that store objects may run at the same time."""
         with self._store_lock.share() if self._store_lock else contextlib.nullcontext():
             process = self.start(*args)
             try:

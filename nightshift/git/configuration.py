@@ -80,7 +80,7 @@ def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[
     """
     try:
         import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
-    except ImportError as error:  # The cause is git's message about the owner's configuration
+    except ImportError as error:  # GitPython runs git when it is imported
         raise GitError(f"repo: git cannot be started: {_words(error.__cause__ or error)}") from error
     # GitPython adds these variables to the process's own variables, which may come from a git hook.
     places = {"GIT_DIR": str(folder), "GIT_COMMON_DIR": str(common)}

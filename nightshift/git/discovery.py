@@ -1,8 +1,9 @@
 """Finds the repository that a task names, and rejects unusable repositories with helpful messages.
 
 Nothing is written in a repository of another user, unless the owner marks it as safe. Git itself rejects such a
-repository when it searches for one, but does not check a repository whose path is given, as here. Objects that one user
-adds are in folders that the other user cannot write to, so the other user's git would fail afterwards.
+repository when it searches for one, but does not check a repository whose path is given, as here. If the daemon added
+objects, their folders would belong to the daemon's user, and the git of the repository's owner could not write there
+afterwards.
 """
 
 from __future__ import annotations

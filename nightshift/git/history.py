@@ -32,7 +32,10 @@ def commit_of(repository: Repository, workspace: Workspace) -> Commit | None:
 
 
 def find_landed(repository: Repository, workspace: Workspace) -> Commit | None:
-    """Return the task's commit in the target's history, whoever put it there; None if it is missing or was reverted."""
+    """Return the task's commit in the target's history, whichever node put it there.
+
+    Returns None if there is no such commit, or if it was reverted.
+    """
     tip = repository.resolve(workspace.target)[0] if workspace.target else None
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
     grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.named}", *since)

@@ -1,9 +1,9 @@
 """Removes locks and crash reports that killed git processes left in the daemon's own repository.
 
-A lock left behind blocks all later commands. It is removed only if it is older than the daemon's own lock, so that no
-git process of this daemon made it, and if no git process works in the repository at all, so that it belongs to no
-visitor. In the owner's repositories no lock is removed; the resulting error names the lock with its age
-(`protocol.lock_in`).
+A lock left behind blocks all later commands. It is removed only under two conditions. It is older than the daemon's own
+lock, so no git process of this daemon made it. And no git process works in the repository, so the lock does not belong
+to a person who works there. In the owner's repositories no lock is removed; the resulting error names the lock with its
+age (`protocol.lock_in`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STORE = frozenset({f"{number:02x}" for number in range(256)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """The paths that were removed, and the processes because of which locks were kept."""
+    """The removed paths, and the processes that work in the repository and because of which locks were kept."""
 
     removed: tuple[Path, ...] = ()
     users: tuple[int, ...] = ()

@@ -1,9 +1,10 @@
 """Keeps the daemon's own repository small: packs objects, deletes unreachable objects, and deletes old tasks' branches.
 
 Each task leaves a dozen loose objects, a branch and a note. Packing is always safe, because an object is removed only
-when a pack on the disk contains it. Deleting unreachable objects is not always safe. A command that has the same bytes
-to store may rely on an existing object, and then find it deleted. So unreachable objects are deleted only when they are
-weeks old, and while no command of ours stores anything (`SharedLock`). The owner's repositories are not maintained.
+when a pack on the disk contains it. Deleting unreachable objects is not always safe. A command that stores the same
+bytes as an existing unreachable object relies on that object, which may then be deleted. So unreachable objects are
+deleted only when they are weeks old, and while no command of ours stores anything (`SharedLock`). The owner's
+repositories are not maintained.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _BRANCH = re.compile(r"refs/heads/agent/(\d+)-.+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The numbers of a repository's loose and packed objects, and their size in KB."""
+    """The numbers of a repository's loose and packed objects, and the sizes of both in KB."""
 
     loose: int
     packed: int
@@ -148,7 +149,7 @@ class RepositoryMaintenance:
 def _is_tasks(own: Repository, branch: Branch) -> bool:
     """Return True if the task made the branch's commit and the branch is checked out nowhere.
 
-    A visitor's branch with such a name belongs to the visitor.
+    Otherwise a person made the branch in the daemon's repository, and it must not be deleted.
     """
     message = own.read_commit(branch.commit).message.decode("utf-8", "replace")
     made_by_task = str(branch.task_id) in {mark_of(message), draft_of(message)} and is_of_home(own, message)

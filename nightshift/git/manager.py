@@ -197,10 +197,13 @@ class GitManager:
     def commit(self, workspace: Workspace, parent: str, change: Change, message: CommitMessage) -> Commit | None:
         """Commit a change on top of `parent`, on the task's branch; return None if nothing differs from the parent.
 
-        The change's paths are relative to the workspace's scope; all other files are the parent's. If a branch with the
-        task's name is not this task's, or is checked out, it stays unchanged, and the new branch's name gets the home's
-        id or a number. The target is not used, because it may no longer exist. The trailer of the home is added to the
-        message.
+        The change's paths are relative to the workspace's scope; all other files are taken from the parent. The
+        branch
+        has the task's name. If a branch with that name belongs to someone else or is checked out, that branch
+        is left
+        alone, and the home's id or a number is appended to the name of the new one. The branch that the task
+        will be
+        merged into is not read, because it may no longer exist. The home's trailer is added to the message.
 
         Raises:
             BaseGone: The parent is not in the repository any more.
@@ -267,8 +270,8 @@ class GitManager:
 
         Raises:
             BaseGone: The candidate or its parent is not in the repository any more.
-            ReferenceLocked: The target or the task's branch is locked. Do not retry, because git has already waited for
-                the lock.
+            ReferenceLocked: The target or the task's branch is locked. Do not retry: git has already waited for the
+                lock.
             GitError: The target may not be moved (see `find_obstacle`), or git failed.
         """
         if why := self.find_obstacle(workspace):
@@ -280,7 +283,7 @@ class GitManager:
             tip, held = seen
             if tip != expected_tip:
                 return False
-            if held != candidate.id:  # Git keeps the commits of branches
+            if held != candidate.id:  # A commit on a branch cannot be gone
                 repository.refuse_gone(candidate.id, candidate.parent)
             moves = [(target, candidate.id, expected_tip)]
             wanted = "0" * len(candidate.id) if self._remove_branches else candidate.id
@@ -553,8 +556,8 @@ class GitManager:
     def _follow(self, repository: Repository, target: str, before: str) -> None:
         """Update the files of the daemon's own repository to the tip, for people who look at the files.
 
-        If another thread is already updating the files, that thread checks for a newer tip before it ends, so this call
-        returns at once.
+        If another thread is already updating the files, this call returns at once, because that thread looks for a
+        newer tip before it ends.
         """
         if not repository.is_own or target != MAIN:
             return

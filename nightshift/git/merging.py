@@ -18,9 +18,9 @@ SHOWN = 3
 def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
     """Return a new commit, on no branch, with the same change on top of `tip`.
 
-    The merge base is set by a stand-in commit, which has the tip's tree and the change's parent. So git finds the exact
-    merge base at once, even if the target's history was rewritten. Git accepts the merge base as an argument only since
-    2.40.
+    The merge base is set by a stand-in commit, which has the tip's tree and the change's parent. So git finds exactly
+    this merge base at once, even if the target's history was rewritten. A stand-in is needed because git accepts the
+    merge base as an argument only since version 2.40.
 
     Raises:
         MergeConflict: The commit and the tip changed the same lines, which the message shows, or together they make a

@@ -147,7 +147,7 @@ def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, t
 
 
 def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entry], list[_Entry]]:
-    """Return the entries of the old tree that the new tree lacks or has differently, and the reverse."""
+    """Return the entries that only the old tree has, and those that only the new tree has; changed ones are in both."""
     before, after = (load(id_) if id_ else b"" for id_ in (old, new))
     id_bytes = len(old or new) // 2
     if old and new and (few := _few_apart(before, after, id_bytes)):
@@ -262,7 +262,7 @@ def is_text(name: str) -> bool:
 
 
 def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
-    """Convert a change to the edits that really alter the tree, with removals first.
+    """Convert a change to edits, with removals first; a path whose content stays the same gets no edit.
 
     Existing files keep their modes; a new file that begins with `#!` is executable, as in the sandbox.
 

@@ -22,8 +22,8 @@ from nightshift.core.errors import GitStopped
 
 # Seconds that a process has to end after SIGTERM, and again after SIGKILL.
 END_S = 1.0
-# Seconds without output after which a check shows whether a process has ended, because its child processes may keep its
-# pipes open.
+# Seconds without output after which we check whether the process has ended. The end of the output alone does not show
+# this, because child processes may keep the pipes open.
 QUIET_S = 0.1
 _CHUNK = 1 << 16
 

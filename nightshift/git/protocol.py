@@ -35,7 +35,7 @@ _OFF = (
 )  # fmt: skip
 # A commit must survive a power failure. One flush for all objects of a command (since git 2.36) costs little.
 _DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
-# Milliseconds that git itself waits for a lock before it gives up; we do not retry after that.
+# Milliseconds that git itself waits for a lock before it gives up; our code does not retry after that.
 _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
 _SUBMODULE = "160000"
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
@@ -97,8 +97,8 @@ def view_files(id_format: str) -> dict[str, str]:
 def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
     """Return a patch for `git apply` that turns the files of one tree into those of another.
 
-    `differences` has the old and the new record of each path. Contents are given by their ids, because git has the
-    objects. So the patch applies only to the exact old content of a file.
+    `differences` has the old and the new record of each path. The patch contains only the ids of the contents, because
+    git has the objects. So the patch applies only to a file with exactly the old content.
     """
     lines = list[bytes]()
     for path, (was, now) in sorted(differences.items()):
@@ -180,7 +180,7 @@ def note_paths(commit: str) -> tuple[str, ...]:
 
 
 def note_edits(commit: str, text: str) -> list[Edit]:
-    """Return the edits of a notes tree that set the note on a commit, and remove an older note anywhere."""
+    """Return the edits of a notes tree that set the note on a commit and remove an older note at any path."""
     here, *elsewhere = note_paths(commit)
     old = [Edit(path=path, mode="100644", data=None) for path in elsewhere]
     return [*old, Edit(path=here, mode="100644", data=text.encode("utf-8", "replace"))]

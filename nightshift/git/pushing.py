@@ -1,8 +1,8 @@
 """Pushes a branch and the evidence with the owner's credentials, to the address in the repository's configuration.
 
-The evidence is stored in notes. The notes are sent in the same push, because a second connection may take a second.
-They never prevent the push of the branch: if the remote refuses both, the branch is pushed alone. If other notes were
-pushed there first, they stay unchanged, and the result says so.
+The evidence is stored in notes. The notes are sent in the same push, because a second connection may take a second. The
+notes never prevent the push of the branch: if the remote refuses the push of both, the branch is pushed alone. If the
+remote already has other notes, they stay unchanged, and the result says so.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class RemoteEnd:
         """Push references, each given as `id:name`; the answer names the references that were refused.
 
         With a lease (`name:id`), a branch is moved only if it still points to that commit, but may be moved to any
-        commit. Without a lease, it is only moved forwards.
+        commit. Without a lease, a branch is only moved forwards.
         """
         objects = {"GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects")}
         git = Git(

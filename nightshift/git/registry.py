@@ -29,7 +29,7 @@ from nightshift.git.trees import Reader
 OPEN = 8
 """Maximum number of the owner's repositories that stay open; a closed repository is opened again when it is needed."""
 Where = Workspace | str | None
-"""A workspace, a folder in a checkout, or None for the daemon's own repository."""
+"""A repository: given by a workspace, by a folder in a checkout, or by None for the daemon's own repository."""
 
 
 class Repositories:
@@ -80,8 +80,9 @@ class Repositories:
     def _close_least_used(self, repository: Repository) -> None:
         """Close the least recently used repositories.
 
-        Each open repository uses processes, file descriptors and memory for trees. They stay in the cache, since a task
-        may still use one: such a repository reopens what it needs, and is closed again by a later call.
+        Each open repository uses processes, file descriptors and memory for trees. Closed repositories stay in the
+        cache, because a task may still use one of them. The repository then starts its processes again, and a later
+        call closes it again.
         """
         self._opened[repository.git.folder] = self._opened.pop(repository.git.folder, repository)
         others = [other for other in self._opened.values() if not other.is_own]

@@ -201,7 +201,7 @@ class Repository:
 
 
 def _read_refusal(answer: Output) -> str:
-    """Read git's answer to a move: empty, or the message of a refusal, after which git ends."""
+    """Read git's answer to a move: empty if the move succeeded, or git's message if git refused it and ended."""
     words, steps = b"", 3
     while steps:
         line = answer.readline()

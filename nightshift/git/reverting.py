@@ -17,10 +17,13 @@ _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
 
 
 def take_back(repository: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
-    """Return a new commit, on no branch, with the tip's files without the changes of `commit`.
+    """Return a new commit, on no branch, that takes the changes of `commit` out of the tip's files.
 
-    The new tree may equal the tip's. `commit` is the base of the merge, and its parent is the other side. Both sides
-    are given as stand-in commits on top of the base, so that git finds the base as their merge base at once.
+    The new tree may equal the tip's. The files come from a three-way merge of the tip and the parent of `commit`,
+    with
+    `commit` as the base. Both sides are passed to git as stand-in commits whose only parent is `commit`, so that
+    git
+    finds this merge base at once.
 
     Raises:
         MergeConflict: Later commits changed the same lines; only the paths are known.

@@ -22,7 +22,9 @@ ANSWER_S = 60.0
 
 
 class Session:
-    """A git process that answers questions; thread-safe. If the process died, it is restarted once.
+    """A git process that answers questions; thread-safe.
+
+    If the process dies during a question, it is restarted, and the question is asked once more.
 
     Args:
         git: Runs commands in the repository.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class SharedLock:
-    """A lock that is shared or exclusive. While a thread waits for the exclusive lock, new requests wait behind it."""
+    """A lock that is shared or exclusive. A request for the exclusive lock makes all later requests wait behind it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

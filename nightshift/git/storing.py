@@ -51,7 +51,7 @@ class Store:
                 raise GitError(f"objects could not be stored in {self._folder}: {error.strerror}") from error
 
     def _is_there(self, id_: str) -> bool:
-        """Return True if an object has a file of its own; if so, refresh the file's time, so that it is not pruned."""
+        """Return True if an object has its own file, and refresh the file's time, so that git does not prune it."""
         try:
             os.utime(self._file(id_))
         except OSError:  # The file is another user's, so its time cannot be changed and it is written again
@@ -59,7 +59,7 @@ class Store:
         return True
 
     def _put(self, objects: Mapping[str, bytes]) -> None:
-        drafts, rights = dict[str, Path](), stat.S_IMODE(self._folder.stat().st_mode)  # Readers of the folder read all
+        drafts, rights = dict[str, Path](), stat.S_IMODE(self._folder.stat().st_mode)  # Same readers as the folder
         try:
             for id_, data in objects.items():
                 descriptor, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
@@ -83,7 +83,7 @@ class Store:
 
 
 def _move_into_folder(draft: Path, file: Path, rights: int) -> None:
-    """Move a draft to its final name, and try again if git removes the folder, even one that was only just created."""
+    """Move a draft to its final name; try again if git removes the folder, which it may do even to a new folder."""
     for _ in range(FOLDER_TRIES):
         with contextlib.suppress(FileNotFoundError):
             draft.replace(file)

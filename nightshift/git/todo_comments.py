@@ -36,8 +36,8 @@ class TodoComment:
 class Found:
     """Comments of a checkout; `surplus` counts the comments that are left out.
 
-    `common` is the folder that all worktrees share. `branch` is the checked-out branch; empty if HEAD is detached, for
-    example during a rebase.
+    `common` is git's folder that all worktrees of the repository share. `branch` is the checked-out branch; empty if
+    HEAD is detached, for example during a rebase.
     """
 
     root: Path

@@ -33,7 +33,7 @@ class Listed:
 
 
 class Reader:
-    """Reads objects through one `cat-file` process that stays open; one request at a time."""
+    """Reads objects through one `cat-file` process that stays open; it handles one request at a time."""
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch")
@@ -104,7 +104,8 @@ class Reader:
     def list_files(self, root: str) -> Listed:
         """Return the files below a tree.
 
-        They are derived from the last listed tree, because most trees are one commit apart.
+        The list is derived from the list of the previous tree, because most trees differ from the previous tree by one
+        commit.
         """
         listing = self._listed
         if listing.root != root:

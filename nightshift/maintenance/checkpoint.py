@@ -1,7 +1,8 @@
 """The checkpoint: running tasks finish, the report is written, and no task starts until the owner continues.
 
-It advances in short steps that never wait. Its state is in the database after each step (`queue.checkpoints`), so a
-kill at any moment only delays it. The next start continues with the same span.
+A checkpoint advances in short steps that never wait. Its state is stored in the database after each step
+(`queue.checkpoints`). If the daemon is killed at any moment, the next start therefore continues the checkpoint with the
+same span.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ class ClockWatch:
     async def begin(self) -> None:
         """Compare the clock with the last time seen by an earlier run, before anything uses the clock.
 
-        A long gap forward means that no daemon ran for long. If the clock had been set back by about as much before,
-        the gap means that the clock was set right again.
+        A long gap forward means that no daemon ran for long. If the clock had been set back by about as much before
+        that gap, it means instead that the clock was set right again.
         """
         conn = self._db.reader()
         seen, back, self._since = clock_seen.last_seen(conn), clock_seen.set_back(conn), self._read()

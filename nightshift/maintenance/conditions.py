@@ -42,14 +42,17 @@ class Condition:
 
 
 def in_debt(state: StateStore, limit: Callable[[], int | None]) -> Reason:
-    """Return a function for the pause while more commits wait to be read than `limit` allows."""
+    """Return a function that gives a reason to pause while more commits wait to be read than `limit` allows."""
     return lambda: review_debt(state.unread_count(), limit()) if limit() else ""
 
 
 def at_quiet_hours(
     spans: Callable[[], Sequence[str]], clock: Clock, local: Callable[[datetime], datetime] = datetime.astimezone
 ) -> Reason:
-    """Return a function for the pause during the owner's quiet hours; `local` converts a time to the machine's zone."""
+    """Return a function that gives a reason to pause during the owner's quiet hours.
+
+    `local` converts a time to the machine's zone.
+    """
 
     def reason() -> str:
         span = quiet(spans(), local(clock()))
@@ -75,7 +78,7 @@ def battery_of_this_machine() -> Battery | None:
 
 
 def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None] = battery_of_this_machine) -> Reason:
-    """Return a function for the pause while the machine runs on its battery; without a battery there is no pause."""
+    """Return a function that gives a reason to pause while the machine runs on its battery, if it has one."""
 
     def reason() -> str:
         battery_state = battery() if wanted() else None
@@ -85,8 +88,12 @@ def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None]
 
 
 def with_ends(reasons: Sequence[PauseReason], spans: Sequence[str], now: datetime) -> tuple[PauseReason, ...]:
-    """Return the reasons, each with its end if the clock determines it: quiet hours end with their span."""
+    """Return the reasons, each with the time of its end if the clock determines that time.
+
+    Only quiet hours have such an end: the end of their span.
+    """
     end = quiet_until(spans, now.astimezone().replace(tzinfo=None))
-    # `end` is a local time of day; daylight saving may change the offset before then.
+    # `end` is a local time of day, and is converted with the UTC offset that applies then: daylight saving may change
+    # it.
     ends = {PauseSource.QUIET: end.astimezone(UTC) if end else None}
     return tuple(replace(each, until=ends.get(each.source)) for each in reasons)

@@ -21,7 +21,7 @@ from nightshift.core.tasks.queueing import PauseSource
 from nightshift.queue.manager import QueueManager
 
 ENOUGH = 1.25
-"""Work continues when this multiple of the reserve is free."""
+"""Work continues when the free space is at least this multiple of the reserve."""
 # Minimum number of free inodes. One task creates some hundred files.
 LEAST_INODES = 500
 MB = 1 << 20
@@ -86,10 +86,7 @@ class DiskGuard:
             await asyncio.wrap_future(self._queue.remove_pause(PauseSource.DISK))
 
     async def _find_lowest(self, times: float) -> DiskSpace | None:
-        """Return the place with the least space of those below `times` the reserve.
-
-        None if there is enough everywhere.
-        """
+        """Return the place with the least free space; None if every place has at least `times` the reserve."""
         spaces = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
         wanted = (times * self._reserve_mb(), times * LEAST_INODES)
         low = [space for space in spaces if space.share(*wanted) < 1.0]

@@ -16,7 +16,7 @@ from typing import Protocol
 from nightshift.core.text.formats import duration
 
 LOOP_LATE_S = 10.0
-"""Seconds without a beat after which the loop counts as blocked. A beat is due every second."""
+"""Seconds without a beat (`Vitals.beat`) after which the loop counts as blocked. A beat is due every second."""
 BEAT_S = 1.0
 
 Seconds = Callable[[], float]
@@ -70,7 +70,7 @@ class Vitals:
         self._pool, self._pool_lives = pool, lives
 
     def remove_pause(self) -> None:
-        """Stop watching the workers, which have ended and returned their tasks because somebody requested that."""
+        """Stop watching the workers, because they have ended and returned their tasks at somebody's request."""
         self._pool = None
 
     async def beat(self) -> None:

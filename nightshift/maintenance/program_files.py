@@ -50,7 +50,7 @@ class ProgramFiles:
         stamps = self._read_stamps()
         changed = [path for path in {*stamps, *self._stamps} if stamps.get(path) != self._stamps.get(path)]
         different = [path for path in changed if _digest(path) != self._digests.get(path)]
-        if not different:  # rewritten with the same content
+        if not different:  # the content is the same, although the file was rewritten
             self._stamps |= {path: stamps[path] for path in changed if path in stamps}
             return ""
         return f"{len(different)} files of the program were replaced; restart the daemon to use the new version"
@@ -75,7 +75,7 @@ def can_start() -> bool:
 def _walk(folder: Path) -> Iterator[tuple[Path, _Stamp]]:
     try:
         entries = list(os.scandir(folder))
-    except OSError:  # the folder was removed meanwhile, so its files show as gone
+    except OSError:  # If the folder was removed meanwhile, its files count as gone.
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):

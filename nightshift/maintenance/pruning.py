@@ -28,7 +28,7 @@ RECENT = timedelta(days=1)
 """Work of tasks that ended within this time stays, however large the database is."""
 WEEK = timedelta(days=7)
 LEAP, DOUBT = timedelta(days=10), timedelta(days=1)
-"""If the clock is ahead of the last time seen by more than `LEAP`, it is not trusted for the time `DOUBT`."""
+"""If the clock is ahead of the last time seen by more than `LEAP`, nothing is pruned by age for the time `DOUBT`."""
 FIT = 0.9
 TASKS, TEXTS = 200, 5000
 _SEEN = "pruning_clock"
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """How long and how much data is kept, by the settings of the same meaning. One MB is 2^20 bytes."""
+    """How long and how much data is kept; each field corresponds to a setting. One MB is 2^20 bytes."""
 
     events_days: float = 90
     work_days: float = 30
@@ -133,7 +133,7 @@ class Pruner:
             tally.lessons += count
 
     def _week_of_report(self, now: datetime) -> datetime:
-        """Return the time from which events must be kept for a report that is still to be written, or written again."""
+        """Return the time from which events must be kept for a report that may still be written or rewritten."""
         monday = (now - timedelta(days=now.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
         return min(monday - WEEK, self._report_since() or now)
 

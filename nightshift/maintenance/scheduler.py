@@ -44,7 +44,8 @@ class Scheduler:
 
     Args:
         jobs: the jobs; their names are unique.
-        sink: gets an event when a job fails; for a repeated failure only after a success in between.
+        sink: gets an event when a job fails. A repeated failure gets another event only after a success in between or,
+            with another message, after `AGAIN_S`.
         monotonic: returns seconds that never jump.
         sleep: waits some seconds. A simulation moves its clocks here, after `wait_for_jobs`.
     """

@@ -46,7 +46,10 @@ class ServiceManagerLink:
         self._send("READY=1")
 
     def reloading(self) -> None:
-        """Report that the settings are read again; the time distinguishes this reload from an earlier one."""
+        """Report that the settings are being read again.
+
+        The message contains the time, to distinguish it from earlier reloads.
+        """
         microseconds = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         self._send("RELOADING=1", f"MONOTONIC_USEC={microseconds}")
 

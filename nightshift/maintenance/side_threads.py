@@ -1,4 +1,7 @@
-"""Restarts side threads that ended by an error: a daemon that looks alive but does not listen is worse than none."""
+"""Restarts threads beside the workers' loop, such as the server's, after an error has ended them.
+
+A daemon that looks alive but does not listen is worse than none.
+"""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ class LastRun:
         saved_at: the time when the state was saved.
         version: the version of the program.
         pid: the process id of the daemon.
-        uptime_total_s: seconds of uptime over all runs up to then.
-        starts: number of starts up to then.
+        uptime_total_s: seconds of uptime over all runs, up to `saved_at`.
+        starts: number of starts, up to `saved_at`.
         in_flight: ids of the tasks that were running.
     """
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 GROUP = "nightshift.backends"
 """Entry point group. Maps a backend's short name to `module:Class`."""
 FIRST = ("openai", "anthropic", "gemini", "acp", "ollama", "gpt4all", "llama_cpp")
-"""The order in which `MODEL_TYPE=auto` asks the backends, best answers first. Backends that are not listed follow,
-sorted by name. The built-in engine is always last, because it can do the least; the gateway decides whether the
-engine is asked before the models.
+"""The order in which `MODEL_TYPE=auto` asks the backends. Backends with the best answers come first, and backends that
+are not listed follow, sorted by name. The built-in engine is always last, because it can do the least. Before this
+order applies, the gateway may give the engine a short first try (`BackendPool.precheck`).
 """
 
 

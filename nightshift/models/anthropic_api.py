@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 API_VERSION = "2026-10-21"
 LEAST_BUDGET = 1024
-"""Tokens. The API accepts no smaller budget for thinking, which counts as part of the reply."""
+"""The smallest budget for thinking that the API accepts, in tokens. Thinking counts as part of the reply."""
 USUAL_REPLY = 8192
-"""Tokens. Default reply limit, because the API requires a limit with every request."""
+"""The default limit of a reply, in tokens. It is needed because the API requires a limit with every request."""
 SHARES = {Thinking.LOW: 0.25, Thinking.MEDIUM: 0.5, Thinking.HIGH: 0.75}
 
 

@@ -42,12 +42,12 @@ from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.task_failures import TaskFailures
 
 Room = Callable[[], AbstractAsyncContextManager[Reservation]]
-"""Reserves room for one call in the budgets. Each try needs its own reservation, because a reply that got lost costs
-money as well.
+"""Reserves room for one call in the budgets. Each try needs its own reservation, because the part of a reply that was
+received before the connection broke costs money as well.
 """
 
 MOST_UNUSABLE = 2
-"""Number of consecutive replies in the wrong form. After them, a model is asked without JSON and tools (“in plain
+"""Number of consecutive replies in the wrong form after which a model is asked without JSON and tools (“in plain
 words”).
 """
 MOST_WHY_CHARS = 500
@@ -61,7 +61,7 @@ class Seen:
         available: True if the backend is available.
         why: the reason why the backend is not available.
         at: the time of the check; None before the first check.
-        since: the time since when the result is the same.
+        since: the time of the first of the checks in a row that had this result.
     """
 
     available: bool
@@ -95,7 +95,7 @@ class HealthProbe:
         return self._broken or self._backend.detail
 
     async def check(self, fresh_s: float = 0.0) -> bool:
-        """Check the backend, unless a check has ended since `fresh_s` seconds before this call.
+        """Check the backend, unless the last check is newer than `fresh_s` seconds.
 
         Returns:
             True if the backend has just become available. An event reports each change.
@@ -116,14 +116,17 @@ class HealthProbe:
         return changed and is_available
 
     async def _ask(self) -> bool:
-        """Ask the backend. A late answer counts as unavailable, and no second question is sent until it arrives."""
+        """Ask the backend whether it is available.
+
+        A late answer counts as "unavailable". No second question is sent until the late answer arrives.
+        """
         self._answer = self._answer or asyncio.create_task(asyncio.to_thread(self._backend.is_available))
         await asyncio.wait({self._answer}, timeout=self._wait_s)
         if not self._answer.done():
             self._broken = self._backend.detail or f"{self._backend.name} does not say whether it is available"
             return False
         answer, self._answer, self._broken = self._answer, None, ""
-        if error := answer.exception():  # a backend that breaks its promise not to raise
+        if error := answer.exception():  # the backend raised an error, although `is_available` must never raise
             self._broken = f"{self._backend.name} cannot tell whether it is available: {type(error).__name__}: {error}"
         return not error and answer.result()
 
@@ -319,7 +322,7 @@ class BackendClient:
         return came_up
 
     def _restore_pause(self) -> None:
-        """Restore a pause that the provider asked this process or an earlier one for."""
+        """Restore a pause that the provider requested from this process, or from an earlier process of the daemon."""
         state = self._services.state
         # Version 0.1 stored the pauses of all accounts under one key.
         if stored := state.get(f"model_pause {self.account}") or (state.get("model_pauses") or {}).get(self.account):
@@ -327,13 +330,15 @@ class BackendClient:
             self._why = stored[2] if self.circuit.state is CircuitState.OPEN else ""
 
     async def ask(self, request: ModelRequest, room: Room) -> Completion:
-        """Ask until the backend answers or no try is left. `room` is charged for every reply, including lost ones.
+        """Ask until the backend answers or no try is left.
+
+        `room` is charged for every reply, including replies that broke off.
 
         Raises:
             ModelUnavailable: the backend did not answer; `next_time` says when to try again.
-            ModelRefused: the backend will not answer this request. `BackendUnfit` if the refusal is not a fault;
-                `RequestRefused` if only the request of another task can show whether the request or the backend is at
-                fault.
+            ModelRefused: the backend will not answer this request. The subclass `BackendUnfit` means that the refusal
+                is not a fault. The subclass `RequestRefused` means that it is not known yet whether the request or the
+                backend is at fault, until a request of another task is answered or refused.
             BudgetExhausted: a budget has no room for the call.
         """
         for tries in count(1):
@@ -408,7 +413,7 @@ class BackendClient:
             await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
 
     def _check_poison(self, request: ModelRequest, error: ModelError, *, is_paid: bool) -> None:
-        """Give up on a task's requests that keep failing while other requests are answered.
+        """Raise an error if a task's requests keep failing while other requests are answered.
 
         Raises:
             ModelRefused: the task failed too often.
@@ -447,7 +452,7 @@ class BackendClient:
             stored = (to_text(pause.since), to_text(pause.until), self._masker(self._why)[:MOST_WHY_CHARS])
             self._services.state.set(f"model_pause {self.account}", stored)
             return None
-        # A backend that is always busy is left alone like a failing one, since asking it all night helps nobody.
+        # A backend that is always busy is paused like one that fails, since asking it all night helps nobody.
         self.circuit.fail()
         if asked_s is not None:
             self._asked_until = self._clock() + timedelta(seconds=asked_s)

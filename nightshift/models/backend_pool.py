@@ -48,7 +48,7 @@ class BackendPool:
 
     @asynccontextmanager
     async def in_use(self) -> AsyncIterator[None]:
-        """Keep the backends open during a request."""
+        """Count a running request during the block, so that the backends stay open until the request has ended."""
         self._users += 1
         self._idle.clear()
         try:
@@ -91,7 +91,10 @@ class BackendPool:
         return replace(request, messages=messages, temperature=wanted)
 
     def route(self, request: ModelRequest) -> list[BackendClient]:
-        """List the models in the owner's order, rotated by one position for each escalation after the first."""
+        """List the models in the owner's order.
+
+        For each escalation after the first, the order is rotated by one position.
+        """
         wanted = self._first_choice(request)
         first = [client for client in self.models if wanted and client.matches(wanted)][:1]
         clients = [*first, *(client for client in self.models if client not in first)]
@@ -104,10 +107,10 @@ class BackendPool:
         return request.wanted if named else self.config.phase_models.get(request.phase)
 
     def gauge(self, phase: Phase, escalation: int, wanted: str = "") -> Gauge:
-        """Return the gauge of the model that will be asked.
+        """Return the gauge (bytes per token, context window and profile) of the model that will be asked.
 
-        If several models may be asked, return the most cautious values of all. Unavailable models are ignored while
-        another one is available.
+        If several models may be asked, return the most cautious values of all of them. Unavailable models are ignored
+        while another one is available.
         """
         clients = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation, wanted=wanted))
         clients = [client for client in clients if client.health.available] or clients

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 OnText = Callable[[str], None]
 SandboxRuns = Callable[[], "SuiteRuns | str"]
-"""Returns the object that runs code in the sandbox, or the reason why there is none yet. It is a function, because
-backends are created before the sandbox.
+"""Returns the object that runs code in the sandbox, or the reason why that object does not exist yet. This is a
+function, because backends are created before the sandbox.
 """
 
 

@@ -189,7 +189,10 @@ class Budget:
         return min([need.reply, *self._room(need, sum(self._reserved, self.spent)).values()])
 
     def _room(self, need: CallEstimate, used: Spent) -> dict[Measure, int]:
-        """Return for each limit the longest reply that it leaves room for; negative if the prompt does not fit."""
+        """Return the longest reply that each limit leaves room for.
+
+        The number is negative if not even the prompt fits.
+        """
         limits, room = self._limits, dict[Measure, int]()
         if limits.model_calls is not None:
             room[Measure.MODEL_CALLS] = need.reply if used.model_calls < limits.model_calls else -1
@@ -226,7 +229,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedRoom:
-    """The answer of a budget that several machines share to a request for room.
+    """The answer of a shared budget to a request for room. Several machines share the budget.
 
     Attributes:
         reservation: id to settle when the call has ended; None if there is nothing to settle.
@@ -234,7 +237,7 @@ class SharedRoom:
         left_tokens: tokens left within that limit; None is unlimited.
         left_cost_usd: USD left within that limit; None is unlimited.
         may_grow: True if running calls may still return some of their reserved room.
-        away: why the budget cannot be reached now; empty if it answered.
+        away: the reason why the budget cannot be reached now; empty if the budget answered.
     """
 
     reservation: int | None = None
@@ -252,7 +255,7 @@ class SharedBudget(Protocol):
         """Reserve room for a call. If there is not enough room, report how much is left."""
 
     async def settle(self, reservation: int, spent: Spent) -> None:
-        """Replace a reservation by the amount that the call used."""
+        """Replace a reservation with the amount that the call used."""
 
 
 Charge = Callable[[Completion], None]
@@ -375,7 +378,10 @@ class BudgetLedger:
         return Parked(f"{over}; calls of other nodes may leave some", self._clock() + timedelta(seconds=_AGAIN_S))
 
     def interruption(self, cause: BudgetExhausted) -> Interruption:
-        """Return how a task ends that finds a budget exhausted, or until when the task waits."""
+        """Return the exception for a task whose call found a budget exhausted.
+
+        The exception either ends the task, or says until when the task waits.
+        """
         if cause.budget.what == _TODAY:
             is_past = cause.budget is not self._today  # the day has ended meanwhile
             until = self._clock() if is_past else _midnight(self._day + timedelta(days=1))

@@ -1,4 +1,4 @@
-"""One call to one backend, under three timeouts. The part of a reply that breaks off is still charged."""
+"""One call to one backend, under three timeouts. If a reply breaks off, the part that was received is still charged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from nightshift.models.token_estimates import estimate_request, fill_counts
 MAX_REPLY_BYTES = 8_000_000
 """Maximum size of a reply. A server that sends more is broken, and its reply would fill the memory."""
 LEAST_TOKENS_PER_S = 0.5
-"""A model that is slower than this over the whole timeout counts as unavailable."""
+"""Minimum speed of a model. If a model wrote fewer tokens per second over the whole timeout, it counts as unavailable.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +38,15 @@ class CallPolicy:
         backoff_s: longest wait before the second try. It doubles with each further try, up to `backoff_max_s`. The
             actual wait is drawn uniformly between zero and that value (“full jitter”: M. Brooker, AWS Architecture
             Blog, 2015).
-        max_wait_s: longest wait requested by a server that is respected. If a server asks for more, the request goes to
-            another backend.
-        breaker_failures: number of consecutive failures after which a backend is left alone for `breaker_s`. Each
-            further failure doubles that pause, up to `breaker_max_s`.
-        breaker_s: the first such pause.
-        breaker_max_s: the longest such pause.
+        backoff_max_s: the longest wait before any try.
+        max_wait_s: the longest wait that a server may ask for. If a server asks for more, the request goes to another
+            backend.
+        breaker_failures: number of consecutive failures after which a backend is paused, that is, receives no requests.
+        breaker_s: the first pause. Each further failure doubles the pause.
+        breaker_max_s: the longest pause.
         probe_s: interval at which `watch` checks which backends are available.
         probe_fresh_s: how long the result "not available" is valid before a call checks again.
-        temperatures: temperatures by the number of times that the loop was stuck. The last one applies to all higher
+        temperatures: temperatures by the number of times that the task was stuck. The last one applies to all higher
             numbers. None leaves the temperature to the model.
         reply_tokens: the longest reply in tokens, if the request sets no limit.
         precheck_s: how long the built-in engine may search before a model is asked; 0 means that the engine is asked

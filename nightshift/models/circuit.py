@@ -1,4 +1,6 @@
-"""The circuit breaker of a backend: a backend that keeps failing is left alone for a while (M. Nygard, Release It!).
+"""The circuit breaker of a backend: a backend that keeps failing receives no requests for a while.
+
+The pattern is described by M. Nygard, Release It!.
 
     closed ─ too many failures in a row ─> open ─ pause over ─> half open ─ one probe succeeds ─> closed
                                              ^                      │
@@ -77,7 +79,7 @@ class CircuitBreaker:
     def succeed(self) -> None:
         """Record a success, which closes the circuit.
 
-        A pause remains if the provider asked a concurrent call for it in the meantime.
+        If the provider asked a concurrent call for a pause in the meantime, that pause stays in force.
         """
         self.asked = self.asked if self.asked and self.asked.holds(self._clock()) else None
         self.come_up()
@@ -99,7 +101,10 @@ class CircuitBreaker:
         self._is_probing = False
 
     def open_for(self, pause_s: float) -> None:
-        """Leave the backend alone for at least `pause_s` seconds: it keeps failing, or only the owner can fix it."""
+        """Open the circuit for at least `pause_s` seconds.
+
+        The reason is that the backend keeps failing, or that only the owner can fix it.
+        """
         self._own = self._extend(self._own, pause_s)
 
     def open_as_asked(self, pause_s: float) -> Pause:

@@ -129,7 +129,7 @@ def _read_words_s(message: str, now: datetime) -> float | None:
 
 
 def words_of(body: object) -> str:
-    """Read the server's message from an error body in any form: OpenAI's, a list, `detail`, plain text or HTML."""
+    """Return the server's message from an error body: OpenAI's form, a list, `detail`, plain text or HTML."""
     if isinstance(body, str):
         try:
             return words_of(json.loads(body)) or body

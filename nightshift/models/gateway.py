@@ -214,7 +214,7 @@ class ModelHandler:
         return self._pool.status(measured)
 
     def share_budget(self, shared: SharedBudget) -> None:
-        """From now on, reserve room for every call in a budget that several machines share."""
+        """Reserve room for every call, from now on, in a budget that several machines share."""
         self._ledger.shared = shared
 
     def budget_spent(self) -> SpentBudget | None:

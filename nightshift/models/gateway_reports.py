@@ -23,7 +23,7 @@ Clients = Sequence[BackendClient]
 Causes = Mapping[BackendClient, Exception]
 """Maps each backend that was asked to the error that it raised."""
 Choice = Mapping[str, Any]
-"""The reason why a model was asked first, in the form of `routing.ClientOrder.route`."""
+"""The reason why a model was asked first, as JSON values (see `routing.ClientOrder`)."""
 
 
 class GatewayEvents:
@@ -73,7 +73,10 @@ class GatewayEvents:
         about.emit(Kind.REPAIR_DECLINED, text, level=Level.DEBUG, why=str(error), seconds=seconds, tried=error.tried)
 
     def report_plain_words(self, client: BackendClient) -> None:
-        """Report that a model sent several consecutive replies in the wrong form."""
+        """Report that a model is asked without JSON and tools for the rest of the day.
+
+        The reason is that the model sent several consecutive replies in the wrong form.
+        """
         data = BackendData(backend=client.backend.name, model=client.backend.model)
         text = (
             f"{client.label} sent no usable reply again and again: it is asked in plain words for the rest of the day"
@@ -130,7 +133,10 @@ def next_times(models: Clients, engine: BackendClient | None, causes: Causes) ->
 
 
 def why_nobody(models: Clients, engine: BackendClient | None, causes: Causes, until: datetime | None) -> str:
-    """Return why the task waits and until when, the engine's result, and how to get a model if none is available."""
+    """Return why the task waits and until when, with the engine's result.
+
+    If no model is available, add how to set one up.
+    """
     tried = _say_tried(engine, causes.get(engine) if engine else None)
     then = f"going on at {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if until else "going on when a model is there"
     if any(client.health.available for client in models):

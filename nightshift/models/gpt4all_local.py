@@ -92,7 +92,7 @@ class GPT4AllBackend(ModelFileBackend):
         self._closing = threading.Event()
 
     def stand_in(self, settings: BackendSettings) -> BaseModelHandler:
-        """Return llama.cpp with the same file. It is needed only after GPT4All has refused to load the file."""
+        """Return llama.cpp with the same file, as the fallback after GPT4All has refused to load the file."""
         return LlamaCppBackend(
             path=self._path,
             num_ctx=settings.num_ctx,
@@ -102,7 +102,10 @@ class GPT4AllBackend(ModelFileBackend):
 
     @property
     def _loading(self) -> str:
-        """Name of the feature that counts as missing if the engine cannot load the file, as with newer models."""
+        """Name of the feature of loading this file.
+
+        The feature is recorded as missing if the engine cannot load the file, as with newer models.
+        """
         return f"loading {self._path.name}"
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:

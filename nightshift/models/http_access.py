@@ -25,7 +25,8 @@ PROBE_S = 3.0
 WHOLE_S = 8.0
 MAX_PROBE_BYTES = 8 << 20
 AROUND = " \t\r\n\"'\u200b\ufeff"
-"""Characters to strip from keys and addresses: they come from pasting, or are quotes that a file format did not remove.
+"""Characters to strip from keys and addresses. They come from pasting, or they are quotes that the parser of the
+settings file did not remove.
 """
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - an address to ask, not to bind
 

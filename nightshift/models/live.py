@@ -243,7 +243,10 @@ class LiveCalls:
             return [text.now() for text in self._open.values()]
 
     def news(self) -> list[LiveCall]:
-        """Return the calls that changed or ended since the last call of this method; for a single watcher."""
+        """Return the calls that changed or ended since the last call of this method.
+
+        Only one watcher may use the method.
+        """
         with self._lock:
             changed = [text.now() for call, text in self._open.items() if call in self._changed]
             news = [*self._ended, *changed]

@@ -126,10 +126,7 @@ class LlamaCppBackend(ModelFileBackend):
             raise
 
     def _defuse(self, request: ModelRequest) -> ModelRequest:
-        """Break up control tokens in the request's texts.
-
-        This way, text from a repository cannot begin or end a message.
-        """
+        """Break up control tokens in the request, so that text from a repository cannot begin or end a message."""
         safe = tuple(replace(message, text=defuse(message.text, self._control)) for message in request.messages)
         return replace(request, messages=safe)
 

@@ -95,7 +95,7 @@ def _entries(file: BinaryIO) -> dict[str, Any]:
         raise ValueError(f"GGUF version {version} cannot be read here")
     if count > MAX_ENTRIES:
         raise ValueError("the file is damaged: it claims too many entries")
-    # Python evaluates the key before the value, so the name is read first, as in the file.
+    # Python evaluates a key before its value, so the name is read before the value, in the order of the file.
     return {_text(file): _value(file, *_unpack(file, "I")) for _ in range(count)}
 
 

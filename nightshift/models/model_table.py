@@ -40,7 +40,8 @@ FAMILIES = tuple(Family(**row) for row in TABLE["families"])
 UNKNOWN = Family(names="", released=2025.0, coding=0.8)
 UNKNOWN_PARAMETERS = 2.0
 YEARLY = 3.0
-"""Each year, models become this many times smaller for the same coding ability, according to benchmarks since 2023."""
+"""The factor by which models become smaller each year for the same coding ability, according to benchmarks since 2023.
+"""
 _ACTIVE = re.compile(r"-a(\d+(?:\.\d+)?)b", re.IGNORECASE)
 
 
@@ -182,8 +183,8 @@ def choose_window(setting: int | None, trained: int | None, needed_bytes: int, m
     Args:
         setting: the owner's setting.
         trained: the context that the model was trained for.
-        needed_bytes: size of its file plus its cache at `WIDE` tokens.
-        memory: memory of the machine that runs it, in bytes.
+        needed_bytes: size of the model's file plus the model's cache at `WIDE` tokens.
+        memory: memory of the machine that runs the model, in bytes.
     """
     wanted = setting or (WIDE if needed_bytes <= MEMORY_SHARE * memory else USUAL)
     return min(wanted, trained or wanted)

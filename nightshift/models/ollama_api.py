@@ -166,7 +166,7 @@ class OllamaBackend(VendorBackend):
         if self.model not in self._pinned:
             info: Mapping[str, Any] = {}
             try:
-                async with asyncio.timeout(WHOLE_S):  # unlike a reply, this question takes no time
+                async with asyncio.timeout(WHOLE_S):  # unlike a reply, the answer to this question comes quickly
                     shown = await client.show(self.model)
                 self._thinks[self.model], info = "thinking" in (shown.capabilities or ()), shown.modelinfo or {}
             except TimeoutError:

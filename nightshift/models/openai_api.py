@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 OFFICIAL = "https://api.openai.com/v1"
 NEVER = "\x00"
-"""A tag that no model writes. It disables the library's own search for thoughts, since `thought_tags` removes them and
-knows more tags.
+"""A tag that no model writes. It disables the library's own search for thoughts between tags, since `thought_tags`
+knows more tags and removes the thoughts.
 """
 
 
@@ -102,9 +102,10 @@ class OpenAIBackend(VendorBackend):
 
     @property
     def advice(self) -> str:
-        """The correct form of the address.
+        """The correct form of the address, if it differs from the owner's setting.
 
-        If Ollama runs at the address, advice to use Ollama's own API, because Ollama truncates long prompts otherwise.
+        If Ollama runs at the address, this is advice to use Ollama's own API, because Ollama otherwise truncates long
+        prompts.
         """
         if not self._is_ollama:
             return super().advice

@@ -190,15 +190,15 @@ def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
 
 
 MARGIN = 0.15
-"""How much lower the success rate of a cheaper model may be. After its failures the next stronger model tries, at
-little extra cost.
+"""How much lower the success rate of a cheaper model may be than the best rate. If the cheaper model fails, the next
+stronger model tries, at little extra cost.
 """
 LEAST_USEFUL_RATE = 0.1
 """A model with a lower success rate is not used even for easy phases, since it will not follow the format of replies.
 """
 TRIES_PER_RUNG = 2
-"""Number of failed tries after which the next stronger model is asked. The first retries of a model mostly fix what the
-feedback names.
+"""Number of failed tries after which the next stronger model is asked. A model gets more than one try, because its
+first retries mostly fix what the feedback names.
 """
 SMALL_PROMPT = 3_000
 """Tokens. A task whose planning prompt is shorter counts as small, because its repository has few files or none."""
@@ -259,7 +259,8 @@ def model_order(
     failed, stuck = max(0, iteration - 1), max(0, escalation - 1)
     begins = ladder.index(route.cheap if easy else route.first)
     wanted = begins + failed // TRIES_PER_RUNG + stuck
-    # No model is above the strongest one. If the strongest is stuck, a weaker model may see what it misses.
+    # At the strongest model, the order cannot go further up. If that model is stuck too, go down instead: a weaker
+    # model may see what it misses.
     at = min(wanted, top) - min(stuck, max(0, wanted - top)) % len(ladder)
     why = "the cheap one, for an easy phase" if easy else "who begins"
     if at != begins:
@@ -273,7 +274,10 @@ def _order_from(ladder: Sequence[str], at: int) -> tuple[str, ...]:
 
 
 def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate, bool]:
-    """Draw the first model. Also return True if the estimated rates alone would have chosen another model."""
+    """Draw the model that is asked first, at random by the models' results.
+
+    Also return True if this is another model than the estimated success rates alone would have chosen.
+    """
     usual = _cheapest_good(estimates, {estimate.label: estimate.rate for estimate in estimates})
     priced = [each for each in estimates if each is usual or each.price]
     first = _cheapest_good(priced, {estimate.label: estimate.draw_rate(dice) for estimate in priced})

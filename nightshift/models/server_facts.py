@@ -79,7 +79,7 @@ class ServerFacts:
         return is_new
 
     def read(self, text: str) -> None:
-        """Add the lessons from a text that `str` made of an object of this class."""
+        """Add the lessons from a text that was made by calling `str` on another object of this class."""
         for line in text.splitlines():
             at, _, lesson = line.partition(" ")
             self.learnt[lesson] = from_text(at)

@@ -1,8 +1,9 @@
-"""Watches responses below the vendors' packages: each byte, whether a stream was complete, and how it began.
+"""Watches HTTP responses below the vendors' packages: each byte, whether a stream was complete, and how it began.
 
-The packages drop comments and pings and accept a truncated stream as complete. They fail on empty frames, and on
-servers that answer a streaming request with one JSON document. A hook of the HTTP client (`httpx` or a package modelled
-on it) corrects all these cases, so the packages always see a valid stream of events.
+A vendor's package is its Python library. The packages drop comments and pings and accept a truncated stream as
+complete. They fail on empty frames, and on servers that answer a streaming request with one JSON document. A hook of
+the HTTP client (`httpx` or a library modelled on it) corrects all these cases, so the packages always see a valid
+stream of events.
 
 A package buffers a line until it ends, so a server that never ends a line would fill the memory. Therefore the size of
 a response is limited.
@@ -47,7 +48,9 @@ class StreamWatch:
     async def aclose(self) -> None:
         """Close the responses.
 
-        A cancelled package may leave a response open, and the model would then continue to write.
+        If a request is cancelled, the vendor's library may leave its response open, and the model would
+        continue to
+        write.
         """
         for response in self.responses:
             await response.aclose()

@@ -25,7 +25,7 @@ REMEMBERED_TASKS = 1000
 
 
 class TaskFailures:
-    """The failures of all tasks at one backend; those of a task are counted since its last answer.
+    """The failures of all tasks at one backend. The failures of a task are counted since its last answer.
 
     A request outside any task has the task None.
     """
@@ -42,7 +42,7 @@ class TaskFailures:
     def note_answer(self, task_id: int | None) -> None:
         """Record an answer to a task, and forget the failures of this task.
 
-        From then on, failures of the other tasks count against these tasks.
+        Because of this answer, the next failure of each other task counts against that task.
         """
         self._answers += 1
         self._refused.pop(task_id, None)

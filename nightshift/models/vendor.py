@@ -283,7 +283,7 @@ class VendorBackend(BaseModelHandler):
                 await watch.aclose()
             response, details = stream.get(), stream.get().provider_details or {}
             if reason := details.get("block_reason") or details.get("refusal"):
-                take(reason)  # a refusal in the middle of a reply costs money too
+                take(reason)  # a refusal that comes in the middle of a reply costs money too
                 raise RequestRefused(f"{self.vendor} refuses the prompt ({reason})", status=200)
             if not (watch.is_done or details.get("finish_reason")):
                 raise self._cut_off(watch)
@@ -315,8 +315,8 @@ class VendorBackend(BaseModelHandler):
         if PHRASES["parallel"].search(words) and any(len(turn.tool_calls) > 1 for turn in request.messages):
             return self.facts.note("no parallel")
         if request.tools and blames_tools(status, words):
-            # A feature that worked before is not disabled by one odd refusal. Nor is tool use by a single call that the
-            # server could not parse.
+            # One odd refusal does not disable a feature that worked before. A single call that the server could not
+            # parse does not disable tools either.
             if not (self._has_called or "parsing" in words):
                 self.facts.note("no tools")
             raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {words}")

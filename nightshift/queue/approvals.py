@@ -1,4 +1,4 @@
-"""Asks: decisions and answers that tasks need from their owner.
+"""Asks: questions by which tasks request decisions and answers from their owner.
 
 Each ask and each answer is stored in one transaction with its event and the change of status that it causes.
 """
@@ -55,10 +55,10 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
 
 
 def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
-    """Store the asks that are not stored yet, and withdraw open asks of an earlier attempt that are not repeated.
+    """Store the asks that are not stored yet, and withdraw earlier open asks that `wanted` does not repeat.
 
-    If another task of the repository already has the same open ask, the ask is stored without an event, because one
-    answer settles both.
+    If another task of the repository already has the same open ask, this ask is stored without an event, because one
+    answer settles both asks.
     """
     wanted = [replace(ask, question=tx.clean(ask.question)) for ask in wanted]
     still = set[str]()
@@ -84,8 +84,9 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
     """Decide on one ask; a question that is granted without an answer gets its default as the answer.
 
     For a package or an environment, a yes also decides the same ask of all waiting tasks of the repository. A no
-    decides only the asks of the same project; the ask of another project is announced then. A decision on a setup
-    script applies to all of these tasks.
+    decides only the same ask of tasks in the same project; if another project has the same ask, that ask is announced
+    to the owner now. A decision on a setup script, whether yes or no, decides the same ask of all waiting tasks of the
+    repository.
 
     Raises:
         UnknownApproval: there is no approval with that id.
@@ -234,9 +235,9 @@ def open_of(conn: Connection, task_id: int) -> list[Approval]:
 def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, bool]]:
     """Read the owner's decisions on packages and environments for the task's repository.
 
-    Maps each project of the workspace to a mapping of subjects, which are True if granted. The project None stands for
-    a repository without projects, or for tasks without a plan. A no that is older than the task is left out, because a
-    later task may ask again (`holding`).
+    The result maps each project of the workspace to its decisions: a subject maps to True if the owner granted it. The
+    project None stands for a repository without projects, or for tasks that have no plan yet. A no from before the task
+    was created is left out, because a later task may ask again (`holding`).
     """
     query = (
         "SELECT tasks.project, subject, granted FROM approvals JOIN tasks ON tasks.id = task_id "
@@ -270,7 +271,8 @@ def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
 def _find_decided(conn: Connection, task_id: int) -> set[str]:
     """Return the subjects that the owner has decided on for a task.
 
-    A denied budget is left out. It ended the attempt, but a task that the owner retries may ask for more again.
+    A denied budget is left out. The denial ended the attempt, but if the owner retries the task, the task may ask
+    again.
     """
     query = (
         "SELECT subject FROM approvals WHERE task_id = ? AND granted IS NOT NULL AND subject <> '' "

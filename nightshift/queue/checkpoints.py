@@ -1,8 +1,7 @@
 """State of checkpoints: the end of the last report, the start of the next interval, and a checkpoint in progress.
 
 The whole state is in `system_state`, so a daemon that dies during a checkpoint continues it after a restart. The time
-span of a report is fixed before the report is written, and the transaction that announces the checkpoint also closes
-it.
+span of a report is fixed before the report is written. A single transaction announces the checkpoint and ends its work.
 """
 
 from __future__ import annotations

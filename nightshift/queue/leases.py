@@ -15,7 +15,10 @@ from nightshift.queue.store import Entry, Transaction, Value
 from nightshift.queue.transitions import end, leave, move
 
 SUSPECT = 2
-"""Number of crashes without progress from which a task waits 2^crashes seconds. Fewer crashes may have other causes."""
+"""Number of crashes without progress from which a task is suspected to cause them and waits 2^crashes seconds.
+
+A smaller number of crashes may have other causes.
+"""
 PROMOTED_AT_ONCE = 500
 """Maximum number of due tasks that one transaction queues, because other writes must not wait for thousands of tasks.
 """
@@ -55,9 +58,10 @@ def _give_back(tx: Transaction, task: Task, what: str, max_crashes: int) -> Task
 
 
 def shift(tx: Transaction, by: timedelta, lease: timedelta) -> int:
-    """Correct for a clock that jumped: renew all leases, and after a jump back make scheduled tasks due sooner.
+    """Correct leases and due times after the clock jumped.
 
-    Returns the number of tasks that are due sooner.
+    All leases are renewed. After a jump back, scheduled tasks become due sooner. Returns the number of tasks that are
+    due sooner.
     """
     store.renew_all(tx.conn, tx.now + lease)
     return store.bring_forward(tx.conn, -by) if by < timedelta(0) else 0
@@ -69,7 +73,7 @@ def promote(tx: Transaction) -> int:
 
 
 def models_back(tx: Transaction) -> int:
-    """Queue the tasks that wait for a model, or for a budget that another model may not need.
+    """Queue the tasks that wait for a model, or for a budget that the available model may not need.
 
     Returns how many were queued.
     """

@@ -1,9 +1,9 @@
 """Lists of tasks: filtered, in any order, and page by page.
 
 A list is read from one index, or from the rows if a text is searched. A page ends at a *place*, which is the sort value
-and the id of the page's last task, and the next page begins after this place. So a page is correct whatever was added
-or moved meanwhile, and without changes the pages of any order show each task exactly once (keyset pagination,
-https://use-the-index-luke.com/no-offset).
+and the id of the page's last task, and the next page begins after this place. So a page is correct even if tasks were
+added or moved meanwhile. If nothing changes, the pages together show each task exactly once, in any order (keyset
+pagination, https://use-the-index-luke.com/no-offset).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Sort(StrEnum):
     COST = "cost"
     TOKENS = "tokens"
     NEXT = "next"
-    """Ascending: running tasks first, then the others in the order in which they will be claimed."""
+    """In ascending order, running tasks come first, then the other tasks in the order in which they will be claimed."""
 
 
 _STEPS = " ".join(f"WHEN '{status}' THEN {step}" for step, status in enumerate(STANDING))

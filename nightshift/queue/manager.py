@@ -91,7 +91,7 @@ class QueueManager:
         return self._write_retrying(change)
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """Run a function of this package that only reads, and return its result."""
+        """Run a reading function of this package on this thread's connection, and return its result."""
         return query(self._db.reader())
 
     def _write(self, change: Callable[[Transaction], T]) -> Future[T]:
@@ -104,7 +104,7 @@ class QueueManager:
     # The following methods submit tasks.
 
     def submit(self, spec: TaskSpec, *, instead_of: int | None = None) -> Future[Submitted]:
-        """Store a task. A key that was used before returns the earlier task, whatever happened to that task.
+        """Store a task. If the key was used before, the earlier task is returned instead, whatever its status is.
 
         `check_new` checks a new task first, on the caller's thread. The future fails with `InvalidTask` if the check
         refuses the task, or if a dependency does not exist or can no longer be met. `instead_of` is a task that the new
@@ -204,9 +204,9 @@ class QueueManager:
         return self._write_retrying(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
 
     def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
-        """Postpone a running task until a time, or if the time is None, until `models_back`.
+        """Postpone a running task until a time, or until a model is available (`models_back`) if the time is None.
 
-        Then its attempt continues.
+        The attempt continues after that.
         """
         due: dict[str, Value] = {"not_before": to_text(until) if until else None}
         return self._write_retrying(
@@ -224,7 +224,8 @@ class QueueManager:
     def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks`, the message itself is the question.
 
-        Asks that the owner has decided are not repeated; a task that has no other ask goes back to the queue.
+        Asks that the owner has already decided are not asked again. If all of them are decided, the task goes back to
+        the queue.
         """
         return self._write_retrying(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
 
@@ -336,10 +337,11 @@ class QueueManager:
         return self._write(change)
 
     def clock_jumped(self, by: timedelta, also: Callable[[Connection, int], None]) -> Future[None]:
-        """Correct for a clock that jumped: renew all leases, and after a jump back make scheduled tasks due sooner.
+        """Correct leases and due times after the clock jumped.
 
-        Times that owners set stay unchanged. `also` is called in the same transaction, with its connection and the
-        number of tasks that are due sooner.
+        All leases are renewed. After a jump back, scheduled tasks become due sooner. Times that owners set stay
+        unchanged. `also` is called in the same transaction, with its connection and the number of tasks that are due
+        sooner.
         """
         return self._write(lambda tx: also(tx.conn, leases.shift(tx, by, self._lease)))
 
@@ -468,8 +470,8 @@ class QueueManager:
     def repository_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
         """Read the owner's decisions on packages and environments for each project of the task's repository.
 
-        The key None is a repository without projects. Each value maps a subject to True if the owner granted it;
-        `core.tasks.change_checks.holding` decides which of these decisions apply.
+        The key None stands for a repository without projects. The value of each project maps a subject to True if the
+        owner granted it; `core.tasks.change_checks.holding` decides which of these decisions apply.
         """
         return approvals.of_repository(self._db.reader(), task_id)
 

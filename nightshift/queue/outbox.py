@@ -40,7 +40,7 @@ class Outgoing:
 
 
 def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
-    """Check whether the hub can schedule the task: all its dependencies are done or shared, and it is not a subtask."""
+    """Check whether the hub can schedule a task: it is no subtask, and all its dependencies are done or shared."""
     if whole_of(spec.key) is not None:
         return False
     tasks = [store.read(conn, needed).task for needed in spec.depends_on]

@@ -1,8 +1,8 @@
 """Reasons why no task is started, each with its source. They are stored in the database, so they survive restarts.
 
 Claims are refused while the table has any row. A source has at most one row: another pause of the same source changes
-the reason and keeps the time, so a caller need not check for an earlier pause. A changed reason (“21 commits to read”,
-then 22) causes no event, unless the source is the owner.
+the reason and keeps the time, so a caller may add a pause without checking for an earlier one. A changed reason (“21
+commits to read”, then 22) causes no event, unless the source is the owner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COUNTS_FROM = "checkpoint_counts_from"
 
 
 def active(conn: Connection) -> bool:
-    """Check whether there is any pause; every claim does this, so it takes a single step into the table."""
+    """Check whether there is any pause. This reads at most one row, because every claim calls it."""
     return conn.execute("SELECT 1 FROM holds LIMIT 1").fetchone() is not None
 
 

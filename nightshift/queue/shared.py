@@ -58,7 +58,7 @@ def note_submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
 
 
 def refuse(tx: Transaction, entry: Outgoing, reason: str) -> None:
-    """End a task that the hub does not accept, or drop a request that the hub cannot fulfil."""
+    """Drop a request that the hub refuses; if it was to submit or retry a shared task, the task fails."""
     task = store.read(tx.conn, entry.task_id).task
     if entry.wish in {Wish.SUBMIT, Wish.RETRY} and task.status is Status.SHARED:
         transitions.end(tx, task, Status.FAILED, Ending.DEPENDENCY, reason)
@@ -111,7 +111,7 @@ def share_waiting(tx: Transaction) -> int:
 
 
 def keep_what_stays(tx: Transaction) -> None:
-    """Queue here the shared tasks that the hub does not know yet and cannot accept."""
+    """Queue on this node the shared tasks that the hub does not have yet and cannot accept."""
     query = "SELECT id FROM tasks WHERE status = 'shared' AND hub_id IS NULL ORDER BY id"
     for row in tx.conn.execute(query).fetchall():
         task = store.read(tx.conn, row["id"]).task
@@ -181,7 +181,7 @@ def elsewhere(conn: Connection) -> frozenset[int]:
 
 
 def list_followed(conn: Connection, hub_ids: Collection[int]) -> frozenset[int]:
-    """Return those of the given hub numbers whose tasks this node only follows.
+    """Return the hub numbers, out of those given, of the tasks that this node follows but does not work on.
 
     These tasks exist here without a fence of the hub, and are shared, failed or cancelled.
     """

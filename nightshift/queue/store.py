@@ -169,7 +169,7 @@ def due(conn: Connection, now: datetime, limit: int) -> list[Entry]:
 
 
 def without_model(conn: Connection, crashes: int) -> list[Entry]:
-    """List scheduled tasks that can continue when a model comes back, even if the time of their next try is set."""
+    """List scheduled tasks that can continue when a model is available, even if they have a time for the next try."""
     where = (
         "WHERE status = 'scheduled' AND (not_before IS NULL OR (resume = 1 AND crashes < ? AND reason NOT GLOB ?)) "
         "ORDER BY id"
@@ -184,7 +184,7 @@ def list_parked(conn: Connection, crashes: int) -> list[Entry]:
 
 
 def list_parked_ids(conn: Connection, crashes: int) -> list[int]:
-    """List the ids of tasks that wait for a model or a budget, without reading the whole tasks."""
+    """List the ids of tasks that wait for a model or a budget, without reading the rest of these tasks."""
     query = (
         "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? "
         "AND reason NOT GLOB ? ORDER BY id"
@@ -387,7 +387,7 @@ def counts(conn: Connection) -> dict[Status, int]:
 
 
 def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
-    """Store the end of a task that is tried again, because its row will be overwritten by the next end."""
+    """Store the end of a task that is tried again, because its next end will overwrite this one in its row."""
     conn.execute(
         "INSERT INTO earlier_ends (task_id, ended_at, status, iterations) VALUES (?, ?, ?, ?)",
         (task.id, to_text(ended_at), task.status, task.iterations),
@@ -397,7 +397,7 @@ def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
 def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
     """Store where a fork begins.
 
-    `state` is the digest of the attempt's state there; a state that is in use is not pruned.
+    `state` is the digest of the source attempt's state at that step. A state that a fork refers to is not pruned.
     """
     flags = (int(fork.noted), int(fork.held))
     conn.execute(
@@ -408,7 +408,7 @@ def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
 
 
 def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
-    """Read where a fork began, and the digest of the attempt's state there; None if the task is not a fork."""
+    """Read the origin of a fork, and the digest of the state that it began with; None if the task is not a fork."""
     row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else (_fork(row), row["work"])
 

@@ -84,7 +84,7 @@ def submit(
 
 
 def _read_replaced(tx: Transaction, task_id: int | None) -> Task | None:
-    """Return the task that another task may replace; None if it has begun, or if another node may have it."""
+    """Return the task that a new task may replace; None if that task has begun, or if another node may have it."""
     entry = None if task_id is None else store.find_one(tx.conn, task_id)
     is_waiting = entry and not entry.task.attempt and entry.task.status in _REPLACEABLE
     return entry.task if entry and is_waiting else None
@@ -162,7 +162,7 @@ def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> T
             "tries": entry.tries + new,
             "resume": 0,
             "started_at": to_text(task.started_at or tx.now),
-            "project": task.spec.project if new else task.project,  # the plan of a new attempt decides it
+            "project": task.spec.project if new else task.project,  # the plan of a new attempt decides the project
         }
         return move(tx, task, Status.RUNNING, columns, kind=Kind.TASK_CLAIMED)
     return None
@@ -410,8 +410,8 @@ def end(
 ) -> Task:
     """End a task. If it is done, its dependants may begin; otherwise its dependants fail.
 
-    Unless the task is done, its open subtasks end too. Its parent continues when all of the parent's subtasks have
-    ended.
+    Unless the task is done, its open subtasks end too. If the task is the last open subtask of a parent, the parent
+    continues.
     """
     level = Level.INFO if to is Status.DONE else Level.WARNING
     ended = move(tx, task, to, columns, ending=ending, reason=reason, level=level)
@@ -537,7 +537,7 @@ def title(spec: TaskSpec) -> str:
 def settle_status(tx: Transaction, task: Task, reason: str) -> Task:
     """Give a task of this node the status that its dependencies and its start time require.
 
-    A shared task is queued first.
+    A task with the status SHARED gets the status QUEUED before that.
     """
     if task.status is Status.SHARED:
         task = move(tx, task, Status.QUEUED, reason=reason)

@@ -20,7 +20,7 @@ Rule = Callable[[Summary], Markup | None]
 
 _LONG_WAIT_S = 8 * 3600
 _FREE = {"ollama", "gpt4all", "llama_cpp", "repair"}
-"""Backends that run on the owner's own machine, so their tokens need no price."""
+"""Backends that run on the owner's own machine, so that their tokens cost nothing."""
 _REMEDIES = {
     Ending.TIMEOUT: "raise TASK_TIMEOUT, or limits.wall_s of these tasks",
     Ending.BUDGET: "raise the budgets, or split these tasks",

@@ -57,17 +57,17 @@ class Figures:
     """The figures of a brief.
 
     Attributes:
-        landed: commits that were integrated.
-        failed: tasks that failed.
-        common: failed tasks with the most common cause.
-        spent: what the model calls cost.
-        on_branch: commits that were left on their tasks' branches.
-        drafts: changes that did not pass, on the branches of their tasks.
-        unpushed: tasks whose commits could not be pushed.
-        waiting: tasks that wait now because of a problem outside them.
-        trouble: that problem, or the first of several.
-        needs: decisions that wait for the owner now.
-        unread: commits that the owner has not read yet.
+        landed: number of commits that were integrated.
+        failed: number of tasks that failed.
+        common: number of failed tasks with the most common cause.
+        spent: cost of the model calls.
+        on_branch: number of commits that were left on their tasks' branches.
+        drafts: number of changes that did not pass and are on their tasks' branches.
+        unpushed: number of tasks whose commits could not be pushed.
+        waiting: number of tasks that wait now because of a problem outside them.
+        trouble: the problem that they wait for, or the first of several.
+        needs: number of decisions that wait for the owner now.
+        unread: number of commits that the owner has not read yet.
     """
 
     landed: int

@@ -56,7 +56,7 @@ class CommitFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The ranking's inputs besides the commits: failures, questions to the owner, first package uses, events."""
+    """The ranking's inputs apart from the commits: failures, questions, first uses of packages, and events."""
 
     failures: Sequence[FailureRow]
     asks: Sequence[AskRow]
@@ -138,7 +138,7 @@ def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureR
 
 
 def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
-    """Return the subjects of findings that the owner granted in person, not by a timeout, by task."""
+    """Return the subjects of findings that the owner granted, by task. Consent by timeout does not count."""
     subjects_by_task = defaultdict[int, set[str]](set)
     for ask in around.asks:
         if ask.granted and ask.kind is AskKind.FINDING and not ask.assumed:

@@ -32,7 +32,9 @@ READ = frozenset({
 })  # fmt: skip
 """Events that the figures need in full; all other events are only counted."""
 STORY = frozenset({*daemon_figures.LIFE, *daemon_figures.HOLDS, Kind.REVERTED})
-"""Events that change what was true at other times. They are read from the whole log, not only from the span."""
+"""Kinds of events whose effect can reach into or out of the span: starts and stops, pauses, and reverts. They are
+therefore read from the whole log.
+"""
 
 
 class Known(StrEnum):
@@ -47,7 +49,7 @@ class Known(StrEnum):
 class Summary:
     """All figures of the span since ≤ t < until.
 
-    `log_since` is the time from which the log covers the span; later than `since` if older events were pruned.
+    `log_since` is the time from which the log covers the span. It is later than `since` if older events were pruned.
     """
 
     since: datetime
@@ -61,7 +63,7 @@ class Summary:
     daemon: DaemonFigures
     events: Mapping[str, int]
     drafts: Sequence[LogRow]
-    """The newest draft of each task that failed in the span and left one, from the log."""
+    """The newest draft of each task that failed in the span and left a draft, from the log."""
 
     @property
     def log_coverage(self) -> Known:
@@ -78,7 +80,7 @@ class Summary:
 def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> Summary:
     """Compute all figures of one span."""
     log_since = max(since, log.whole_since() or since)
-    # A task's row has only its last ending; the log has earlier ones.
+    # A task's database row has only the task's last ending; earlier endings are in the log.
     ended = last_ends([*log.earlier_ends(since, until), *queries.ended(since, until)])
     story = log.events(None, datetime.max.replace(tzinfo=UTC), STORY)
     commits = _as_they_stood(queries.commits(since, until), story, until)

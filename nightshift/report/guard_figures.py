@@ -21,12 +21,15 @@ KILLED = {
 """Reasons for which the sandbox ended a run, by the kind of the failure."""
 SHOWN = 8
 FAMILIES = frozenset({"python", "js", "command", "package", "bandit", "checker"})
-"""Families of checker rules: the part of a rule's name before its first dot."""
+"""Families of checker rules. A rule's family is the part of its name before the first dot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskFigures:
-    """The questions to the owner. `wait_s` is about those answered in the span, `open_s` about those still open."""
+    """Figures about questions to the owner.
+
+    `wait_s` is about the questions that were answered in the span, `open_s` about the questions that are still open.
+    """
 
     asked: int
     granted: int

@@ -39,7 +39,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uplift:
-    """A comparison of attempts that were shown lessons with a random control group that was not.
+    """A comparison of attempts that were shown lessons with a random control group of attempts that were shown none.
 
     For every attempt in either group, there was a relevant lesson.
     """

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from nightshift.core.text.masking import printable
 
 _MARKUP = re.compile(
-    r"[\\`*\[\]<|~$]"  # escapes, code, emphasis, links, tags, tables, strikethrough, formulas
-    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis, which does not exist within a word
+    r"[\\`*\[\]<|~$]"  # code, emphasis, links, tags, tables, strikethrough, formulas and escapes
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # underscores outside words, which can begin or end emphasis
     r"|&(?=[#A-Za-z])|:(?=//)|:(?=[a-z_][\w+-]*:)|@(?=\w)"  # character references, links, emoji, mentions
     r"|(?<=www)\.",
     re.IGNORECASE,
@@ -47,7 +47,7 @@ def code(text: str, *, in_table: bool = False) -> Markup:
 
 
 def sentence(form: str, *values: object) -> Markup:
-    """Fill the `{}` in Markdown of our own with values; a value is escaped unless it already is `Markup`."""
+    """Fill the `{}` in a Markdown text of the program with values; a value is escaped unless it already is `Markup`."""
     return Markup(form.format(*map(escape, values)))  # noqa: S704  as above
 
 

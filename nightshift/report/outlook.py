@@ -23,8 +23,8 @@ class Outlook:
 
     Attributes:
         line: the summary (`14 tasks, done about 04:20 CET, $0.80 of $5 left`); empty if no task is open.
-        range: the times and costs between which the result lies in eight of ten cases, and the number of measured
-            tasks; empty if nothing was measured.
+        range: the spans of time and cost in which the result lies in eight of ten cases, and the number of tasks that
+            were measured for them; empty if nothing was measured.
         warning: says that the day's budget will probably not suffice; empty if it probably will.
     """
 
@@ -130,7 +130,7 @@ def _about(at: datetime | None, now: datetime) -> str:
 def _when(at: datetime | None, now: datetime) -> str:
     """Format a time to the minute with its zone; a time more than 18 hours away also gets its day.
 
-    None stands for a time more than two weeks away.
+    The forecast has None in place of a time that is more than two weeks away.
     """
     if at is None:
         return "two weeks from now"

@@ -1,4 +1,4 @@
-"""Computes the weekly report's risk points for any commits at any time."""
+"""Computes the risk points that the weekly report also shows, for any commits and at any time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ covered them.
 
 
 AT_ONCE = 2000
-"""Number of commits in one batch. Each batch reads the failures of the last days once."""
+"""Number of commits in one batch. Each batch reads the failures of the last `LOOKED_BACK` days once."""
 
 
 def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int:

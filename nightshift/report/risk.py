@@ -237,7 +237,7 @@ def _times(count: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """A sensitive kind of files. A commit that touches a path that matches `pattern` gets `points`."""
+    """A sensitive area of a repository. A commit that touches a path that matches `pattern` gets `points`."""
 
     name: str
     points: int

@@ -18,7 +18,8 @@ _NAME = re.compile(r"(\d{4})-?W(\d{1,2})", re.IGNORECASE)
 def report_name(since: datetime, until: datetime) -> str:
     """Return a report's name: the ISO week in which its span ends, such as `2026-W47`.
 
-    For a span shorter than six days the name is its last day, for one shorter than a day its last minute.
+    A report on less than six days is named after the last day of its span, and a report on less than a day after the
+    last minute.
     """
     last = until - timedelta(seconds=1)
     if until - since >= timedelta(days=6):
@@ -41,7 +42,7 @@ def last_moment(name: str) -> datetime | None:
 
 
 def span_of(week: str) -> tuple[datetime, datetime]:
-    """Return the span of an ISO week such as `2026-W47`: from its Monday, 00:00 UTC, to the next.
+    """Return the span of an ISO week such as `2026-W47`: from its Monday, 00:00 UTC, to the next Monday, 00:00 UTC.
 
     Raises:
         ValueError: there is no such week; the message is for the owner.

@@ -66,7 +66,7 @@ def tenths(value: float) -> str:
 
 
 def words(name: str) -> str:
-    """Return one of our names as words, with spaces instead of underscores."""
+    """Return a name that the program defines, such as a setting's, with spaces in place of underscores."""
     return name.replace("_", " ")
 
 

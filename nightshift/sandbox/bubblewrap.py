@@ -47,7 +47,9 @@ COUNTERS = tuple(
     )
     if Path("/proc", name).exists()
 )  # fmt: skip
-"""Files with counters of the whole machine: one sandbox could change such a value and another one read it."""
+"""Files with counters of the whole machine. They are hidden, because one sandbox could change a counter and another
+sandbox read it.
+"""
 _PROCESSORS = "".join(f"cpu{name} 0 0 0 0 0 0 0 0 0 0\n" for name in (" ", *range(os.cpu_count() or 1)))
 STILL = {
     "/proc/stat": f"{_PROCESSORS}intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n",

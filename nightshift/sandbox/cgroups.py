@@ -28,11 +28,12 @@ from nightshift.core.isolation import SandboxLimits
 from nightshift.sandbox import launcher
 
 PERIOD_US = 100_000
-# The swap files are missing if the kernel does not account for swap. Limiting the memory is enough then. Older kernels
-# of version 2 lack `memory.oom.group`.
+# The swap files are missing if the kernel does not account for swap; in that case a limit of the memory is enough.
+# Older kernels lack `memory.oom.group` of version 2.
 _OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
 _CHUNK = 1 << 16
-# Largest amount in bytes that version 1 charges in one step. A group that is this close to its limit has reached it.
+# The most bytes that version 1 charges in one step. A group whose usage is this close to its limit has reached the
+# limit.
 _CHARGED = 1 << 20
 SHARES = 1024
 """Default weight of a group in version 1, which corresponds to one process."""
@@ -299,7 +300,7 @@ def _find_v2(proc: Path, nice: int) -> V2:
     parent.mkdir(exist_ok=True)
     for level in (folder, parent):
         write(level / "cgroup.subtree_control", "+memory +pids +cpu")
-    with contextlib.suppress(OSError):  # no limit depends on it
+    with contextlib.suppress(OSError):  # the limits do not depend on this setting
         write(folder / "cgroup.subtree_control", "+io")
     for name in ("cpu.weight", "io.weight"):  # the second file exists only if its controller was delegated
         if (parent / name).exists():

@@ -44,7 +44,7 @@ class Patience:
     used_s: Callable[[], float | None] = lambda: None
 
     def look_s(self) -> float:
-        """Return for how many seconds the job cannot exceed its processor time yet; 0 if the time is used up."""
+        """Return the seconds in which the job cannot use up its processor time; 0 if the time is used up already."""
         used = None if self.cpu_s == math.inf else self.used_s()
         if used is None:
             return math.inf
@@ -89,7 +89,7 @@ class Handle(Protocol):
         ...
 
     def let_go(self) -> None:
-        """Kill the process like `kill`, if nobody will wait for its end."""
+        """Kill the process like `kill`, for the case that nobody will wait for its end."""
         ...
 
 

@@ -165,7 +165,10 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
 
 
 def _weights(nice: int) -> Mapping[str, int]:
-    """Return the weights of a container relative to others; the engine ignores those that its kernel lacks."""
+    """Return the weights of a container relative to other containers.
+
+    The engine ignores weights that its kernel lacks.
+    """
     if not nice:
         return {}
     return {"cpu_shares": launcher.weight(nice, 1024, 2), "blkio_weight": launcher.weight(nice, 500, 10)}
@@ -179,7 +182,7 @@ class Container:
         self._limits, self._answers = job.limits, job.answers
 
     async def finish(self, stdin: bytes) -> SandboxResult:
-        """Send the input like `see`, to a command that has been waiting. An ended command never got it: an error.
+        """Send the input like `see`. Raise an error if the command has ended while it waited for its input.
 
         Raises:
             SandboxError: the job was not started, is gone, or the engine does not answer.

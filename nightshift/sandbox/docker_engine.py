@@ -24,8 +24,8 @@ from nightshift.core.errors import SandboxError
 OWNER = "nightshift.daemon"
 """Container label. The value identifies the daemon that created the container."""
 HOME = "nightshift.home"
-"""Container label. The value is the home folder of that daemon, which is needed because a daemon in another container
-may have the same process number.
+"""Container label. The value is the home folder of the daemon that created the container. The home is needed in
+addition to the process number, because a daemon in another container may have the same number.
 """
 CALL_S = 60.0
 _SCHEME = "unix://"

@@ -228,7 +228,8 @@ def _pack(tar: tarfile.TarFile, path: Path) -> None:
         tar.addfile(entry)
     elif stat.S_ISREG(facts.st_mode):
         entry = _entry(str(path), tarfile.REGTYPE, facts.st_mode & 0o755 | 0o444)
-        # The size and time must be kept, because compiled modules are valid only for those of their sources.
+        # The size and time must be kept: a compiled module is valid only if its source has the size and time that it
+        # records.
         entry.size, entry.mtime = facts.st_size, int(facts.st_mtime)
         with path.open("rb") as file:
             tar.addfile(entry, file)

@@ -10,7 +10,9 @@ from nightshift.core.isolation import SandboxJob, SandboxResult
 from nightshift.core.ports import Sandbox
 
 PATIENCE_S = 60.0
-"""Maximum seconds to wait for running jobs. The repair engine may search longer, so the job may not run quite alone."""
+"""Maximum seconds to wait until running jobs have ended. A search of the repair engine may take longer; then the job
+runs beside it.
+"""
 
 
 class Exclusive:

@@ -89,13 +89,17 @@ class GroupedJob:
             raise
 
 
-# Signals that no process of a job can send to the first process of its namespace, or to bubblewrap outside.
+# Signals that can only come from outside the sandbox. No process of a job can send them to the first process of its
+# namespace, or to bubblewrap.
 _FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 _ending: set[asyncio.Task[None]] = set()
 
 
 def _in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Clean up a sandbox in the background, while its answer is already used. The loop waits for this when it ends."""
+    """Clean up a sandbox in the background, while its result is already used.
+
+    The event loop waits for this before it ends.
+    """
     task = asyncio.create_task(work)
     _ending.add(task)
     task.add_done_callback(_ending.discard)

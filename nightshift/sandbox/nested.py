@@ -1,4 +1,4 @@
-"""Sandboxes within one outer sandbox, forked from a process that has imported pytest: as strong, and much cheaper.
+"""Sandboxes inside one outer sandbox, forked from a process that has imported pytest: just as strong, and much cheaper.
 
 Starting an interpreter and importing pytest costs more than running a small suite. A fork server pays that cost once.
 Each job gets its own namespaces, file systems, control group, limits and system-call filter (`inside/nested.py`),
@@ -63,9 +63,9 @@ class NestedSandbox(Isolation):
     """Runs jobs in nested sandboxes, for its own runtime and for runtimes of environments that are derived from it.
 
     There is a separate fork server for each runtime and each kind of trusted parent, so that no job sees another
-    runtime's files. If a job has layers, they are in one folder, for which there is a separate fork server as well. A
-    job that needs other mounts gets its own outer sandbox. So does a job with layers if the kernel cannot put a private
-    file system over them.
+    runtime's files. Layers are folders with the files of a tree. All layers are below one folder, and jobs with layers
+    have a separate fork server that shows this folder. A job that needs other mounts gets its own outer sandbox. So
+    does a job with layers if the kernel cannot put a private file system over them.
 
     Args:
         outer: creates the outer sandboxes, and runs every job that does not fit into a nested one.
@@ -118,7 +118,7 @@ class NestedSandbox(Isolation):
             old, task = task, asyncio.create_task(ForkServer.start(runtime, entry, trees, nice=self._outer.nice))
             self._servers[key] = task
         self._servers.move_to_end(key)
-        # Other calls can run once this one awaits. So everything that is to be closed is removed from the table before.
+        # Other calls can run while this one awaits, so everything that is to be closed is removed from the table first.
         ended = [each for each in (old, *self._forget_resting()) if each and not each.cancelled()]
         await child.finish_uninterrupted(
             asyncio.gather(*(each.result().close() for each in ended if not each.exception()))
@@ -255,9 +255,9 @@ class ForkServer:
 
 
 def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
-    """Start an outer sandbox with the fork server in it. `orders` is the fork server's socket.
+    """Start an outer sandbox with the fork server in it. `orders` is the descriptor of the fork server's socket.
 
-    Its forks inherit its priority.
+    The forks inherit the priority of the fork server.
     """
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     shown = [*runtime.mounts_for(entry), *([Mount(host=trees, inside=TREES)] if trees else [])]
@@ -351,7 +351,7 @@ class _Nested:
             self.fault = f"the process could not enter its control group: {error}"
         if self.exited.done():
             return
-        with contextlib.suppress(OSError):  # if it died meanwhile, the end of its messages shows that
+        with contextlib.suppress(OSError):  # if the process died meanwhile, the end of its messages shows that
             if self._killed or self.fault:
                 self._control.shutdown(socket.SHUT_WR)
                 self.kill()  # it may have joined after the group was killed

@@ -3,9 +3,9 @@
 The kernel ends bubblewrap's sandboxes together with their daemon: the outer ones by `--die-with-parent`, the nested
 ones by a parent-death signal. Only their empty control groups are left. Containers have a label, by which
 `docker_engine` removes them. Plain processes (the weakest sandbox) do not die with the daemon; this module finds them
-by the folder of their job. The caller must hold the lock of the home, so that no job in its folder has a living daemon.
-Temporary files have names that contain the number of the process that created them, so files of dead processes can be
-recognised.
+by the folder of their job. The caller must hold the lock of the home folder, which proves that no living daemon has
+jobs in it. Temporary files have names that contain the number of the process that created them, so files of dead
+processes can be recognised.
 """
 
 from __future__ import annotations

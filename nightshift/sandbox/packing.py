@@ -67,7 +67,7 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
 def list_hidden(base: Collection[str], over: Collection[str]) -> set[str]:
     """List the paths of a tree that other files replace.
 
-    A path is replaced by a file at the same path, by a file at the path of one of its folders, or by a file below it.
+    A path of the tree is replaced by another file at the same path, at the path of a folder above it, or below it.
     """
     paths = sorted(base)
     hidden = {path for each in over for path in (each, *folders_of(each)) if path in base}

@@ -1,8 +1,9 @@
 """Keeps sandboxes started in advance. Each waits for its input, serves one job, and is removed.
 
-The shape of a job is the job without its input. When a shape comes a second time, another sandbox for it is started in
-the background, so that the next job of this shape finds a started sandbox with a loaded interpreter. No sandbox is used
-twice. `warm` puts a pool in front of the chosen sandbox if it passes a test and can keep jobs waiting.
+The shape of a job is everything about the job except its input. When a shape comes a second time, another sandbox for
+it is started in the background, so that the next job of this shape finds a started sandbox with a loaded interpreter.
+No sandbox is used twice. `warm` puts a pool in front of the chosen sandbox if the sandbox passes a test and can keep
+jobs waiting.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Pool:
         return None
 
     def _remember(self, shape: SandboxJob) -> bool:
-        """Return True if this shape of job came before, and store it."""
+        """Store the shape of a job; return True if the same shape came before."""
         is_known = shape in self._seen
         self._seen[shape] = None
         self._seen.move_to_end(shape)
@@ -121,7 +122,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warmed:
-    """The sandbox in use. `remark` says briefly how sandboxes are kept waiting, or why they are not."""
+    """The sandbox in use. `remark` says briefly how sandboxes are started in advance, or why they are not."""
 
     sandbox: Sandbox
     remark: str
@@ -134,7 +135,7 @@ class Warmed:
 
 
 async def warm(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
-    """Put a pool in front of a sandbox that keeps sandboxes waiting, enough for `size` concurrent verdicts.
+    """Put a pool in front of a sandbox. The pool starts enough sandboxes in advance for `size` concurrent verdicts.
 
     bubblewrap's sandboxes are nested in one outer sandbox if nested ones pass the self-test as well. Otherwise each one
     is started separately.

@@ -1,10 +1,11 @@
-"""The needs of runs inside the sandbox: an interpreter, the test libraries installed for it, and our own code.
+"""The runtime, that is, what runs need inside the sandbox: an interpreter, its test libraries and our own code.
 
     python -m nightshift.sandbox.runtime --prepare DIR
 
 installs the libraries at set-up, and does nothing if they are up to date. The libraries are wheels for the interpreter
-inside, which may differ from the daemon's. The daemon opens them at its start with `open_runtime`. Another package may
-provide a `Program` of its own. It is prepared together with the libraries, and shown only to runs that start it.
+inside, which may differ from the daemon's. The daemon opens the runtime at its start with `open_runtime`. Another
+package may provide a `Program` of its own. It is prepared together with the libraries, and shown only to runs that
+start it.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ class Runtime:
         return self.code, f"import {_PACKAGE}.start"
 
     def choose_parent(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
-        """Return the runtime to which a command belongs, and the trusted parent that it starts; None for others.
+        """Return the runtime and the trusted parent that a command starts; None for any other command.
 
         The runtime is this one, or one that an environment derived from it, with other libraries and mounts or another
         Python.
@@ -426,7 +427,7 @@ def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter]
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir()
     fill(building, python)
-    # Unchecked: the folder never changes, so imports need not compare each module with its source.
+    # Without checks of the sources: the folder never changes, so imports need not compare each module with its source.
     compiling = [*python.argv, "-I", "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "."]
     subprocess.run(compiling, cwd=building, check=True, stdin=subprocess.DEVNULL)
     interpreter.open_to_all(building)

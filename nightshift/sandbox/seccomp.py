@@ -19,7 +19,7 @@ _LOAD, _JEQ, _JGE, _JSET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS, _EOPNOTSUPP, _EAFNOSUPPORT = 1, 38, 95, 97
-_RWF_NOWAIT = 0x8  # answers only from memory, which would show what other sandboxes read
+_RWF_NOWAIT = 0x8  # the kernel then answers only from its memory, which would show what other sandboxes read
 _X32_BIT = 0x40000000
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
@@ -115,12 +115,15 @@ def _special(machine: str) -> Iterator[_Step]:
 
 
 def _on_call(number: int | None, body: list[_Step]) -> list[_Step]:
-    """Return steps that run `body` for one call and skip it for others; none if the machine has no such call."""
+    """Return steps that run `body` for one call, and skip it for all other calls.
+
+    Returns no steps if the machine has no such call.
+    """
     return [] if number is None else [(_JEQ, 0, len(body), number), *body]
 
 
 def _if_argument_in(index: int, values: tuple[int, ...], then: int, otherwise: int) -> list[_Step]:
-    """Return steps that compare an argument with values; only its low half, into which all values fit."""
+    """Return steps that compare the lower 32 bits of an argument with values. All values fit into 32 bits."""
     count = len(values)
     tests: list[_Step] = [(_JEQ, count - i, 0, value) for i, value in enumerate(values)]
     return [_argument(index), *tests, _return(otherwise), _return(then)]

@@ -127,7 +127,7 @@ def _open_file() -> Iterator[str]:
 
 
 def _home() -> list[str]:
-    """List up to 50 paths in the daemon's home; empty if it cannot be read, or if the user has none."""
+    """List up to 50 paths in the home folder of the user who runs the daemon; empty if it is unreadable or unknown."""
     try:
         home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:
@@ -169,6 +169,6 @@ def _memory(result: SandboxResult) -> Finding:
 def _forks(result: SandboxResult) -> Finding:
     words = result.stdout.split()
     count = int(words[1]) if len(words) == 2 and words[0] == b"made" and words[1].isdigit() else 0
-    passed = 0 < count <= 2 * PROBED_PIDS  # without a group, all jobs of the user count
+    passed = 0 < count <= 2 * PROBED_PIDS  # without a control group, all processes of the jobs' user count
     detail = f"{count} processes under a limit of {PROBED_PIDS}" if count else "the probe's control did not work"
     return Finding(name="process limit", passed=passed, detail=detail)

@@ -8,7 +8,7 @@ from nightshift.core.isolation import SandboxLimits
 from nightshift.sandbox.runtime import Runtime
 
 PROCESSES = 64
-"""Maximum number of processes of a service, which is added to that of the tests."""
+"""Maximum number of processes of a service. It is added to the maximum number of processes of the tests."""
 
 
 def describe(runtime: Runtime) -> dict[str, object]:

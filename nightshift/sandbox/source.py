@@ -84,7 +84,7 @@ class Source:
         return Edit(*self.span(node), text)
 
     def name_of(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
-        """Return the span of a function's name in its definition; None if it is not on the first line of that."""
+        """Return the span of a function's name; None if it is not on the first line of the definition."""
         start = self.span(node)[0]
         line_end = self._starts[node.lineno]
         name = node.name.encode()

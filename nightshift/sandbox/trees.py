@@ -26,8 +26,8 @@ from nightshift.sandbox import job_folders, launcher
 from nightshift.sandbox.packing import NOTHING, Packed, list_hidden, pack, tree_fault
 
 UNUSED_S, IDLE_S = 86_400.0, 7_200.0
-"""Seconds without use after which a tree is removed: in any case, and if there are more than the number to keep. No run
-takes that long.
+"""Seconds without use after which a tree is removed. The first value applies to every tree; the second applies if there
+are more trees than the number to keep. No run takes that long.
 """
 LOOKS, MOST_APART = 3, 500
 """Number of recently used trees with which a new tree is compared, and maximum number of files in which they may
@@ -139,7 +139,10 @@ class TreeStore:
         return self._folder / f"{name}{_INDEX}"
 
     def _load(self, name: str) -> Laid:
-        """Read the index of a stored tree, and mark the tree, and the tree from which it differs, as used now."""
+        """Read the index of a stored tree.
+
+        Mark the tree as used now, and also the tree to which it stores only the difference.
+        """
         with self._index(name).open("rb") as index:
             header = json.loads(index.readline())
             files = {path: File(*each) for path, *each in map(json.loads, index)}

@@ -37,7 +37,7 @@ def _view(context: AppContext, endpoint: Endpoint) -> Callable[..., Response]:
 
 
 def body_of(context: AppContext, answer: object) -> str:
-    """Return the answer's JSON with secrets masked, because tasks and models may have written some into it."""
+    """Return the answer as JSON with secrets masked, because texts of tasks and models may contain secrets."""
     text, mask = as_json(answer), context.mask
     if mask(text) == text:
         return text
@@ -51,5 +51,5 @@ def body_of(context: AppContext, answer: object) -> str:
             return {mask(name): masked(each) for name, each in value.items()}
         return value
 
-    # Mask only strings: masking the JSON text could also hit a number that looks like a secret.
+    # Mask only the strings. In the JSON text, a number that looks like a secret would be masked as well.
     return json.dumps(masked(json.loads(text)), ensure_ascii=False)

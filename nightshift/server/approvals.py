@@ -78,9 +78,9 @@ class DecisionsQuery(Query):
 
 
 class DecisionsIn(BaseModel):
-    """One decision on several questions. The remark goes to the log.
+    """One decision on several questions. `remark` is written to the log.
 
-    With `granted`, each ask of the kind `question` is answered with its default.
+    If `granted` is true, each ask of the kind `question` is answered with its default.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -91,7 +91,11 @@ class DecisionsIn(BaseModel):
 
 
 class DecisionIn(BaseModel):
-    """A decision on a request. `answer` is the reply if it grants a question, otherwise a remark for the log."""
+    """A decision on one ask.
+
+    If the ask is a question and is granted, `answer` is the answer to the question. Otherwise `answer` is a remark for
+    the log.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

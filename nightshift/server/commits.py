@@ -55,8 +55,8 @@ class CommitRow(Answer):
     beginning of the task's description. `target` is the branch that the commit was integrated into, or is meant for.
     `waits` is true if the commit waits on `branch` for the owner. `discarded_at` is the time when that branch was
     removed. `label` is the label of the verdict. `file_count` counts all changed files, and `files` lists the first of
-    them; both are null if the files are not known. `remarks` are grave findings of readers that were open at the
-    commit, worst first.
+    them; both are null if the files are not known. `remarks` are serious findings of the readers (the models that
+    review or audit a change), worst first, that were still open when the commit was made.
 
     `changed_tests` are existing tests that the commit changed because they contradicted the task. `removed_tests` are
     tests that it removed together with the code that they tested. `own_tests` are tests that the agent wrote. `tests`

@@ -51,7 +51,7 @@ _STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
     409: (ExtraMissing, AmbiguousName, GitError, IllegalMove),
     507: (StoreFull,),
 }  # fmt: skip
-"""Response status of each class of error. The response contains only the error's message."""
+"""Maps each response status to the classes of errors that get it. The response contains only the error's message."""
 
 
 def register(app: Flask) -> None:

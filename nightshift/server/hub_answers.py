@@ -73,10 +73,11 @@ class HubTaskRow(Answer):
     """A task of the hub.
 
     `node` is the node that has the task or had it last. `origin` is the node where the task was submitted. `node_task`
-    and `origin_task` are the task's ids on these nodes. `cause` is `reason` with the last remaining failure moved to
-    the front. `signed` says whether the result has a valid signature of the node that had the task; it is null until
-    the task has ended. `node_page` is the task's page on the dashboard of `node`, and `origin_page` its page on the
-    dashboard of `origin`. Both pages may be null.
+    and `origin_task` are the task's ids on these nodes. `reason` begins with how the task ended. `cause` is the same
+    reason with the last failure first and the ending in brackets; it equals `reason` if no failure is known. `signed`
+    says whether the result has a valid signature of the node that had the task; it is null until the task has ended.
+    `node_page` is the task's page on the dashboard of `node`, and `origin_page` its page on the dashboard of `origin`.
+    Both pages may be null.
     """
 
     id: int

@@ -51,8 +51,8 @@ class LessonRow(Answer):
 class LessonUse(Answer):
     """An attempt at a task that resembles the lesson.
 
-    `iterations` and `tokens` are the totals of the attempt, null until it has ended. `arm` is the group of the
-    comparison that the attempt was assigned to: it says how much of the lesson the attempt saw.
+    `iterations` and `tokens` are the totals of the attempt, null until it has ended. `arm` is the group of the random
+    comparison that the attempt was assigned to. The group decides how much of the lesson the attempt saw.
     """
 
     task_id: int
@@ -70,8 +70,8 @@ class LessonDetail(LessonRow):
     """A lesson with all its fields.
 
     `fix` is a unified diff. `judged_from` is the time when the owner restored the lesson. `retired_by` is `owner`, or
-    `measured` if the lesson was retired because it did not help. It is empty if the lesson is in use or the reason is
-    not known.
+    `measured` if the lesson was retired because it did not help. `retired_by` is empty if the lesson is in use or the
+    reason is not known.
     """
 
     signature: str
@@ -170,7 +170,7 @@ def lesson_row(lesson: Listed, mask: Mask, nearness: float | None = None) -> Les
 
 
 def lesson_detail(lesson: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
-    """Return the lesson with all its fields, and the attempts that it was close to."""
+    """Return the lesson with all its fields. `uses` are the attempts at tasks that resemble the lesson."""
     return LessonDetail.from_values(
         lesson,
         **_texts_of(lesson, mask),

@@ -27,7 +27,7 @@ from nightshift.storage.db.state_store import Commit
 
 _TASK = re.compile(r"#?([0-9]{1,6})", re.ASCII)
 _NUMBER = re.compile(r"#([0-9]{1,18})", re.ASCII)
-"""A task's number after `#`. The `#` excludes that the text is the beginning of a commit id."""
+"""A task's number after `#`. With the `#`, the text cannot be the beginning of a commit id."""
 _COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
 _DIGITS = re.compile(r"#?[0-9]+", re.ASCII)
 MOST_CHARS = 250

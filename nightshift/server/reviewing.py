@@ -19,7 +19,10 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import Commit, StateStore
 
 MOST = 500
-"""Maximum number of commits whose risk is computed again: those with the most stored points."""
+"""When commits are listed by risk: number of commits whose current risk is computed.
+
+These are the commits with the highest risk points in the ledger.
+"""
 _BEGINNING = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
@@ -54,8 +57,8 @@ class Reviewing:
             integrated=query.standing or query.integrated,
             drafts=query.drafts,
             span=(moment(query.since), moment(query.until)),
-            # Stored points do not include tests that failed after the commit, and such tests weigh more than all other
-            # signs.
+            # The risk points in the ledger do not count tests that failed after the commit, although such tests weigh
+            # more than all other signs. The commits with such tests are therefore selected here.
             riskiest=find_regressions(self._database, self._clock()) if by_risk else None,
         )
         rows = self._rows(page, query.limit, by_risk=by_risk)

@@ -30,9 +30,9 @@ class Answer(BaseModel):
 
     @classmethod
     def from_values(cls, *values: object, **own: Any) -> Self:
-        """Build the answer from the attributes of `values`. `own` sets fields that differ from these attributes.
+        """Build the answer from the attributes of `values`. Fields in `own` are set to the values given there.
 
-        If several of the values have an attribute, the first of these values is used.
+        If several objects in `values` have the same attribute, the first of these objects is used.
         """
         names = [name for name in cls.model_fields if name not in own]
         fields = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
@@ -93,9 +93,10 @@ class Iteration(Answer):
 class TaskSummary(Answer):
     """A task as a row of a list. A description longer than 4,000 characters is cut and ends in an ellipsis.
 
-    The fields are those of `core.tasks.task.Task` and of its specification, merged. `cause` is `reason` with the last
-    remaining failure moved to the front. `waits_for` lists the tasks that a blocked task waits for; it is empty for
-    other tasks. `has_draft` is true if a failed task left its best change on its branch.
+    The fields are those of `core.tasks.task.Task` and of its specification, merged. `reason` begins with how the task
+    ended. `cause` is the same reason with the last failure first and the ending in brackets; it equals `reason` if no
+    failure is known. `waits_for` lists the tasks that a blocked task waits for; it is empty for other tasks.
+    `has_draft` is true if a failed task left its best change on its branch.
     """
 
     task_id: int
@@ -174,8 +175,8 @@ class Tasks(Answer):
     """A page of tasks.
 
     `next` is the `cursor` of the next page, null on the last page. `next_after` is the `after` of the next page; it is
-    null on the last page and in any order other than by id, descending. `total` counts the tasks of all pages. `counts`
-    counts tasks by status, ignoring the filter by status.
+    null on the last page, and always null unless the tasks are sorted by descending id. `total` counts the tasks of all
+    pages. `counts` counts tasks by status, ignoring the filter by status.
     """
 
     tasks: list[TaskSummary]

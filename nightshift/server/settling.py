@@ -26,7 +26,10 @@ from nightshift.storage.db.brief_queries import FailedTask
 
 
 class CausesQuery(Query):
-    """Selection of failed tasks whose causes are listed. Without bounds, all failed tasks that were not retried."""
+    """Selection of failed tasks whose causes are listed.
+
+    Tasks that were retried are never selected. If neither bound is given, all other failed tasks are selected.
+    """
 
     since: Bound | None = Field(
         None, description="only tasks that failed at this time or later; `today` means midnight"
@@ -41,8 +44,8 @@ class SettleIn(BaseModel):
     """Remedy for a cause of failures. Without a note, a package or a model, the tasks are retried unchanged.
 
     `note` is added to the description of each task. `package` is added to the packages that each task may use. With
-    `model`, each task continues as a fork that asks this model first; it is a backend, a model or `backend=model` of
-    the settings. `since` and `until` select tasks by the time of their failure.
+    `model`, each task continues as a fork that sends its requests to this model first. `model` names a backend or a
+    model of the settings, or both as `backend=model`. `since` and `until` select tasks by the time of their failure.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

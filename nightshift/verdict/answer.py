@@ -26,10 +26,10 @@ SAID = 1500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """The reason why a test did not pass, or why a test file could not be collected or was skipped.
+    """The reason why a test did not pass, or why a test file was skipped or could not be collected.
 
-    `frames` is the traceback, outermost frame first; each frame is (path, line, function). Paths in the tree are
-    relative.
+    `frames` is the traceback, outermost frame first. Each frame is (path, line, function); files in the tree have
+    relative paths.
     """
 
     kind: str
@@ -134,8 +134,8 @@ class Reply:
     """The result of one call of a function.
 
     Attributes:
-        how: value, raised or missing.
-        data: the returned value or the error, not yet unpacked.
+        how: `value` if the function returned, `raised` if it raised an error, or `missing` if it could not be loaded.
+        data: the returned value or the error, in packed form.
     """
 
     how: str
@@ -150,7 +150,7 @@ class Calls:
         how: the way in which the run ended, as in `Session`.
         exit_code: the exit status; None unless the run exited.
         replies: call number to the result of the call.
-        garbled: true if the child exited normally, but reported a line that is not the reply to a call.
+        garbled: true if the child exited normally, but reported a line that does not answer a call.
     """
 
     how: str

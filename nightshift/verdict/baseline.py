@@ -17,7 +17,7 @@ from nightshift.verdict.run import NativeRun
 MOST, MOST_STORED, MOST_TESTS = 64, 32, 2000
 """Maximum number of runs cached in memory, of runs stored in the file, and of tests in a stored run.
 
-A run with more tests is repeated after a restart.
+A run with more than `MOST_TESTS` tests is not stored in the file, so it is repeated after a restart.
 """
 _VERSION, _WHAT = 3, "how suites ended before"
 

@@ -1,8 +1,8 @@
 """Judges a change that contains only documentation: checks its pages against the tree and runs their examples.
 
 Such a change needs no tests. Only content that the change added counts: a link that was already dead before the change
-may stay. Anything that cannot be checked (a link to another site, an example that needs a network) becomes a note in
-the evidence, never a reason to refuse the change.
+may stay. If something cannot be checked, such as a link to another site or an example that needs a network, this
+becomes a note in the evidence, never a reason to refuse the change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Example:
         line: the line of the example in that file.
         kind: code or doctest.
         text: the source of the example.
-        new: true if the change added the example. Any other example only runs to prepare the examples below it.
+        new: true if the change added the example. An example that the change did not add runs only to prepare the
+            examples below it.
         modules: for a docstring, the names under which its file may be importable.
         roots: further folders to import from.
         done: true if the example has already run.

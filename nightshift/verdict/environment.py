@@ -1,7 +1,7 @@
 """Recognises tests that fail because this machine lacks something, such as a library or the network.
 
 If a task has a test command, the tests of that command judge the task. A test that already fails before the change is
-not excused in general, because its failure may be the reason for the task. It is excused only if no change to the code
+normally not excused, because its failure may be the reason for the task. It is excused only if no change to the code
 could fix the failure and the task's text names neither the test nor what is missing.
 """
 
@@ -42,10 +42,12 @@ class Task:
 def is_to_blame(failure: Failure, task: Task) -> bool:
     """Check whether a test failed because this machine lacks something that the task does not ask for.
 
+    The result is false if the missing module is part of the task's tree, or if the task's text names the test or asks
+    to repair the suite.
+
     Args:
         failure: the failure of the test.
-        task: the task. A failure does not count if its missing module is part of the task's tree, or if the task's text
-            names the test or asks to repair the suite.
+        task: the task.
     """
     words = {word.casefold() for word in re.findall(r"\w+", task.words)}
     missing = _missing(failure)

@@ -1,8 +1,9 @@
 """Decides whether a change passed and which label it gets.
 
 The decision is a pure function of two runs and the findings. The run with the change decides whether it passes.
-Findings set the label, and a finding can refuse the change only if its control (the base, or a value compared outside
-of the sandbox) did not show the same observation. The first rule that applies decides, but all findings are reported.
+Findings set the label. A finding can also refuse the change, but only if its control did not show the same observation;
+the control is the base, or a value compared outside of the sandbox. The first rule that applies decides, but all
+findings are reported.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _refuses(finding: Finding) -> bool:
 
 
 def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str], best: Label) -> Judgement:
-    """Decide by the two runs alone, without the findings."""
+    """Decide by the runs with and without the change alone, ignoring the findings."""
     refused = Judgement(passed=False, label=best, reason="")
     passed = Judgement(passed=True, label=best, reason=_praise(native))
     doubtful = replace(passed, label=Label.DOUBTFUL)

@@ -1,4 +1,4 @@
-"""Stores what earlier runs showed about suites, in JSON files.
+"""Stores results of earlier runs, such as how long each test suite took, in JSON files.
 
 The files are caches: losing a file is harmless, and an unreadable file is ignored.
 """

@@ -157,7 +157,8 @@ def _mutant(candidate: _Candidate, text: str) -> Mutant:
 class MutationScore:
     """The mutants that were tried, each with the test that noticed it.
 
-    The test is an empty string if the run did not finish, and None if no test noticed the mutant.
+    Instead of a test, there is an empty string if the run with the mutant did not finish, and None if no test noticed
+    it.
     """
 
     tried: tuple[tuple[Mutant, str | None], ...]

@@ -108,7 +108,7 @@ def read_run(run: Reported) -> NativeRun:
 def _read_tests(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Failure, ...]]:
     """Return the results and the failures of the recorded tests.
 
-    The results are None if no recorder observed the tests of a command.
+    The results are None if the run was a command whose tests no recorder observed.
     """
     session, results, failures = run.session, dict[str, CaseResult](), list[Failure]()
     assert session is not None

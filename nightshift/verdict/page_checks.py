@@ -129,7 +129,7 @@ def _links(path: str, page: Page, files: Files) -> _Wrong:
         target = target.partition("?")[0]
         location = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
         if target.startswith("/") or location.startswith("../"):
-            continue  # The link may lead to another page of the site that shows the repository.
+            continue  # The link leaves the repository, perhaps to another page of a site that contains it.
         location = "" if location == "." else location
         if location not in files:
             if _names_a_file(target) and f"{location}.md" not in files:

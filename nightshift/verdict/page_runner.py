@@ -2,8 +2,9 @@
 
 The source of this module is copied into a test module that runs in the sandbox. All blocks of a page run in one
 namespace, from top to bottom. An example fails only if the documentation is certainly wrong: the tree does not have
-what the example imports or calls, or gives another output. An example that fails for another reason (no network, a file
-of the reader's, a missing library, names that are defined elsewhere) is skipped with that reason.
+what the example imports or calls, or the tree gives another output. An example that fails for another reason is skipped
+with that reason. Such reasons are a missing network, library or file of the reader, and names that are defined
+elsewhere.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _module(names: list[str], path: str) -> types.ModuleType:
     """Import the module at a path, or skip the test if it cannot be imported.
 
     Args:
-        names: the names to try. The first name that imports the file at `path`, and no other file, is used.
+        names: the possible names of the module. The first name whose import loads the file at `path` is used.
         path: the path of the module.
     """
     why: BaseException = ImportError(f"no module at {path}")

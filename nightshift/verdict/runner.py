@@ -1,10 +1,10 @@
 """Judges a change: runs the tests of the tree with and without the change, and looks for evidence against it.
 
 The run with the change decides whether the change passes (`verdict.judge`). All other observations are findings, each
-made in a sandbox that is thrown away. They concern tests that are gone, must-fail copies of tests that pass although
-their expected values were altered, calls that return different values outside of the tests, and tests of the agent that
-prove nothing. Findings set the label. A finding refuses the change only if its control did not show the same
-observation.
+made in a sandbox that is thrown away. There are findings about tests that no longer exist, must-fail copies of tests
+that pass although their expected values were altered, calls that return different values outside of the tests, and
+tests of the agent that prove nothing. Findings set the label. A finding refuses the change only if its control, such as
+the run without the change, did not show the same observation.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ class SuiteRunner(Suite):
         if job.documents:
             verdict = await self._ran(job, planned) if planned.files or planned.command else documents.pass_unrun(job)
             if not (verdict.passed or verdict.results or verdict.failures):
-                verdict = documents.pass_unrun(job)  # The tests that reach the files failed before: they prove nothing.
+                verdict = documents.pass_unrun(job)  # The tests failed before the change too, so they prove nothing.
             return await documents.judge(job, verdict, self._runs) if verdict.passed else verdict
         if not (planned.files or planned.command or job.command):
             refused = Judgement(passed=False, label=Label.TESTS_PASSED, reason="there are no tests to judge by")
@@ -251,8 +251,8 @@ class SuiteRunner(Suite):
     async def _plainly(self, job: SuiteJob) -> Verdict:
         """Return the verdict of one run of the job's tests, without the search for evidence against the change.
 
-        It is used for the whole tests of a job whose shown tests have already passed the full search. A job with
-        documentation or a command is judged in full again.
+        This method runs the complete tests of a job whose shown tests have already passed with the full search. A job
+        with documentation or a command is judged in full again.
         """
         if job.documents or job.command:
             return await self._of_tests(job)

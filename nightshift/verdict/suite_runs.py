@@ -46,9 +46,10 @@ RECENT = 8
 MOST_AGAIN = 50
 """Maximum number of failed base tests that run a second time alone. If more tests fail, none of them does."""
 SHARE, ALONE = 0.5, 0.1
-"""Share of its time limit after which a run begins no further test file of the base.
+"""Shares of a run's time limit, after which the run begins no further test file of the base.
 
-`ALONE` is for a repeated run. It is smaller, because some file used up all the time in the first run.
+`SHARE` is for a first run. `ALONE` is for a repeated run; it is smaller, because one of the files may have used up all
+the time of the first run.
 """
 
 
@@ -113,8 +114,9 @@ class SuiteRuns:
     async def settle(self, job: SuiteJob, planned: Plan) -> NativeRun:
         """Run a plan to its end, in as many runs as are needed.
 
-        If a time limit cuts off the first run, the plan runs again alone, with the owner's limit. A suite that exceeds
-        its share of the time leaves test files of the base; these run in further runs, and the results are joined.
+        If a time limit cuts off the first run, the plan runs again alone, with the owner's limit. If a run has used its
+        share of the time limit, it begins no further test files of the base; these files run in further runs, and the
+        results are joined.
 
         Raises:
             SandboxError: nothing could be run.
@@ -225,7 +227,7 @@ class SuiteRuns:
         return ran
 
     def _around(self, job: SuiteJob) -> str:
-        """Return a digest of the tree without the change, and of everything else that the base run sees."""
+        """Return a digest of the tree without the change, and of all other inputs of the run without the change."""
         of_runtime = (self.runtime.version, *(str(mount.host) for mount in self.runtime.mounts), *_packages(job))
         of_job = (job.environment, repr(job.sandbox_limits(self._limits)), job.language, _digest(job.start))
         return packing.sha256(encode("\0".join((*of_runtime, *of_job, _identify(job.base)))))
@@ -251,7 +253,7 @@ class SuiteRuns:
 
 
 def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
-    """Return two runs as one. The second run consists of the test files that the first run left."""
+    """Return two runs as one. The second run contains the test files that the first run left for another run."""
     return replace(
         first,
         exit_code=first.exit_code or rest.exit_code,

@@ -53,9 +53,9 @@ _DENIAL = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|elif|unless|until|when\w*|while|whether|suppose|assum\w+|after|once|either)\b", re.IGNORECASE
 )
-"""Words in the sentence before a call that turn the example into a condition.
+"""Words that turn an example into a condition if they are in its sentence before the call.
 
-Calls within the sentence are removed before the search, because a function may have such a name.
+Calls in that part of the sentence are removed before the search, because a function may have such a name.
 """
 _CODE = frozenset(
     ["or", "in", "is", "return", "yield", "await", "lambda", "def", "class", "raise", "else", "del", "print"]

@@ -114,7 +114,8 @@ def _find_missing(job: SuiteJob, words: str, examples: Sequence[Example]) -> Ite
 class _Changed:
     """The tree of a job with the change.
 
-    The changed files are searched first. The files of the base are read only if the changed files do not have the name.
+    A search begins with the changed files. The files of the base are read only if the changed files do not contain the
+    name.
     """
 
     def __init__(self, job: SuiteJob) -> None:
@@ -214,7 +215,7 @@ def _find_named(job: SuiteJob, words: str) -> list[str]:
 
 
 def _find_places(name: str, defined: Mapping[str, Collection[str]]) -> list[str]:
-    """List the files that define a function. If the name has dots, the path of the file must end with its modules."""
+    """List the files that define a function. For a dotted name, the end of the path must match the module names."""
     *module, function = name.split(".")
     holders = [path for path, names in defined.items() if function in names]
     return [path for path in holders if not module or _split_path(path)[-len(module) :] == module]
@@ -251,7 +252,7 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
     }
     answered = {
         call.key for call in right - answered_before
-    }  # The text gives two results for some calls; the change returns one of the two.
+    }  # Calls for which the text gives two results; the change returns one of the two.
     unmet = [
         f"the words of the task say {call.example.text}; the change gives {text}"
         for call, text in wrong.items()

@@ -1,4 +1,4 @@
-"""CODING: which replies are accepted, what is asked for again, and what never runs."""
+"""CODING: the replies that are accepted, the replies that are requested again, and the code that never runs."""
 
 from __future__ import annotations
 

@@ -217,7 +217,8 @@ def test_a_file_that_holds_such_a_patch_is_a_file() -> None:
 
 TWICE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n\n\nclass A:\n    def f(self):\n        return 1\n"
 CHANGES = {
-    # Each patch, without the line that names its file, with the old text and the new text of the edit.
+    # Maps a patch, without the line that names its file, to the old and the new text of the edit that the patch
+    # describes.
     "@@ def g():\n-    return 1\n+    return 2\n": ("def g():\n    return 1", "def g():\n    return 2"),
     "@@ class A:\n@@     def f(self):\n-        return 1\n+        return 2\n": (
         "        return 1",

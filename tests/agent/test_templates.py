@@ -1,4 +1,4 @@
-"""Reply forms that come back unchanged do not count as answers."""
+"""Tests that a reply form which the model sends back without filling it in does not count as an answer."""
 
 from __future__ import annotations
 

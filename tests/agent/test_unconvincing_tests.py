@@ -36,7 +36,7 @@ class WithOldTests(PlainSuite):
 
     @property
     def ran(self) -> list[tuple[int, int]]:
-        """Pairs for each run: the number of the repository's test files, and the number of the agent's."""
+        """For each run, the numbers of the repository's test files and of the agent's test files."""
         return [(len(job.given), len(job.own)) for job in self.jobs]
 
 

@@ -1,4 +1,4 @@
-"""The agent loop under the names of the owner's original sketch: it generates, tests, fixes and stops."""
+"""The agent loop through the class names of the owner's original sketch: it generates, tests, fixes and stops."""
 
 from __future__ import annotations
 

@@ -87,7 +87,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     new_checkout = Checkout(tmp_path)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", new_checkout.venv], check=True)
     packages.uv_program(new_checkout.python).symlink_to(packages.uv_program(Path(sys.executable)))
-    # pip's settings are read with the environment's own pip; the tests' pip replaces it.
+    # Nightshift reads pip's settings with the environment's own pip. This environment has none, so it gets access to
+    # the pip of the tests.
     site = next((new_checkout.venv / "lib").glob("python*")) / "site-packages"
     (site / "pip.pth").write_text(f"{Path(sys.prefix, 'lib', site.parent.name, 'site-packages')}\n")
     monkeypatch.syspath_prepend(str(site))

@@ -1,4 +1,7 @@
-"""Tasks that this machine cannot do are refused before they are queued; real settings and a real repository."""
+"""Tasks that this machine cannot do are refused before they are queued.
+
+The tests use real settings and a real repository.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language of a new task, chosen where its repository can be read."""
+"""The choice of a new task's language by a process that can read the task's repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard's list of repositories: the repositories, the agent's commits in each, and no waiting for git."""
+"""The dashboard's list of repositories and of the agent's commits in each; reading the list never waits for git."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_an_answer_does_not_wait_for_a_git_that_hangs(bench: Bench, tmp_path: Pa
     bench.submit(shop)
     attributes = shop / ".git" / "index"
     attributes.unlink()
-    os.mkfifo(attributes)  # opening it blocks until there is a writer
+    os.mkfifo(attributes)  # opening the pipe blocks git until a writer opens the pipe too
     assert bench.watch().at is None
     with attributes.open("wb") as writer:  # git continues, and finds no index
         fcntl.fcntl(writer, fcntl.F_GETFL)

@@ -97,7 +97,10 @@ class Site:
         return self.store.queue.approvals(task_id=task_id)[0]
 
     def held(self, number: int, phase: Phase | None) -> Task:
-        """Return a task that waits for its owner since an earlier daemon, with its work up to the phase that asked."""
+        """Return a task that an earlier daemon left waiting for its owner.
+
+        The stored work of the task ends with the phase that asked.
+        """
         self.submit(number)
         task = self.store.queue.claim("w").result()
         assert task is not None

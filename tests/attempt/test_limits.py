@@ -1,4 +1,4 @@
-"""The time limit of an attempt does not count the time spent waiting for a model; in virtual time."""
+"""The time limit of an attempt does not count the time spent waiting for a model; tested in virtual time."""
 
 from __future__ import annotations
 

@@ -146,7 +146,10 @@ def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -
 
 
 def forge(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
-    """Return a commit with other files on the same parent, with the original note rewritten to name the new commit."""
+    """Return a commit with other files on the same parent.
+
+    Its note is the original note, changed to name the new commit.
+    """
     repo, note = site.workspace, note_of(site.workspace, commit)
     new_commit = commit_files(
         repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit)

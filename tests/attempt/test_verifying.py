@@ -1,4 +1,4 @@
-"""The slot that verifies one commit at a time again: its progress, its ends, and its stored result."""
+"""The slot in which one commit at a time is verified again: its progress, the ways it ends, and its stored result."""
 
 from __future__ import annotations
 

@@ -61,7 +61,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
-    """Open a fresh profile, 1440 wide and light; `page.set_viewport_size` and `page.emulate_media` change that."""
+    """Open a fresh profile with the light colour scheme and a window 1440 pixels wide.
+
+    `page.emulate_media` and `page.set_viewport_size` change these.
+    """
     with context_of(browser, seeded.url) as browser_context:
         yield browser_context
 

@@ -97,7 +97,7 @@ def test_what_cannot_be_integrated_says_why_and_stays(
     visit: Visit, seeded: SeededDaemon, watch: Watch, tmp_path: Path
 ) -> None:
     watch.allow("409 POST .*/integrate")
-    task = seeded.task("owned")  # its target is checked out, so it cannot be integrated
+    task = seeded.task("owned")  # its target branch is checked out, which prevents the integration
     page = visit(f"/review?task={task}")
     page.keyboard.press("i")
     page.get_by_role("dialog").get_by_role("button", name="Integrate", exact=True).click()

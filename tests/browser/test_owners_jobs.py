@@ -1,4 +1,4 @@
-"""The owner's jobs, with the clicks and keys that each takes from the page on which it arises.
+"""Counts the clicks and keys that each of the owner's jobs takes, from the page on which the job arises.
 
 Typing a text does not count.
 """

@@ -13,8 +13,8 @@ from tests.support.markup_home import ELEMENT, EVIL, SEEN, markup_home
 
 ELSEWHERE = "a[href^='javascript:'], [href*='elsewhere.test'], [src*='elsewhere.test'], [srcdoc], [onerror], [onfocus]"
 SILENT = {"/login", "/settings", "/reports", "/environments"}
-"""Pages that need not show a hostile text. Every other page must show one as text, which proves that it was on the
-page.
+"""Pages that need not show a hostile text. Every other page must show one, which proves that the page received hostile
+texts.
 """
 
 

@@ -1,4 +1,4 @@
-"""The cached address of the daemon equals the one that all sources of settings give.
+"""The cached address of the daemon equals the address that all sources of settings give.
 
 The cache is used only while no source changes.
 """

@@ -1,4 +1,4 @@
-"""Settings of models: unusable values are rejected with the way to fix them."""
+"""Settings of models: unusable values are rejected with a message that says how to fix them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def read_words(process: subprocess.Popen[bytes]) -> str:
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_a_run_that_is_killed_goes_on_without_a_lost_or_doubled_item(tmp_path: Path, mode: Mode) -> None:
-    runtime()  # prepared here, because the command uses the existing runtime
+    runtime()  # the command needs a runtime that already exists
     repo = shop(tmp_path / "shop")
     with WireServer(answer) as server:
         home = Daemon(tmp_path / "home", settings_for(server, MAX_ITERATIONS="2"))

@@ -1,7 +1,8 @@
 """From an issue to a merged pull request, with a draft, a comment and a follow-up, while the daemon is killed.
 
-The daemon is killed right after the forge has carried out a request and before the daemon gets the answer, once for
-each method and path; `make test` kills it at two of them only. The next daemon must not repeat the request's effect.
+The daemon is killed right after the forge has carried out a request and before the daemon gets the answer. This happens
+at the first request of each method and path; in `make test` it happens at only two of these requests. The next daemon
+must not repeat the request's effect.
 """
 
 from __future__ import annotations

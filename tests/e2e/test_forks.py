@@ -17,7 +17,7 @@ NOTE = "Leave the boundary out."
 
 
 class TwoModels(Answers):
-    """`big` is always wrong, `small` is right."""
+    """Two models: `big` is always wrong, and `small` is right."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -20,7 +20,9 @@ from tests.support.old_home import DATABASE, OldHome, OldHomeModel, unpack
 from tests.support.wire_server import WireServer
 
 GOES_ON = ("running", "parked", "queued")
-"""Statuses that may have changed: the kill interrupted such a task, or the task becomes due."""
+"""Statuses that a task may have left since the archive was made, because the kill interrupted the task or because the
+task became due.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

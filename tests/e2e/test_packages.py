@@ -151,7 +151,7 @@ def test_a_package_comes_from_the_index_that_pip_knows(tmp_path: Path) -> None:
 
 
 class Foresight(Moon):
-    """The same model, but its plan already names the package."""
+    """The model `Moon`, except that its plan already names the package."""
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         planned = super().__call__(phase, messages)

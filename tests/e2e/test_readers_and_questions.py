@@ -21,7 +21,7 @@ QUESTION, ASSUMED, ANSWER = "Shall the boundary count?", "no, only what lies abo
 
 
 class Readers(Answers):
-    """Answers as readers: reports a wrong boundary, and asks about a vague description."""
+    """Answers REVIEW and AUDIT with findings, such as a wrong boundary, and CLARIFYING with a question to the owner."""
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         if phase not in {"REVIEW", "AUDIT", "CLARIFYING"}:

@@ -38,7 +38,7 @@ CODE = {
     "Write slugify(text)": ("slug.py", "def slugify(text):\n    return '-'.join(text.lower().split())\n"),
     "health check endpoint": ("health.py", "def health():\n    return {'status': 'ok'}\n"),
 }
-"""The model's code: path and text by a phrase of the task's description."""
+"""Maps a phrase of a task's description to the model's code for that task, as a pair of path and text."""
 TESTS = {
     "Cart.total ignores": "from cart import Cart\n\n\ndef test_one_item():\n    assert Cart([5], 1).total() == 4\n",
     "Write slugify(text)": "from slug import slugify\n\n\ndef test_slugify():\n    assert slugify('A b') == 'a-b'\n",

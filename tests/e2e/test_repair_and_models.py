@@ -1,6 +1,6 @@
 """The repair engine and a model side by side in the real daemon.
 
-The engine makes some replies of the model unnecessary. Tasks that need either of the two wait for it.
+The engine makes some replies of the model unnecessary. A task that the engine cannot do waits until a model answers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon:
 
 
 def secretly_wrong() -> dict[str, object]:
-    """Return a task whose shown tests all pass; the failing checks are held out of its tests."""
+    """Return a task whose wrong code passes all shown tests and fails only checks that are held out of the tests."""
     for number in range(40):
         name = f"fare_{number}"
         tests = f"from {name} import {name}\n\n\ndef test_it():\n" + "".join(

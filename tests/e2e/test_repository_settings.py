@@ -17,7 +17,7 @@ FILES = {"Makefile": MAKEFILE, "CMakeLists.txt": "project(x)\n", "answer.txt": "
 
 
 def words(phase: str, messages: list[dict[str, str]]) -> str:
-    """Write the right answer.txt, which is also strict if the prompt shows that a command asks for that."""
+    """Return a correct answer.txt; it contains `strict` only if the prompt does."""
     text = "\n".join(message["content"] for message in messages)
     if phase == "CODING":
         answer = "strict right" if "strict" in text else "right"

@@ -56,7 +56,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
         until(lambda: bool(daemon.get("/api/approvals?open=1")["approvals"]), within_s=300)
         (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
         assert asked["subject"] == "package:flask"
-        daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": True})  # for three projects
+        daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": True})  # one answer for three projects
         tasks = daemon.wait(*begun, within_s=300)
         for tale in CHANGED:
             tasks += daemon.wait(_submit(daemon, tale), within_s=120)

@@ -42,7 +42,8 @@ def test_a_revert_is_made_once_whatever_the_daemon_dies_of(tmp_path: Path) -> No
 def record(supervised: SupervisedDaemon, task: int) -> list[Point]:
     """Record a revert and return its points, without repeated names.
 
-    Of points with the same name the first is kept, because another revert may find its objects already written.
+    If several points have the same name, only the first is returned, because another revert may find its objects
+    already written.
     """
     supervised.order("record")
     assert supervised.ask("POST", f"/api/task/{task}/revert", {})[0] == 200

@@ -66,7 +66,7 @@ def test_a_disk_that_fills_up_loses_and_doubles_no_task(tmp_path: Path, server: 
 
 
 def start_fails(daemon: Daemon) -> str:
-    """Start a daemon that cannot run, and return its error output. It exits with 1, without a traceback."""
+    """Start a daemon that cannot run, and return its error output. The daemon must exit with 1, without a traceback."""
     argv = [sys.executable, str(ROOT / "main.py")]
     done = subprocess.run(argv, env=daemon.environment(), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1, done

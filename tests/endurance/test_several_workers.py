@@ -30,7 +30,7 @@ def test_workers_in_the_midst_of_their_own_lose_nothing_when_the_daemon_dies(tmp
 def _is_chosen(point: Point) -> bool:
     """Check whether the daemon dies at this point.
 
-    Of all times that the workers pass a point, the daemon dies only at the second, which stands for the others.
+    The workers pass a point several times. The daemon dies only at the second pass, which stands for the others.
     """
     if FULL:
         return not point.tells_only

@@ -1,4 +1,4 @@
-"""Composed objects are the same as git's."""
+"""Git objects that Nightshift composes are the same as those that git writes."""
 
 from __future__ import annotations
 

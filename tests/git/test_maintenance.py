@@ -16,7 +16,7 @@ from tests.support.git_repo import fingerprint, git
 
 
 def land(bench: Bench, task_id: int, text: str = "") -> tuple[Workspace, Commit]:
-    """Make a task whose commit is on main with a note, and return both."""
+    """Make a task whose commit is on main with a note; return the task's workspace and the commit."""
     where = bench.git.open(None, None, task_id, f"task {task_id}")
     commit = bench.git.commit(where, where.base, {f"m{task_id}.py": text or f"x = {task_id}\n"}, message(task_id))
     assert commit

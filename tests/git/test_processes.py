@@ -1,4 +1,4 @@
-"""Git processes: the result is complete when git itself ends, each has a timeout, and all can be ended at once."""
+"""Git processes: a result is complete when git itself ends, each has a timeout, and all can be ended at once."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(b
     with (repo / ".git" / "config").open("a") as config:
         config.write(f'[filter "evil"]\nclean = {program}\nsmudge = {program}\n[diff "evil"]\ntextconv = {program}\n')
         config.write(f"[core]\nfsmonitor = {program}\n[diff]\nexternal = {program}\n")
-    bench.git.statuses.read(str(repo))  # Creates the view's files for this repository
+    bench.git.statuses.read(str(repo))  # The first call creates files of its own for this repository
     (repo / "a.py").write_text("2\n")
     before = fingerprint(repo)
     assert bench.git.statuses.read(str(repo)).changed == 1

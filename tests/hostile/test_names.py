@@ -50,7 +50,7 @@ def read_as(path: Path) -> bool:
 def misleads(root: Path, name: str) -> bool:
     """Check whether a list of the names, one per line, misleads a reader.
 
-    It does by an extra line, a terminal escape or reversed text.
+    An extra line, a terminal escape or reversed text misleads.
     """
     listed = "\n".join(str(path.relative_to(root / "tree")) for path in sorted((root / "tree").rglob("*")))
     hidden = any(unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"} for c in listed.replace("\n", ""))

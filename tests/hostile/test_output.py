@@ -151,7 +151,7 @@ def page(text: str) -> str:
 
 
 def ends_its_quotation_in(prompt: str) -> bool:
-    """Check whether the line that really ends the prompt occurs earlier in it too."""
+    """Check whether a prompt's last line, which marks the end of quoted data, also occurs earlier in the prompt."""
     lines = prompt.split("\n")
     return lines[-1] in lines[:-1]
 

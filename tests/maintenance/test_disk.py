@@ -19,7 +19,7 @@ NEVER_FREE_MB = 1e9
 
 
 class Bench:
-    """A disk guard over one folder that counts how often it cleans up."""
+    """A disk guard over one folder. It counts how often it cleans up."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.reserve_mb, self.cleanup_count = store, 0.0, 0

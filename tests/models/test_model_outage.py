@@ -144,7 +144,7 @@ async def test_another_key_is_not_held_to_the_limit_of_the_first(setting: Gatewa
 async def test_a_clock_that_was_set_back_does_not_lock_a_backend_out(setting: GatewaySetup, clock: ManualClock) -> None:
     with WireServer() as server:
         server.fail_next("429", retry_after=7200)
-        clock.at = EVENING + timedelta(days=400)  # wrong by more than a year
+        clock.at = EVENING + timedelta(days=400)  # the clock is wrong by more than a year
         async with setting.gateway(backend(server), clock=clock) as gateway:
             with pytest.raises(Parked):
                 await gateway.task().complete(ask())

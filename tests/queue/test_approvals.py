@@ -231,7 +231,7 @@ def of_three_projects(store: Store) -> list[Task]:
     A plan named the project of the second task.
     """
     shop, till = running(store, project="shop"), running(store)
-    store.queue.progress(till.id, till.fence, iterations=0, spent=Spent(), project="till").result()  # named by its plan
+    store.queue.progress(till.id, till.fence, iterations=0, spent=Spent(), project="till").result()
     tasks = [shop, till, running(store, project=""), running(store, project="shop")]
     for task in tasks:
         hold(store, task, TOOLZ)

@@ -1,4 +1,4 @@
-"""Ranks outside a report: the same points as in a report, for any commits."""
+"""Risk ranks of any commits, computed without a report: each has the same points as in a report."""
 
 from __future__ import annotations
 

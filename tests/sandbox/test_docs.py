@@ -88,7 +88,7 @@ print(choice.sandbox and choice.sandbox.name, choice.report)
 
 
 def test_the_lines_of_the_page_make_the_example_a_choice_of_the_setting(tmp_path: Path, folder: Path) -> None:
-    runtime()  # prepares what the child only opens
+    runtime()  # makes the runtime, because the child process only opens an existing one
     printed = run_in(follow(PAGE, tmp_path), CHOOSE, NAME, str(RUNNER), str(folder))
     assert printed.startswith(f"{NAME} {NAME}\n")
     assert "FAILED" not in printed

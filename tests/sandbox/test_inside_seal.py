@@ -1,4 +1,4 @@
-"""Changed functions outside the tree that the seal reports."""
+"""The seal reports changed functions outside the tree."""
 
 from __future__ import annotations
 

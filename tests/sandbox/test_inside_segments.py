@@ -57,7 +57,7 @@ def test_an_id_that_never_ends_costs_no_memory() -> None:
 
 
 def split_outputs(stream: bytes) -> dict[str, str]:
-    """Compute the expected outputs of the tests directly, for a stream that is available at once."""
+    """Compute the expected outputs of the tests directly, from a stream that is already complete."""
     outside, by_name = b"", dict[bytes, bytes]()
     parts = stream.split(TOKEN)
     named = [(b"", parts[0]), *((name, text) for name, _, text in (part.partition(b"\n") for part in parts[1:]))]

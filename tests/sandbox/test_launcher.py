@@ -1,4 +1,4 @@
-"""Sandboxed work has a lower priority, which is read inside a run and from the kernel's groups."""
+"""Sandboxed work has a lower priority, which the tests read inside a run and from the kernel's control groups."""
 
 from __future__ import annotations
 

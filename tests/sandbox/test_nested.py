@@ -46,7 +46,7 @@ def fork_servers() -> list[psutil.Process]:
 
 def kill_fork_servers() -> None:
     for process in fork_servers():
-        with contextlib.suppress(ProcessLookupError):  # killing one server may end the next
+        with contextlib.suppress(ProcessLookupError):  # killing another one may already have ended this one
             os.kill(process.pid, signal.SIGKILL)
 
 
@@ -185,7 +185,7 @@ def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
 async def test_a_job_is_let_go_also_where_a_part_of_that_was_cancelled_before_it_began(
     nested: NestedSandbox, part: str
 ) -> None:
-    """Cancels the tasks of the loop as a loop does that is being closed."""
+    """Cancels the loop's tasks in the way a loop does while it is closed."""
     before, begun, own = own_groups(), await nested.begin(shell("true")), asyncio.all_tasks()
     discarding = asyncio.create_task(begun.discard())
     while not any(f" {part} at " in repr(task.get_coro()) for task in asyncio.all_tasks()):  # noqa: ASYNC110 (its turn)

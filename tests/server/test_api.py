@@ -19,7 +19,7 @@ TEXT = {"Content-Type": "text/plain"}
 JSON = {"Content-Type": "application/json"}
 
 
-# ---- submitting
+# The tests below submit tasks.
 
 
 def test_a_task_is_taken_as_json(client: Client, context: AppContext) -> None:
@@ -125,7 +125,7 @@ def test_a_large_task_is_taken_whole(client: Client, context: AppContext) -> Non
     assert context.queue.get(1).spec.files["big.py"] == text
 
 
-# ---- reading
+# The tests below read tasks and other data.
 
 
 def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, context: AppContext) -> None:
@@ -255,7 +255,7 @@ def test_logs_are_read_with_a_cursor(client: Client, context: AppContext) -> Non
     assert client.get("/api/logs?task=99").json == {"events": [], "first_id": 1, "last_id": 10}
 
 
-# ---- acting
+# The tests below act on tasks.
 
 
 def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, context: AppContext) -> None:
@@ -326,7 +326,7 @@ def test_another_method_is_refused_with_those_that_are_possible(
     assert set(got.json) == {"error", "fields"}
 
 
-# ---- health and failures
+# The tests below cover the health endpoint and failures.
 
 
 def test_health_is_told_without_a_word_of_any_task(client: Client, context: AppContext) -> None:

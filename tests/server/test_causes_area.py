@@ -17,7 +17,7 @@ AWAY = "the folder is not there"
 
 
 def fail(context: AppContext, description: str, reason: str = AWAY, *, steps: bool = False, **more: object) -> int:
-    """Create a task that was refused, if `steps` after a finished step, and return its id."""
+    """Create a task that was refused, at once or (with `steps`) after a finished step, and return its id."""
     number = submit(context, description, **more)
     task = claim(context)
     assert task.id == number

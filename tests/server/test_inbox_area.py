@@ -1,4 +1,4 @@
-"""The owner's inbox over the API: the asking tasks, several decisions at once, their origin, and commit sizes."""
+"""The owner's inbox over the API: waiting questions, several decisions at once, who decided, and commit sizes."""
 
 from __future__ import annotations
 

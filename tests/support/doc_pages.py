@@ -14,7 +14,7 @@ _FENCE = re.compile(r"^```\w+ path=(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def shown_files(page: str) -> dict[str, str]:
-    """Return path to text of the files in a page of docs/reference."""
+    """Return the files in a page of docs/reference as a mapping of path to text."""
     return dict(_FENCE.findall((ROOT / "docs" / "reference" / page).read_text()))
 
 

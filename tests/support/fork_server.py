@@ -119,7 +119,7 @@ def _serve() -> None:
     os.set_blocking(rung, False)
     os.set_blocking(news, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(rung)  # else a signal just before `select` would not wake it
+    signal.set_wakeup_fd(rung)  # so that a signal just before `select` wakes it too
     waiting = b""
     while True:
         ready, _, _ = select.select([0, news], [], [])

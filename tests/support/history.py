@@ -77,7 +77,7 @@ class History:
     memory: LongTermMemory
     rng: random.Random
     models: tuple[tuple[str, str, float | None], ...] = MODELS
-    """Backend, name and price of a token of the models that answer, each with the same probability."""
+    """The models that answer, each with the same probability, as tuples of backend, name and price of a token."""
 
     @property
     def ledger(self) -> CommitLedger:

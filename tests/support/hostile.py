@@ -327,7 +327,7 @@ def _add(now: Used, process: Path, folders: set[tuple[int, int]]) -> None:
     now.locked_mb += int(facts.get("VmLck", "0")) / 1024
     now.descriptors = max(now.descriptors, len(os.listdir(process / "fd")))  # noqa: PTH208 (a count, no paths)
     folder = (process / "cwd").stat()
-    if (folder.st_dev, folder.st_ino) not in folders:  # skips the daemon's own folder and counts each once
+    if (folder.st_dev, folder.st_ino) not in folders:  # count each folder once, and never the daemon's
         folders.add((folder.st_dev, folder.st_ino))
         _add_folder(now, process / "cwd/.")
 

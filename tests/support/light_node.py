@@ -114,7 +114,10 @@ class LightNode:
         return self._taken.get(timeout=60)
 
     def is_looked_at(self, number: int) -> bool:
-        """Check whether a task's workflow has begun, with the attempt of a queued task in a task queue."""
+        """Check whether a task's workflow has begun.
+
+        If the task is queued, the workflow must also have put the attempt into a task queue.
+        """
 
         async def has_begun(client: Client) -> bool:
             described = await client.get_workflow_handle(workflow_of(number)).describe()

@@ -33,7 +33,8 @@ def reflection(n: int, *, replan: bool = False) -> str:
 class Scenario:
     """The course of a task.
 
-    The base scenario is wrong at first and right after a reflection. It works in the daemon's own workspace.
+    In the base scenario, the model's code is wrong at first, and correct after a reflection. The task works in the
+    daemon's own workspace.
     """
 
     name: str = "own"

@@ -53,7 +53,10 @@ class Store:
 
 
 def open_store(path: Path, clock: HandClock | None = None, *, secrets: tuple[str, ...] = ()) -> Store:
-    """Open the stores: three attempts per task, pauses of at most 40 seconds in between, a lease of one minute."""
+    """Open the stores.
+
+    A task gets three attempts, with pauses of at most 40 seconds between them. A lease lasts one minute.
+    """
     clock = clock or HandClock()
     db = Database(ready(path))
     mask = Masker(secrets)

@@ -56,7 +56,7 @@ def adopt_orphans() -> None:
 
 
 def children() -> set[int]:
-    """Return the ids of this process's children, ended ones that were not reaped included."""
+    """Return the ids of this process's children, including those that have ended but were not reaped yet."""
     pids = set()
     for file in Path("/proc/self/task").glob("*/children"):
         pids |= {int(pid) for pid in file.read_text().split()}
@@ -116,7 +116,7 @@ class SupervisedDaemon:
         elif self.daemon.process and self.daemon.process.poll() is None:
             self.daemon.kill()
 
-    # The methods below order deaths at points.
+    # The methods below order the daemon to kill itself at durable points.
 
     def order(self, label: str, point: Point | None = None, moment: str = "") -> None:
         """Start a new count of points under a label, and order the daemon to die at a point if one is given."""
@@ -164,7 +164,7 @@ class SupervisedDaemon:
         self.start()
 
     def start(self) -> None:
-        """Start the daemon, and start it again if its orders kill it during the start."""
+        """Start the daemon. If a crash that a test ordered kills it during the start, start it again."""
         try:
             self.daemon.start()
         except AssertionError:
@@ -195,7 +195,7 @@ class SupervisedDaemon:
         return [self.until(task_id, *ENDED) for task_id in task_ids]
 
     def doomed(self, within_s: float = 10) -> None:
-        """Wait for an ordered death that has not happened yet, and start the daemon again."""
+        """Wait at most `within_s` until the daemon has killed itself as ordered, and start it again."""
         process = self.daemon.process
         assert process
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -37,7 +37,10 @@ TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('
 
 
 class Site:
-    """A home's store and repositories with a reverter over them; a test sets `why_not` to take its sandbox away."""
+    """A home's store and repositories with a reverter over them.
+
+    A test sets `why_not` to make the suite unavailable.
+    """
 
     def __init__(self, store: StoreServices, git: GitManager, suite: Suite) -> None:
         self.store, self.git, self.suite = store, git, Counting(suite)
@@ -108,7 +111,7 @@ def _message(number: int) -> CommitMessage:
 
 @contextmanager
 def open_site(home: Path) -> Iterator[Site]:
-    """Open a home without a daemon's services; its suite keeps no warm processes."""
+    """Open a home without a daemon's services; its suite starts a new sandbox for each run."""
     settings = load_settings({"git_auto_push": False}, home)
     with ExitStack() as stack:
         store = open_store(settings, stack)

@@ -113,7 +113,7 @@ def _sse(data: object, event: str = "") -> bytes:
 
 
 class OpenAI:
-    """`/v1/chat/completions`."""
+    """The wire format of OpenAI's chat API, `/v1/chat/completions`."""
 
     content_type = "text/event-stream"
     closing = 3
@@ -183,7 +183,7 @@ class OpenAI:
 
 
 class Anthropic:
-    """`/v1/messages`."""
+    """The wire format of Anthropic's API, `/v1/messages`."""
 
     content_type = "text/event-stream"
     closing = 3
@@ -279,7 +279,7 @@ def _json_delta(part: str) -> dict[str, str]:
 
 
 class Ollama:
-    """`/api/chat`."""
+    """The wire format of Ollama's API, `/api/chat`."""
 
     content_type = "application/x-ndjson"
     closing = 1
@@ -325,7 +325,7 @@ class Ollama:
 
 
 class Responses:
-    """`/v1/responses`."""
+    """The wire format of OpenAI's Responses API, `/v1/responses`."""
 
     content_type = "text/event-stream"
     closing = 1
@@ -423,7 +423,7 @@ class Responses:
 
 
 class Gemini:
-    """`/v1beta/models/…:streamGenerateContent`."""
+    """The wire format of Gemini's API, `/v1beta/models/…:streamGenerateContent`."""
 
     content_type = "text/event-stream"
     closing = 1

@@ -19,16 +19,16 @@ reason, leave out the token counts, or send tool calls. An exception in `reply` 
 when the `with` block ends. Tokens are counted as words. Streams are cut into chunks of `chunk_words`.
 
 **Tools.** `Reply(text=…, finish="tool", tools=[("read_file", {"path": "a.py"})])` calls tools, also several in one
-reply. Arguments may be a text, even broken JSON (see `Reply`). Whatever the wire format, `messages` contain the tools'
-turns in one form, in the order in which the model reads them:
+reply. Arguments may be a text, even broken JSON (see `Reply`). Whatever the wire format, `messages` contain tool
+calls and tool results in one form, in the order in which the model reads them:
 
     {"role": "assistant", "content": "Let me look.", "calls": [{"id": "call_0", "name": …, "arguments": {…}}]}
     {"role": "tool", "content": "the result", "call_id": "call_0"}        # over Ollama the name of the tool
 
-Only turns with calls have `calls`, and only results have `call_id`. Ollama's calls have the id "". The offered tools
-are in `recorded.tools`: `{"name", "description", "parameters"}`, where `parameters` is a JSON schema. In the text form
-there are no tools and none of these turns. While `no_tools` is set, a request that offers tools is refused with that
-text and the status `no_tools_status`.
+Only messages with calls have `calls`, and only results have `call_id`. Ollama's calls have the id "". The offered tools
+are in `recorded.tools`: `{"name", "description", "parameters"}`, where `parameters` is a JSON schema. If calls are
+written as text, there are no tools and none of these messages. While `no_tools` is set, a request that offers tools is
+refused with that text and the status `no_tools_status`.
 
 **Faults** affect chat requests only. Each request uses up the first announced fault that fits its phase and API:
 
@@ -162,7 +162,7 @@ class WireServer:
 
     @property
     def model(self) -> str:
-        """The first offered model."""
+        """The name of the first model that the server offers."""
         return self.models[0]
 
     @property

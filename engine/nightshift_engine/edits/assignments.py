@@ -257,7 +257,7 @@ def _initial_targets(node: ast.Assign) -> set[str]:
 
 
 def _missing(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """Set a variable before a loop, at the start of a block, or before a use that failed with an unbound name."""
+    """Set a variable before a loop, at the start of a block, or before a use that raised an unbound-name error."""
     block, index, _ = gap
     if index >= len(block.statements):
         return

@@ -173,7 +173,7 @@ def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]
 
 
 def _firsts(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Constant, int]]:
-    """Yield a class's attributes with a constant initial value: (attribute, value, number of attribute nodes set).
+    """Yield a class's attributes with a constant initial value, as (attribute, value, number of `x.attribute` targets).
 
     The number is 1 if the value is set as `self.x = …`, and 0 if it is set in the body of the class.
     """

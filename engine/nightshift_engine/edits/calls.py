@@ -111,7 +111,7 @@ def _least(function: Function, bound: int) -> int:
 
 
 def _usual(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """Add an optional argument of a well-known method or builtin: a default, an index, a separator."""
+    """Add an optional argument to a call of a well-known method or builtin: a default, an index or a separator."""
     text, word = view.text(node), name_callee(node)
     if len(node.args) + 1 == _WITH_DEFAULT.get(word):
         for default in _DEFAULTS:

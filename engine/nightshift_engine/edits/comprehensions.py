@@ -119,7 +119,8 @@ def _nesting(view: ExpressionView, spot: Spot, node: Comprehension | ast.DictCom
         earlier, later = clauses[index], clauses[index + 1]
         bound = {part.id for part in ast.walk(earlier.target) if isinstance(part, ast.Name)}
         if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(later.iter)):
-            # Whether an `if` of the earlier clause needs the order shows only when the candidate runs.
+            # The later clause needs a variable of the earlier clause, so the order cannot change. Conditions of the
+            # clauses are not checked here: if one depends on the order, the candidate fails when it runs.
             continue
         turned = [*clauses[:index], later, earlier, *clauses[index + 2 :]]
         yield from swap(

@@ -169,7 +169,8 @@ def _additions(view: StatementView, spot: StatementExpression) -> Proposals:
 def _likewise(view: StatementView, spot: StatementExpression, names: list[str]) -> Proposals:
     """Yield the same condition on another variable: a condition on `i` is often needed for `j` too.
 
-    The negation of each condition follows, because a part may be joined by `and` or by `or`.
+    Each condition is followed by its negation, because the old condition may be joined to the new one by `and` or by
+    `or`.
     """
     parts = spot.node.values if isinstance(spot.node, ast.BoolOp) else [spot.node]
     for part in parts:
@@ -241,7 +242,8 @@ def _propose_for_side(view: StatementView, side: ast.expr, loud: bool) -> Propos
 def _is_never_none(view: StatementView, variable: str) -> bool:
     """Check that a name is never None.
 
-    Either the name is no variable of the scope (but a module, for example), or its type is never None.
+    A name that has a length or is a number may be None only if NoneType is among its kinds. Any other name counts as
+    never None if the scope binds it nowhere, such as the name of a module.
     """
     if view.has_length(variable) or view.number(variable):
         return "NoneType" not in view.kinds(variable)
@@ -352,7 +354,7 @@ def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tup
 
 
 def _mirror(node: ast.expr) -> ast.expr:
-    """Return `level + slack` for `level - slack` and the reverse, the operand for a negation, else the node itself."""
+    """Return `a + b` for `a - b` and the reverse, `a` for `-a`, and any other node unchanged."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         step = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
         return ast.BinOp(left=node.left, op=step, right=node.right)

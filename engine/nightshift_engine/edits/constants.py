@@ -249,7 +249,7 @@ def _weigh_position(view: ExpressionView, spot: Spot) -> float:
     if isinstance(parent, ast.Compare):
         return 0.8 if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in parent.ops) else 0.5
     if isinstance(parent, ast.BinOp):
-        # A one added to a term of a sum belongs to the sum as a whole.
+        # Adding one to a term of a sum equals adding one to the whole sum, which is tried at the sum's own place.
         return 0.0 if isinstance(parent.op, ast.Add | ast.Sub) else 0.3
     if isinstance(parent, ast.Return | ast.Assign | ast.AnnAssign | ast.Yield):
         return 0.7

@@ -57,7 +57,7 @@ def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str,
 def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
     """Yield the exceptions that tests expect: (kind, message, weight factor).
 
-    Exceptions that a failing test missed come first.
+    The greatest weight is that of exceptions which a failing test expected and which were not raised.
     """
     missed = set[str]()
     for _, message in view.context.errors:
@@ -248,7 +248,7 @@ def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterato
 
 
 def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
-    """Move the `return` behind the block that contains it, at each level of nesting."""
+    """Move the `return` behind the block that contains it, or behind one of the blocks around that block."""
     block = site.block
     weight = 0.4
     while block.above is not None and not isinstance(block.owner, Function | ast.ClassDef):

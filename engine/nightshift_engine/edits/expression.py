@@ -1,8 +1,8 @@
 """The view of a scope's expressions for all operators on them, and the base of these operators.
 
 A `Spot` is a node where an edit may begin, with its role there, the visible names and the kind of value that the place
-needs. Excluded are the texts of f-strings, decorators, annotations, docstrings, patterns, deleted targets, and the
-targets of assignments (but not the expressions in the brackets of a target).
+needs. There are no spots in the texts of f-strings, decorators, annotations, docstrings, patterns, deleted targets, and
+the targets of assignments. The expressions in the brackets of an assignment's target do have spots.
 """
 
 from __future__ import annotations
@@ -70,11 +70,14 @@ def once(make: Callable[[Held], Made]) -> Callable[[Held], Made]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spot:
-    """A node where an edit may begin. `field` and `index` are its position in the node of `up`.
+    """A node where an edit may begin.
 
-    `line` is the node's own line, or the line of the node above if edits may not begin on the own line.
-    `is_replaceable` is true if any other expression may replace the node. `quoted` is true if the node is inside an
-    f-string.
+    Attributes:
+        position: the place of the node in the tree. Its last step is the node's field and index in the parent node.
+        up: the spot of the parent node; None for a statement of the scope itself.
+        line: the node's own line, or the line of the parent node if edits may not begin on the node's line.
+        is_replaceable: True if any other expression may replace the node.
+        quoted: True if the node is inside an f-string.
     """
 
     position: Place
@@ -195,7 +198,7 @@ def name(word: str) -> ast.expr:
 
 
 def parse(text: str) -> ast.expr:
-    """Parse an expression; the text must be one of our own."""
+    """Parse an expression. The text must be written by this package, because a syntax error is not handled."""
     return ast.parse(text, mode="eval").body
 
 

@@ -87,7 +87,10 @@ def _build(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -
 
 
 def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
-    """Yield plans for guards; only the best are built, because there are many more than needed."""
+    """Yield a plan (weight, place and parts) for each guard before one statement.
+
+    Edits are built only from the best plans, because there are many more plans than edits needed.
+    """
     block, index, _ = gap
     if index >= len(block.statements):
         return
@@ -132,7 +135,7 @@ def _list_stored(node: ast.stmt) -> set[str]:
 
 
 def _place_weight(view: StatementView, block: Block, index: int) -> float:
-    """Rate a place: guards are mostly at the start of a function or of a loop's body, and end infinite recursions."""
+    """Rate a place for a guard: the start of a function's body is best, above all after a RecursionError."""
     if index > block.first:
         return 0.3
     if not isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef):

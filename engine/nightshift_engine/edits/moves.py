@@ -320,7 +320,7 @@ def _idle(statements: list[ast.stmt]) -> bool:
 
 
 def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.stmt]) -> Iterator[_Version]:
-    """Yield statements like those of a branch with one part changed, and short statements of the scope unchanged."""
+    """Yield copies of a branch's statements with one part changed, and the scope's short statements unchanged."""
     block, asked = at.block, frozenset(view.list_read_names(branching.test))
     for node in like[:3]:
         if isinstance(node, _SIMPLE_BRANCH) and sum(1 for _ in ast.walk(node)) <= _LARGEST_SIBLING:
@@ -339,9 +339,10 @@ def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.s
 
 
 def _other_values(view: StatementView, block: Block, node: ast.stmt, asked: frozenset[str]) -> Iterator[_Version]:
-    """Yield statements with one value replaced: an argument or assigned value, or a part of it, by another variable.
+    """Yield copies of a statement in which one value is replaced.
 
-    An assigned value is also replaced by a constant.
+    The value is an argument, the assigned value or a part of either. It is replaced by another variable or by one of
+    its own parts; an assigned value is also replaced by a constant.
     """
     for position, part in _values(node):
         kinds = view.kind_of(part)

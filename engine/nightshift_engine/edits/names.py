@@ -31,7 +31,8 @@ from nightshift_engine.tree import Function, replace
 
 _MOST_LOCAL, _MOST_FOREIGN, _MOST_VARIANTS = 120, 160, 6
 _LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
-"""Likelihoods that the meant expression is one of the scope, one of the rest of the file, and one with a changed name.
+"""Likelihoods that the intended expression occurs in the scope, that it occurs elsewhere in the file, and that it is an
+expression of the scope with one name changed.
 """
 _LARGEST = 24
 """Maximum number of nodes of a transplanted expression."""
@@ -246,7 +247,10 @@ def _alike(word: str, other: str) -> bool:
 
 
 def _least(context: EditContext) -> float:
-    """Return the minimum fit of a variable of another kind; it is greater after errors that a wrong kind may cause."""
+    """Return the minimum fit that a variable of another kind needs.
+
+    The minimum is greater after errors that a wrong kind may cause.
+    """
     return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in context.errors) else 0.05
 
 
@@ -334,7 +338,7 @@ def _other_attribute(view: ExpressionView, spot: Spot, node: ast.Attribute) -> I
 TRANSPLANT = "surgery"
 _MOST_TRANSPLANTS = 1400
 _SMALL = 3
-"""Maximum number of parts of an expression that need not resemble the expression that it replaces."""
+"""Maximum number of parts of an expression that may replace an expression which it does not resemble."""
 
 
 @expression_operator()

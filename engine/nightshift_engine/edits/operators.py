@@ -337,7 +337,10 @@ def _other_step(view: ExpressionView, spot: Spot, node: ast.AugAssign) -> Iterat
 
 
 def _further(view: ExpressionView, spot: Spot, node: ast.Assign) -> Iterator[Edit]:
-    """Replace `s = t` by `s |= t` for sets and dicts; `assignments` does it for sums of numbers and sequences."""
+    """Replace `s = t` by `s |= t`, `s -= t` and `s &= t` for sets and dicts.
+
+    The module `assignments` replaces `=` by `+=` for numbers and sequences.
+    """
     target = node.targets[0]
     if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and view.kind(node.value) & (SET | DICT):
         for op, weight in ((ast.BitOr, 0.25), (ast.Sub, 0.12), (ast.BitAnd, 0.12)):

@@ -1,6 +1,6 @@
-"""Edits of returned values and exceptions: an expression for an empty or literal result, and another exception.
+"""Edits that replace an empty or literal result by an expression, or an exception by another exception.
 
-The lost expression is built like those of other branches, from the parameters, or from an expression of the file.
+The expression is modelled on the results of other branches, built from the parameters, or taken from the file.
 """
 
 from __future__ import annotations

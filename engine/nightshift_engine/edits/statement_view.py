@@ -135,7 +135,7 @@ def _statement(above: tuple[Block, int]) -> ast.stmt:
 
 
 def sites(context: EditContext) -> Iterator[Site]:
-    """Yield the statements that have own lines among the context's, without docstrings."""
+    """Yield the statements, without docstrings, that have a line of their own where edits may begin."""
     for block in blocks(context):
         for index in range(block.first, len(block.statements)):
             node = block.statements[index]
@@ -147,8 +147,8 @@ def sites(context: EditContext) -> Iterator[Site]:
 def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
     """Yield the places where a statement may be inserted: (block, index, line of an adjacent statement).
 
-    There is no place after a statement that leaves the block. A `pass` is itself such a place, so there is none after
-    it.
+    There is no place after a statement that leaves the block, such as a `return`. A statement that is inserted before a
+    `pass` replaces the `pass`, so there is no place after a `pass` either.
     """
     for block in blocks(context):
         for index in range(block.first, len(block.statements) + 1):
@@ -499,7 +499,10 @@ class StatementView:
 
     @cached_property
     def conditions(self) -> list[tuple[Piece, bool]]:
-        """Distinct conditions of the file without bindings, and whether each is in the scope (those come first)."""
+        """Distinct conditions of the file without `:=`, `await` and `yield`, each with True if it is in the scope.
+
+        The conditions of the scope come first.
+        """
         pieces: dict[str, tuple[Piece, bool]] = {}
         for nodes, near in ((self._nodes, True), (list(ast.walk(self.context.tree)), False)):
             for node in nodes:
@@ -530,7 +533,7 @@ class StatementView:
 
     @cached_property
     def awaited(self) -> tuple[tuple[str, str], ...]:
-        """Exceptions that the tests expect and that are known here: (kind, words of its message)."""
+        """Exceptions that the tests expect and the file can name: (kind, words of the exception's message)."""
         expected = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in list_awaited(text))
         return tuple(pair for pair in expected if pair[0] in self.globals or pair[0] in dir(builtins))
 
@@ -589,7 +592,10 @@ class StatementView:
         return infer_from_uses(self._nodes)
 
     def kinds(self, variable: str) -> Kind:
-        """Return the kind of a variable or dotted chain: seen, inferred, or suggested by its uses; empty if unknown."""
+        """Return the kind of a variable or dotted chain; empty if unknown.
+
+        The kind was seen at run time, was inferred from the code, or is suggested by how the variable is used.
+        """
         return self._kinds.of_name(variable) or self._used.get(variable, UNKNOWN)
 
     def kind_of(self, node: ast.expr) -> Kind:

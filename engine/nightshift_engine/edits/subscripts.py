@@ -1,4 +1,4 @@
-"""Edits of slices, subscripts and displays: other bounds, indices added, dropped or replaced, other item order."""
+"""Edits of slices, subscripts, and list and tuple displays: they change bounds, indices and the order of items."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _in_chain(spot: Spot, node: ast.expr, text: str, kind: Kind) -> Iterator[Edi
 
 _ON_TEXT = ("lower", "strip", "upper", "split", "startswith", "endswith", "replace", "isalpha", "isdigit", "isalnum")
 _OF_ONE = frozenset(word for word, *_ in _TURNS) - {"max", "min", "round", "sum", "int", "dict", "sorted"} | {"set"}
-"""Builtins with one argument. A call with several arguments was meant to have them as one tuple."""
+"""Builtins that accept only one argument. If a call passes several arguments, they were probably meant as one tuple."""
 _OF_TEXT, _OF_COLLECTION = ("strip", "lower", "split"), ("copy",)
 
 

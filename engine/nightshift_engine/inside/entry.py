@@ -14,7 +14,9 @@ from nightshift_inside import files, services, supervisor
 from nightshift_inside.child import Child, read_all
 
 LEAST_S, SPARE_S = 1.0, 3.0
-"""Least seconds for the search, however long the tests took, and extra seconds until it is ended from outside."""
+"""Minimum time budget of the search in seconds, even if the tests took long, and the seconds beyond the budget after
+which the search's process is killed.
+"""
 
 
 def main():
@@ -112,7 +114,7 @@ def without_shrinking():
 
 
 def search(pipe, events, _libraries):
-    """In the second child: the search."""
+    """In the second child: run the search."""
     from .synthesis import work  # noqa: PLC0415 (the first child must not have it)
 
     return work.run(json.loads(read_all(pipe)), events)

@@ -73,7 +73,14 @@ class Batch:
         self.try_all(AFRESH, self._afresh)
 
     def _run_stage(self, state, after, work, *, fits):
-        """If `fits` is true, run a stage in a process of its own; candidates that remain move to the state `after`."""
+        """Run a stage in a process of its own if `fits` is true; then move the remaining candidates to `after`.
+
+        Args:
+            state: the state of the candidates that the stage tries.
+            after: the state of the candidates for the next stage.
+            work: the stage.
+            fits: whether this stage can handle candidates at all.
+        """
         for _ in range(RESTARTS):
             if not fits or not self._with(state):
                 break
@@ -223,7 +230,7 @@ class Batch:
 
 
 MOST = 32
-GO_ON_S = 0.25  # seconds after which a fork begins no further candidate, because its limit is meant for one
+GO_ON_S = 0.25  # seconds after which a fork begins no further candidate: a fork's time limit is meant for one
 
 
 class WarmProcess:

@@ -1,8 +1,9 @@
 """A pool of forked workers: one process per job, a few at a time, each in its own folder.
 
 A fork has everything that its parent has imported. It shares only its slot with the parent: shared memory in which it
-reports its progress. So the parent knows of every fork, even a killed one, its last step, when that step began and the
-findings before it. A fork that exceeds its share of memory gets a MemoryError before the whole sandbox dies.
+reports its progress. So the parent knows the last step of every fork, even of a killed one, the time at which that step
+began, and the findings that were reported before. A fork that exceeds its share of memory gets a MemoryError before the
+whole sandbox dies.
 """
 # Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH103, PTH109, PTH118, PTH123, PTH208
@@ -199,7 +200,10 @@ class WorkerPool:
 
 
 def _step_end(slot, pid, step_s, now):
-    """Return the time at which a fork's present step must end, by what is known now."""
+    """Return the earliest time at which a fork's present step may have to end.
+
+    A later call returns a later time if the step has used less processor time than wall time.
+    """
     begun, worked = slot.begun
     if now < begun + step_s:
         return begun + step_s

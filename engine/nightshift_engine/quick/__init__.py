@@ -25,8 +25,8 @@ def quick_fixes(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]
 
     `files` maps the paths of the tree's own files to their texts. The first member of an error's pair is the id of a
     test or a path. If a text that does not compile stopped the tests, only such texts are fixed, because the other
-    errors mean nothing before that. If there are no errors, every text that does not compile is fixed. The errors take
-    turns, so that an error with many guesses does not delay the others.
+    errors mean nothing until all texts compile. If there are no errors, every text that does not compile is fixed. The
+    fixes of different errors alternate, so that an error with many fixes does not delay the others.
     """
     if not errors or any(error.kind in _SYNTAX for _, error in errors):
         yield from _compiling(files)

@@ -1,7 +1,7 @@
 """Fixes of texts that do not compile: the cheapest small changes at the compiler's position that make them compile.
 
-The fixes change brackets, indentation and single tokens: colons, commas, comparisons, words of other languages, unusual
-characters, and prose.
+The fixes change brackets and indentation, correct single tokens (colons, commas, comparisons, words of other languages,
+and unusual characters), and remove prose.
 """
 
 from __future__ import annotations

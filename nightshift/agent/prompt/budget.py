@@ -60,13 +60,13 @@ class Prompt:
     held: tuple[tuple[str, Shown, int], ...] = ()
     omitted: tuple[str, ...] = ()
     explores: bool = False
-    """True if the model works with tools, so that only a few files are shown at the start."""
+    """True if the model works with tools. The prompt then shows only a few files at the start."""
     is_plain: bool = False
     """True if the request is in plain words (`agent.prompt.plain_requests`)."""
     part_of: str = ""
-    """Path of a file for which the answer only holds single definitions; empty for whole files."""
+    """Path of a file of which the answer contains only single definitions; empty if the answer contains whole files."""
     temperature: float | None = None
-    """None uses the temperature of the settings."""
+    """Temperature of the answer; None for the temperature in the settings."""
 
     @property
     def tokens(self) -> int:
@@ -101,9 +101,10 @@ def tokens_of(messages: Iterable[Message], gauge: Gauge) -> int:
 
 
 def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *, spare: float = 0.0) -> Prompt:
-    """Return the system prompt, if any, and the user message within `limit` tokens; the share `spare` stays unused.
+    """Return a prompt of at most `limit` tokens: the system prompt `head`, unless it is empty, and one user message.
 
-    The part with the highest rank gets everything that the others left, at least a seventh of the limit.
+    The share `spare` of the limit stays unused. The part with the highest rank gets all tokens that the other parts
+    leave, at least a seventh of the limit.
     """
     left = int(limit * (1 - spare)) - tokens_of([head, Message(role="user", text="")], gauge)
     last = max((part.rank for part in parts), default=0)
@@ -135,12 +136,15 @@ def _fill_section(part: Section, space: int, gauge: Gauge, omitted: list[str]) -
 
 
 def fix(title: str, text: str, *, share: float = 1.0, rank: int = 5) -> Section:
-    """Return a part that is shown whole or not at all; empty if there is no text. Rank 0 is always shown."""
+    """Return a part that is shown whole or not at all, and that is left out if its text is empty.
+
+    A part of rank 0 is always shown.
+    """
     return Section(title=title, fill=lambda _space: Shown(text=text), share=share, rank=rank)
 
 
 def clip(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
-    """Return the beginning of a text that fits, and whether it was cut; a remark marks the cut."""
+    """Return the beginning of a text that fits, with a remark at the cut, and whether the text was cut."""
     if gauge.tokens(text) <= space:
         return text, False
     remark = "… (shortened: {:,} of {:,} characters follow, which do not fit into this prompt)"

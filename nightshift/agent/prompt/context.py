@@ -1,10 +1,10 @@
 """Chooses parts of a repository for a prompt, within a budget.
 
-Files that matter come first: files that are already changed, files that the task names, files that its tests import,
-what these import in turn, and files to which its words and the references between files lead, unless their rank is much
-lower. As many as fit are shown whole. Of a longer file the functions and classes that the task is about are shown, with
-an outline of the rest. Then come signatures, then names. A function is always shown whole, so that nothing unseen is
-edited.
+Files that matter come first. They are the files that are already changed, that the task names, that the task's tests
+import, and that these files import in turn. Files that rank high by their words and by the references between files
+(`agent.file_ranking`) also belong to them. As many files as fit are shown whole. Of a longer file the functions and
+classes that the task is about are shown, with an outline of the rest. Files for which no space is left are shown by
+their signatures, then only by name. A function is always shown whole, so that no code is edited unseen.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _MAX_SHARED = 4
 _MAX_TESTS, _MAX_OF_PROJECT = 6, 12
 _PROJECT_FILES = ("README.md", *projects.DEPENDENCY_FILES)
 _NEAR, _AROUND = 0.25, 0.08
-"""Ranks relative to the highest one below which a file is not shown whole, and not even as an outline."""
+"""Minimum ranks, relative to the highest rank: for a file that is shown whole, and for a file that is shown as an
+outline.
+"""
 _OF_OTHERS = 60
 _EXCERPT_SHARE = 0.6
 _STRETCHES = "Of these only the stretches that the task seems to be about are shown, with their lines:"
@@ -63,7 +65,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def _list_names(text: str) -> list[str]:
-    """List the words that look like file names, in order; the time is linear in the text, whatever it holds."""
+    """List the words that look like file names, in order. The time is linear in the length of any text."""
     words = (word.strip(".-").removeprefix("/") for word in _WORD.findall(text[:100_000]))
     return list(dict.fromkeys(word for word in words if _NAMED.fullmatch(word)))
 
@@ -96,11 +98,11 @@ _FACES = ("__init__", "index")
 
 
 def list_expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
-    """List the files that a single unnamed block can mean.
+    """List the files that may be meant by a single code block without a file name.
 
-    Its sources, in this order: the changed files, the modules that the tests import, the files that the task names, and
-    the packages that the tests import. The first source with exactly one file decides; if there is none, the result has
-    the files of all sources.
+    Four lists are checked in this order: the changed files, the modules that the tests import, the files that the task
+    names, and the packages that the tests import. The first list with exactly one file is returned. If no list has
+    exactly one file, the files of all lists are returned.
     """
     spec, laid_out = context.task.spec, projects.LAID_OUT if state.project else ()
     tests = {**spec.tests, **state.own_tests}
@@ -133,9 +135,10 @@ class Surroundings:
 def surroundings(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Surroundings:
     """Return at most forty existing files that matter for the task, and further ones by rank (`agent.file_ranking`).
 
-    Named and imported files come before files that are only near. The daemon's own workspace holds the files of other
-    tasks, so there a file counts as near only if the task mentions it or another file of its project. Tests are added
-    from the task's own project. Reads many files the first time, so do not call it on the event loop.
+    Named and imported files come before files that only share words with the task. The daemon's own workspace holds the
+    files of other tasks. There a file without such a link counts only if the task mentions it or another file of its
+    project. Tests are added from the task's own project. Reads many files the first time, so do not call it on the
+    event loop.
     """
     chosen = _list_targets(context, state, view)
     interest = interest_in(_words(context, state, view), frozenset(chosen))
@@ -197,7 +200,7 @@ def _of_projects(paths: Sequence[str], view: View) -> list[str]:
 
 
 def _list_targets(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
-    """List existing files that are changed or named, or that such files or the tests import, in this order."""
+    """List the existing files that are changed or named, then the files that these files or the tests import."""
     spec = context.task.spec
     tests = {**spec.tests, **state.own_tests}
     first = [
@@ -232,7 +235,10 @@ def _list_wanted(path: str, text: str, view: View) -> list[str]:
 
 
 def outlines(view: View, near: Surroundings, space: int, gauge: Gauge = _PLAIN) -> Shown:
-    """Outline the files around, as many as fit into the tokens; each outline prefers the lines nearest to the task."""
+    """Outline the files in `near.around`, as many as fit into the tokens.
+
+    If an outline is too long, the lines nearest to the task are preferred.
+    """
     shown, names = list[str](), list[str]()
     space -= _QUOTE_TOKENS
     for path in near.around:
@@ -301,7 +307,10 @@ def _stretches(text: str | None, path: str, interest: Interest, space: int, gaug
 
 
 def _outline_file(path: str, text: str | None) -> str:
-    """Return the outline of a file, if it has one; signatures of very long texts take too much time."""
+    """Return the outline of a file, if it has one.
+
+    Empty for a very long text, whose outline would take too much time.
+    """
     shape = outline(path, text) if text and len(text) <= _LARGE_CHARS else ""
     return shape if "\n    " in shape else ""
 
@@ -326,7 +335,10 @@ def listing(
 
 
 def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
-    """List files of the daemon's own workspace: those that matter, then others' sources; the rest is counted."""
+    """List files of the daemon's own workspace: files that matter, then sources of other tasks.
+
+    Further files are counted.
+    """
     listed = take_lines(matter, space, gauge)
     matter_paths = set(matter)
     others = [path for path in view.paths() if path not in matter_paths]

@@ -1,10 +1,10 @@
 """The owner's rules for agents: AGENTS.md files near the work, and the catalogue of the repository's skills.
 
-Both are read from the base commit, never from a change, so a model cannot write its own rules; `protected_files`
-prevents writing them at all unless the task asks for it. The files nearest to the work come first: for each file that
-matters the nearest one above it, and the one at the root. In a folder without AGENTS.md, the file of another tool is
-used (`_NAMES`). A file may import others (`@docs/rules.md`), as in Claude Code; links within the repository are
-followed. A skill is a folder with a SKILL.md; only its name and description are shown.
+Both are read from the base commit, never from a change, so a model cannot write its own rules. `protected_files`
+prevents a model from writing such files at all unless the task asks for that. For each file that matters, the nearest
+AGENTS.md in its folder or a parent folder is used; the one at the root comes last. In a folder without AGENTS.md, the
+rules file of another tool is used (`_NAMES`). A rules file may import others (`@docs/rules.md`), as in Claude Code;
+links within the repository are followed. A skill is a folder with a SKILL.md; only its name and description are shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SKILL_FILE = "SKILL.md"
 _NAME_CHARS, _DESCRIPTION_CHARS = 64, 200
 _FRONT_CHARS = 8000
 _LEAST_TOKENS = 60
-"""Least space for a file; a shorter remnant says nothing."""
+"""Minimum tokens that must be left for a file to be shown, because a shorter beginning of a file is useless."""
 _FRAME = 60
 _HEAD = (
     "The owner's rules for work in this repository, those of the nearest folder first. Keep to them in style, "

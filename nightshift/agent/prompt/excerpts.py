@@ -26,8 +26,9 @@ MOST_LINES = 60
 _LINE_CHARS = 160
 _BLOCK_LINES, _LONG_LINES = 30, 150
 _NAMED, _MEMBER, _USES, _SPOKEN, _HEAD = 12.0, 8.0, 8.0, 3.0, 0.5
-"""Weights: a part whose name the task writes as a name, a member of such a class, a part that uses a rare name, a part
-whose name the task writes as an ordinary word, and the head of the file.
+"""Weights of parts of a file. In order, they are for: a part whose name the task writes as code, a member of a class
+that the task names so, a part that uses a rare name, a part whose name the task writes as an ordinary word, and the
+head of the file.
 """
 _LEAST, _LEAST_WEIGHT = 0.4, 1.0
 """Parts below this share of the heaviest weight, or below this absolute weight, are left out, except members of a named
@@ -41,9 +42,11 @@ _FRAME = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a file: its lines from 1, both included; `holder` is the class of which it is a member.
+    """A part of a file, with its first and last line (counted from 1).
 
-    A very long function is split into several parts with the same name; only the first one `opens` it.
+    `holder` is the class that the part is a member of.
+
+    A very long function is split into several parts with the same name. `opens` is True only for the first of them.
     """
 
     first: int

@@ -1,6 +1,7 @@
-"""The workspace around a task's project, in prompts: its location, and other projects that the task is about.
+"""Describes the workspace around a task's project for prompts.
 
-The other projects are read-only: everything that is changed or imported is in the task's own project.
+The description has the project's location, and other projects that the task is about. The other projects are read-only:
+everything that a task changes or imports is in its own project.
 """
 
 from __future__ import annotations

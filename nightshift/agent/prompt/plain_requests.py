@@ -1,9 +1,9 @@
-"""CODING in plain words, for models that are small or failed with the usual forms.
+"""Requests of CODING in plain words, for models that are small or that failed with the usual, longer instructions.
 
 A small model copies the end of the prompt, and anything that has the form of an answer. With the usual instructions
 Qwen2.5-Coder 1.5B solved 0 of 8 tasks; asked as a person would ask, it solves 7 of them (`docs/internals/prompts.md`).
-So the owner's words come first, then files in a form that no answer has, and the file to write is named last. Nothing
-is planned, explained or answered in JSON.
+Therefore the owner's words come first. Then come files in a form that no answer has, and the file to write is named
+last. The model is not asked for a plan, an explanation or JSON.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from nightshift.core.tasks.verdicts import Failure
 MENDS_AT = 4
 """Every fourth iteration edits the code of the previous one; the others begin afresh."""
 MOST_FILES = 2
-"""Most files that a task may name if they are to be requested at once, without a plan."""
+"""Maximum number of files that a task may name if the files are to be requested at once, without a plan."""
 PART_LINES = 80
-"""Lines of a Python file above which a small model is asked for single functions."""
+"""A small model is asked for single functions of a Python file, and not for the whole file, above this number of lines.
+"""
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
-"""A name of code in a task's description."""
+"""Matches a name of code in a task's description."""
 _FAILURE_CHARS = 1200
 _MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
-"""The line of an excerpt at which a test failed."""
+"""Matches the line, marked with `>` in an excerpt of a test, at which the test failed."""
 _AGAIN, _BODIES = "Write no explanation.", "Write the body of each function."
 _NAMES = {Language.PYTHON: "Python", Language.JAVASCRIPT: "JavaScript", Language.GO: "Go"}
 _HEAD = "Phase: {}\n\nYou write the code that the user asks for.\n"
@@ -54,7 +55,7 @@ _MOST_TESTS = "Five"
 
 
 class Approach(StrEnum):
-    """The origin of the next answer: the first one, an edit of the last one, or a fresh start."""
+    """How the next answer is made: as the first one, as an edit of the previous answer, or as a fresh start."""
 
     FIRST = "first"
     MEND = "mend"
@@ -98,10 +99,11 @@ def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str
 
 
 def choose_approach(context: AttemptContext, state: AttemptState) -> Approach:
-    """Choose the approach of an iteration: after a failure a fresh answer, every fourth time an edit of the last code.
+    """Choose how an iteration begins: after a failure afresh, but every fourth time by editing the last code.
 
-    A small model more often repeats the code that it is shown than it repairs it. Only judged code is repaired, and no
-    code twice. If an answer left the files unchanged, the failure is shown instead of asking afresh.
+    A small model more often repeats the code that it is shown than it repairs it. Code is edited only if it was judged,
+    and the same code only once. If an answer left the files unchanged, the next prompt shows the failure instead of
+    asking afresh.
     """
     if not state.feedback:
         return Approach.FIRST

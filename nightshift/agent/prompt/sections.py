@@ -55,7 +55,7 @@ _CHANGE_TOKENS = 3000
 _DIFF_LINES = 8000
 _OVERVIEW_TOKENS = 1200
 _LIKELY = 8
-"""Limit of the files that are named as likely, for a model that reads files itself."""
+"""Maximum number of files that are listed as perhaps of interest, for a model that reads files itself."""
 
 LAST = "What the last try led to"
 
@@ -132,7 +132,10 @@ def kind_file(context: AttemptContext) -> tuple[str, ...]:
 
 
 def the_task(about: PromptContext) -> Section:
-    """Return the part with the owner's words, their reading if they are vague, and the allowed and denied packages."""
+    """Return the part with the owner's words and with the allowed and denied packages.
+
+    If the words are vague, their structured reading is included.
+    """
     return Section(title="The task", fill=lambda space: _task(about, space), share=0.45, rank=1)
 
 
@@ -153,7 +156,7 @@ def _task(about: PromptContext, space: int) -> Shown:
 
 
 def the_reading(brief: Brief) -> str:
-    """Format the reading of a task as text."""
+    """Format the structured reading of a task as text."""
     lines = [f"Goal: {brief.goal}"]
     lines += [f"{name}: {text}" for name, text in (("Inputs", brief.inputs), ("Outputs", brief.outputs)) if text]
     for name, items in (("Constraints", brief.constraints), ("Acceptance tests", brief.acceptance)):
@@ -174,7 +177,7 @@ def the_answers(about: PromptContext) -> Section:
 
 
 def the_tests(about: PromptContext) -> Section:
-    """Return the part with what judges the work: given tests, a command, or the agent's own tests."""
+    """Return the part with what judges the work: tests that came with the task, a command, or the agent's own tests."""
     return Section(title="The tests", fill=lambda space: _tests(about, space), share=0.4, rank=3)
 
 
@@ -203,12 +206,12 @@ def _below(head: str, about: PromptContext, space: int) -> Shown:
 
 
 def the_repository(about: PromptContext) -> Section:
-    """Return the part with the names of the repository's files, and outlines of those around the ones that matter."""
+    """Return the part with the names of the repository's files, and with outlines of files near the relevant ones."""
     return Section(title="The repository", fill=lambda space: _repository(about, space), share=0.2, rank=4)
 
 
 def _repository(about: PromptContext, space: int) -> Shown:
-    """Show a line on the project, the task's own files, and files of other projects."""
+    """Show a line about the project, the files of the task's own project, and files of other projects."""
     head = where(about.state, about.services.tree)
     others = neighbours(about.context, about.state, about.services.tree, space // 2, about.gauge)
     around = "\n\n".join(filter(None, (head, others)))
@@ -224,7 +227,7 @@ def _own_files(about: PromptContext, space: int) -> Shown:
     around = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
     if not around.text:
         return names
-    # The section with the files also counts these as left out, so they are subtracted here.
+    # The section with the current files counts the outlined ones as left out; the negative number corrects that.
     return replace(around, text=f"{names.text}\n\n{_AROUND}\n\n{around.text}", left_out=-len(around.outlined))
 
 
@@ -234,7 +237,7 @@ def _list_files(about: PromptContext, space: int) -> Shown:
 
 
 def _overview(about: PromptContext, space: int) -> Shown:
-    """For a model that reads files itself: names of files or folders, and the files that are likely of interest."""
+    """Show a model that reads files itself the names of files or folders, and the files that are likely of interest."""
     names = _list_files(about, space // 2)
     lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
     likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
@@ -282,13 +285,13 @@ def the_change(about: PromptContext, *, new: bool = False) -> Section:
 def _change(about: PromptContext, space: int, new: bool) -> Shown:
     given, change = about.context.task.spec.files, about.state.change
     if not (about.state.feedback or about.state.tries):
-        change = {path: text for path, text in change.items() if path not in LAID_OUT}  # not the model's change yet
+        change = {path: text for path, text in change.items() if path not in LAID_OUT}  # not written by the model
     diffs = list[str]()
     now = View(about.view.tree, change)
     for path in change:
         before, text = given.get(path, base_text(about.view.tree, path)), now.text(path)
         if before is None and not new:
-            diffs.append(f"{path} is new")  # the section with the files shows it whole
+            diffs.append(f"{path} is new")  # the section of `the_files` shows it whole
         elif before != text:
             diffs.append(_diff(path, before, text))
     text, cut = clip("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
@@ -309,7 +312,10 @@ def the_lessons(about: PromptContext) -> Section:
 
 
 def the_beginning(about: PromptContext) -> list[Section]:
-    """Return the parts that are known before any code is written; they open every coding prompt but the plain ones."""
+    """Return the parts that are known before any code is written.
+
+    Every coding prompt begins with them, except plain ones.
+    """
     first = (the_task, the_answers, the_tests, the_repository, the_conventions, the_lessons)
     return [section(about) for section in first]
 

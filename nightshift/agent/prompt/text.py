@@ -1,4 +1,4 @@
-"""Prompt texts from `agent/prompts/`, and the fences around everything that is data.
+"""Prompt texts from `agent/prompts/`, and the markers around all text that is data.
 
 A system prompt is composed of files that never change within a task, so that a provider's prompt cache hits; the text
 that changes from call to call is at the end of the user's message. Everything from a task, a repository, a test run or

@@ -22,7 +22,7 @@ def _python(text: str) -> None:
 
 
 def _check_balance(text: str) -> None:
-    """Raise unless brackets, comments and template strings are closed, as far as a check without a grammar can see."""
+    """Raise if a bracket, comment or template string is not closed, as far as can be seen without a grammar."""
     stack: list[str] = []
     at = 0
     while at < len(text):
@@ -37,7 +37,7 @@ def _check_balance(text: str) -> None:
 
 
 def _past(text: str, at: int) -> int:
-    """Return the position after the comment, string or single character that begins here."""
+    """Return the position after the comment, string or single character that begins at `at`."""
     if text.startswith("//", at):
         end = text.find("\n", at)
         return len(text) if end < 0 else end

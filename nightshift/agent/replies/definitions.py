@@ -13,19 +13,19 @@ from collections.abc import Iterator, Sequence
 from nightshift.agent.python_outline import first_line, parse_python
 
 _Slice = tuple[int, int, list[str]]
-"""First and last line to replace, counted from 0, the last one exclusive; and the replacement lines."""
+"""A replacement of lines: the first line and the line after the last one (both counted from 0), and the new lines."""
 
 
 def merge_definitions(text: str, answer: str) -> str:
-    """Return a file whose definitions are replaced by those of the same name in an answer; new ones are appended.
+    """Return a file in which an answer's definitions replace the definitions of the same names; new ones are appended.
 
     Imports that the file lacks are added after its last import. If the answer has all definitions of the file, or if
-    one of both is not valid Python, the answer itself is returned.
+    the file or the answer is not valid Python, the answer itself is returned.
     """
     old, new = parse_python(text), parse_python(answer)
     if old is None or new is None or _list_names(old.body) <= _list_names(new.body):
         return answer
-    lines = text.split("\n")  # as the parser counts lines: a form feed ends none
+    lines = text.split("\n")  # not `splitlines`: for the parser, a form feed ends no line
     for first, last, put in sorted(_edit(old.body, new.body, answer.split("\n")), key=lambda edit: edit[:2])[::-1]:
         lines[first:last] = put
     return "\n".join(lines)
@@ -45,7 +45,7 @@ def quote_definitions(text: str, words: str) -> str:
 
 
 def _edit(old: Sequence[ast.stmt], new: Sequence[ast.stmt], source: Sequence[str]) -> Iterator[_Slice]:
-    """Yield the replacements in the lines of a body."""
+    """Yield the replacements that merge the statements `new` into a module or class body with the statements `old`."""
     here = {name: node for node in old for name in _names(node)}
     imports = {ast.unparse(node): node for node in old if isinstance(node, ast.Import | ast.ImportFrom)}
     added = list[list[str]]()
@@ -87,7 +87,10 @@ def _names(node: ast.stmt) -> set[str]:
 
 
 def _find_head_end(body: Sequence[ast.stmt]) -> int:
-    """Return the number of lines above the first statement; a docstring counts as above."""
+    """Return the number of lines above the first statement of a body.
+
+    If that is a docstring, its lines are included.
+    """
     first = body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     return (first.end_lineno or 0) if is_docstring else first_line(first) - 1

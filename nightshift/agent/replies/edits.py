@@ -29,7 +29,7 @@ _CODEX_AS_JSON = re.compile(r'"(?:[^"\\\n]|\\.)*\*\*\* Begin Patch\\n(?:[^"\\\n]
 _CODEX_FILE = re.compile(r"^\*\*\* (Update|Add|Delete) File: *(.+?) *$", re.IGNORECASE)
 _MOVE = re.compile(r"^\*\*\* Move to: *(.+?) *$", re.IGNORECASE)
 _MARK = re.compile(r"^@@(?: -\d[\d,]* \+\d[\d,]* @@)?[ \t]*(.+?)[ \t]*(?:@@)?$")
-"""A line of the file, named above a hunk."""
+"""Matches the line of a hunk's header that quotes a line of the file (a function, for example) above the hunk."""
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 
 
@@ -81,7 +81,10 @@ def _join_lines(lines: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """One file of a diff; `moved` is its new name. Hunks are edits without a path; their line numbers are ignored."""
+    """The part of a diff that is about one file. `moved` is the file's new name.
+
+    The hunks are edits without a path; their line numbers are ignored.
+    """
 
     path: str | None
     hunks: tuple[Edit, ...] = ()
@@ -157,7 +160,7 @@ def _hunk(lines: list[str]) -> Edit:
     return Edit(path="", search=_join_lines(old), replace=_join_lines(new))
 
 
-# --- applying an edit
+# Functions that apply an edit to a file's text.
 
 
 _SHOWN = 24
@@ -170,7 +173,10 @@ class Refused(BadReply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fit:
-    """A match of lines `start` to `end` (exclusive). `shift` is added to the new lines, or removed if `less`."""
+    """The lines of a file that an edit matches, from `start` to `end` (exclusive).
+
+    `shift` is the indentation that is added to the edit's new lines, or removed from them if `less` is True.
+    """
 
     start: int
     end: int
@@ -211,7 +217,10 @@ def _apply_edit(text: str, edit: Edit, search: list[str]) -> str:
 
 
 def _floor(lines: list[str], below: tuple[str, ...]) -> int:
-    """Return the line from which to search; the end of the file if the lines above do not identify the position."""
+    """Return the number of the line from which to search, the one that `below` identifies.
+
+    If `below` identifies no line, the number of lines is returned.
+    """
     if not below:
         return len(lines)
     hits = [n for n, line in enumerate(lines) if re.match(rf"\s*{re.escape(below[-1])}(?!\w)", line)]
@@ -265,7 +274,10 @@ def _shift(line: str, fit: _Fit, edit: Edit) -> str:
 
 
 def _occurrences(lines: Sequence[str], search: Sequence[str]) -> Iterator[int]:
-    """Yield the positions of consecutive lines; one string search keeps the time linear."""
+    """Yield the positions at which consecutive lines occur.
+
+    A single string is searched, which keeps the time linear.
+    """
     hay, needle = "\n" + "\n".join(lines) + "\n", "\n" + "\n".join(search) + "\n"
     at, line = hay.find(needle), 0
     counted = 0
@@ -300,7 +312,10 @@ def _across_blanks(lines: list[str], search: list[str]) -> Iterator[_Fit]:
 
 
 def _uniform_shift(real: Sequence[str], search: Sequence[str]) -> tuple[str, bool] | None:
-    """Return the file's uniform extra indentation and False, or its missing indentation and True; None if mixed."""
+    """Return the indentation by which all file lines differ from the search lines; None if the lines differ unequally.
+
+    The second value is False if the file's lines are indented more, and True if they are indented less.
+    """
     shifts = set()
     for ours, theirs in zip(real, search, strict=True):
         if ours.strip():
@@ -354,7 +369,7 @@ def _nearest(lines: list[str], search: list[str]) -> int | None:
     return None
 
 
-# --- the lines that frame a section
+# Functions that recognise the marker lines around the texts of a SEARCH/REPLACE section.
 
 
 _SEARCH = re.compile(r"^[ \t]{0,8}(<{5,9})[ \t]*(?:SEARCH|ORIGINAL)\b[ \t]*:?(.{0,400})$", re.IGNORECASE)

@@ -1,11 +1,13 @@
 """Finds the beginning and end of blocks in a reply.
 
 CommonMark's rule (a block ends at the next bare fence of at least its own length) is right for replies that follow the
-instructions. Models that forget to lengthen a fence put ``` lines into docstrings and Markdown files; then the rule
-would cut the file in two. So if the first possible end leaves an incomplete text of Python (JSON, …), the block extends
-to the next possible end that leaves a complete one. A fence that names another file is never included in a block. A
-Markdown file whose end is unclear is marked ambiguous instead of guessed. The total length of texts that are tried is
-limited for each reply, so the time stays linear in its length.
+instructions. Some models forget to lengthen a fence around docstrings and Markdown files that contain ``` lines; then
+the rule would cut the file in two. Therefore, if the first possible end leaves text that is incomplete in its language
+(Python or JSON, for example), the block extends to the first possible end that leaves complete text. A fence that names
+another file is never included in a block. A Markdown file whose end is unclear is marked ambiguous instead of guessed.
+
+The total length of texts whose completeness is checked is limited for each reply, so the time stays linear in the
+reply's length.
 """
 
 from __future__ import annotations
@@ -163,7 +165,11 @@ class _Scanner:
         return len(self.lines), False
 
     def _end(self, at: int, fence: Fence, label: str) -> tuple[int, bool, bool]:
-        """Return the end of a block: the line of its closing fence (or of the next text), closed, ambiguous."""
+        """Return the end of a block, whether the block is closed, and whether its end is ambiguous.
+
+        The end is the line of the closing fence. If there is none, it is the line of the fence that begins another file
+        or closes the wrapper, or else the number of lines.
+        """
         ends, nested, border = self._candidates(at, fence)
         if not ends:
             return border, False, False
@@ -176,13 +182,13 @@ class _Scanner:
         best = nested or ends[0]
         later = [end for end in ends if end > best]
         if self.wrappers and self.wrappers[-1].length == fence.length:
-            later = later[:-1]  # the last one closes the wrapper
+            later = later[:-1]  # The last fence closes the wrapper.
         # In prose, a bare fence after the best end may open another block, so the real end may be a later one.
         is_open = any(not self._closes_an_info(end) for end in later)
         return best, True, bool(name) and kind in completeness.PROSE and is_open
 
     def _candidates(self, at: int, fence: Fence) -> tuple[list[int], int | None, int]:
-        """Return the bare fences that may end the block, the one that matches by nesting, and the search limit."""
+        """Return the bare fences that may end a block, the one that ends it if fences nest, and the search limit."""
         ends, nested, depth = list[int](), None, 0
         for n in self._after(at):
             inner = self.fences[n]

@@ -1,7 +1,7 @@
 """Finds the one JSON object in a reply (bare, fenced, or between sentences), and reads files and tool calls from it.
 
-Models write both in several dialects; the aliases below are used by open-weight models and common harnesses. Contents
-are kept character for character.
+Models write files and tool calls in several dialects; the aliases below are used by open-weight models and common
+harnesses. Contents are kept character for character.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _MAX_STARTS = 8
 
 
 def find_json(text: str) -> dict[str, Any] | None:
-    """Return the first JSON object of a reply: the whole of it, a fenced block, or part of the text; else None.
+    """Return the first JSON object of a reply, or None if there is none.
 
-    Nothing is repaired: invalid JSON is not an object. Placeholders of a form become empty texts.
+    The object may be the whole reply, a fenced block, or part of the text. Nothing is repaired: invalid JSON does not
+    count as an object. A placeholder that was copied from the reply form becomes an empty text.
     """
     json_object = _first_object(text)
     return None if json_object is None else without_placeholders(json_object)
@@ -66,7 +67,7 @@ def _find_embedded(text: str) -> dict[str, Any] | None:
     return None
 
 
-# --- files and edits in JSON
+# Reads files and edits from JSON.
 
 
 _PATH = AliasChoices("path", "file_path", "filepath", "filename", "file_name", "file", "name")

@@ -34,7 +34,9 @@ _DEFINES = re.compile(
 )
 LEAST_LOST = 2
 LEAST_DEFINITIONS, MOST_SHARE = 3, 1 / 3
-"""Number of definitions from which a file is checked, and the share of them above which a loss is questioned."""
+"""Minimum number of definitions in a file for the check, and the share of them that a new text may lack without a
+question to the model.
+"""
 
 
 def lazy_line(before: str, after: str) -> str:

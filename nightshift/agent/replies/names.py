@@ -24,7 +24,7 @@ _PREFIX = re.compile(
     r"|파일|경로|ملف|ไฟล์|tệp|αρχείο|קובץ)(?:\s*[:=]\s*|\s+)(?=\S)",
     re.IGNORECASE,
 )
-"""A label before a name, perhaps without a colon."""
+"""Matches a label before a file name, such as "File:"; the colon may be missing."""
 _REMARK = re.compile(
     r"\s*(?:\((?:new|new file|updated|modified|complete|full|unchanged|deleted?|created?)\)|（[^）]{1,12}）)$",
     re.IGNORECASE,
@@ -103,12 +103,15 @@ def tidy(path: str) -> str:
 
 
 def without_label(path: str) -> str:
-    """Remove a word such as “File” and a space before a path; wrong for a folder with such a name."""
+    """Remove a word such as “File” and a space from the start of a path.
+
+    The result is wrong if the word belongs to the name of a folder.
+    """
     return _PREFIX.sub("", path)
 
 
 def has_label(path: str) -> bool:
-    """Check whether a name has characters that belong around names, not in them."""
+    """Check whether a path contains a colon or a character of `_QUOTES`, which models write around file names."""
     return any(char in path for char in _QUOTES + ":：")
 
 

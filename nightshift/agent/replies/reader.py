@@ -66,10 +66,10 @@ def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
 
 
 def with_answer(reply: Completion) -> Completion:
-    """Return a reply whose answer is only in its thoughts, as some servers send it, with the answer as its text.
+    """Return a reply with the answer as its text, if some server sent the answer only as part of the model's thoughts.
 
-    The answer is certain only if the model ended the reply and the thoughts end with one complete block, their only
-    one.
+    An answer in the thoughts is accepted only if the model ended the reply, and if the thoughts end with a complete
+    block that is the only block in them.
     """
     if reply.text.strip() or reply.tool_calls or reply.is_cut or not reply.thoughts:
         return reply
@@ -80,7 +80,7 @@ def with_answer(reply: Completion) -> Completion:
 
 
 def _fits(language: str, kind: str | None) -> bool:
-    """Check whether a fence of this language may hold a file of this kind; None means that the file is unknown."""
+    """Check whether a fence of this language may hold a file of this kind; `kind` is None if the file is unknown."""
     fitting = _COMPATIBLE.get(language)
     return fitting is None or (bool(fitting & {"py", "js"}) if kind is None else kind in fitting)
 
@@ -93,7 +93,7 @@ class _Reader:
         self.last_path: str | None = None
 
     def read(self, reply: Completion) -> Parsed:
-        self.may_hold_bytes = reply.backend == BUILT_IN  # then it read the file's bytes; a model can only guess them
+        self.may_hold_bytes = reply.backend == BUILT_IN  # The built-in engine read them; a model can only guess.
         self.got.calls(reply.tool_calls)
         text = reply.text
         blocks = fences.blocks(text)
@@ -115,7 +115,11 @@ class _Reader:
 
     @staticmethod
     def _name(block: fences.Block) -> names.Name | None:
-        """Return the file that a block names; an unfitting line above (`app.py` above shell commands) is ignored."""
+        """Return the file that a block names.
+
+        A name in the line above the block, or in the block's first comment, is ignored if it does not fit the block's
+        language: `app.py` above shell commands, for example.
+        """
         if in_info := names.from_info(block.info):
             return in_info
         around = names.from_label(block.label) or names.from_comment(block.text.split("\n", 1)[0])
@@ -200,7 +204,7 @@ class _Reader:
     def _complain(self, text: str) -> None:
         self.got.complaints.append(text)
 
-    # --- validation of the whole
+    # Checks the parsed reply as a whole, after all of its parts were read.
 
     def _build_parsed(self) -> Parsed:
         files: dict[str, str] = {}

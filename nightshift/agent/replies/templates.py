@@ -15,7 +15,7 @@ from typing import Any
 from nightshift.core.dialogue import Message
 
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,.'()]* [\w ,.'()]*>|<(?:path|number|name|file)>")
-"""Requires at least two words (or one of four known ones), so that no HTML tag matches."""
+"""Matches a placeholder. It must have at least two words or be one of four known words, so that no HTML tag matches."""
 _PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
 _AROUND = "`*_ .<>\"'"
 """Characters around a placeholder that a model adds or leaves out."""

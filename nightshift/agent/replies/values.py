@@ -14,11 +14,13 @@ class CutReply(BadReply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Replaces the one occurrence of `search` with `replace`; both are whole lines, each ending with a newline.
+    """An edit that replaces the text `search` in a file with `replace`.
 
-    Of several occurrences, `at_end` selects the one at the end of the file. Otherwise the first one below the lines
-    that begin with `below` is used, outer ones first. An empty `search` is for an empty file; with `at_end` it appends
-    to any file.
+    Both are whole lines, each ending with a newline.
+
+    If `search` occurs several times, `at_end` selects the occurrence at the end of the file. Otherwise the first
+    occurrence below the lines that begin with the texts in `below` is used; outer lines come first in `below`. An empty
+    `search` is for an empty file. With `at_end`, it appends to any file.
     """
 
     path: str

@@ -148,7 +148,8 @@ def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
     """Return the validated arguments of a call of the tool `name`.
 
     Raises:
-        BadReply: they are invalid, or copied from the form; the message says which one and why.
+        BadReply: an argument is invalid, or copied from the form that the model was shown; the message names the
+            argument and the fault.
     """
     if (spec := specs.find_tool(name)) and (
         copied := [parameter.name for parameter in spec.parameters if _is_copied(parameter, arguments)]

@@ -25,7 +25,7 @@ from nightshift.core.tool_text import RESULT
 from nightshift.core.tools import ToolCall, ToolSpec
 
 MOST_CALLS = 12
-"""Further calls in one reply are not run."""
+"""Maximum number of calls in one reply that are run; further calls are ignored."""
 
 _ARGUMENT = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|\S+)")
 _XML = re.compile(r"<function=([\w.:-]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
@@ -44,7 +44,8 @@ _NAMES = ("name", "tool", "tool_name", "function", "action")
 class Calls:
     """The calls in a reply.
 
-    `fault` names the part that could not be read; `is_only_files` means that the reply held files without any call.
+    `fault` names the part that could not be read. `is_only_files` means that the reply contained whole files or edits
+    but no call, so that `calls` are the calls that write them.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -57,7 +58,9 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
 
     Args:
         reply: the reply.
-        tools: the offered tools. In text, only their names make a call, and files count only if a tool may write.
+        tools: the offered tools. Calls written as text are recognised only if they name one of these. Files in the
+            text
+            count as calls only if a tool for writing files is offered.
     """
     if reply.tool_calls:
         return Calls(calls=tuple(map(_canonical, reply.tool_calls[:MOST_CALLS])))
@@ -71,7 +74,7 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
         parsed_calls = Calls(calls=tuple(call for call in leaked if call.name in offered))
     if not (parsed_calls.calls or parsed_calls.fault) and specs.WRITE_FILE.name in offered:
         parsed_calls = _files(reply)
-    most = None if parsed_calls.is_only_files else MOST_CALLS  # files are one change: none may be missing
+    most = None if parsed_calls.is_only_files else MOST_CALLS  # All files of a change are needed.
     return Calls(
         calls=tuple(map(_canonical, parsed_calls.calls[:most])),
         fault=parsed_calls.fault,
@@ -85,7 +88,7 @@ def _canonical(call: ToolCall) -> ToolCall:
     return replace(call, name=spec.name if spec else call.name[:100])
 
 
-# --- fenced blocks
+# Functions that read calls from fenced blocks.
 
 
 def _read_fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str], *, cut: bool) -> Calls:
@@ -130,7 +133,7 @@ def _block(spec: ToolSpec, head: str, body: str) -> list[ToolCall]:
     return [ToolCall(name=spec.name, arguments=given)]
 
 
-# --- forms that leak from chat templates
+# Functions that read calls in forms that leak from chat templates.
 
 
 def _read_leaked(text: str) -> Iterator[ToolCall]:
@@ -145,7 +148,7 @@ def _read_leaked(text: str) -> Iterator[ToolCall]:
 def _xml(text: str) -> Iterator[ToolCall]:
     for calls, parameters in ((_XML, _XML_PARAMETER), (_INVOKE, _INVOKE_PARAMETER)):
         for name, inside in calls.findall(text):
-            # Without the newlines beside its tags.
+            # A newline after the opening tag and one before the closing tag do not belong to the value.
             given = {key: value.removeprefix("\n").removesuffix("\n") for key, value in parameters.findall(inside)}
             yield ToolCall(name=name, arguments=given)
 
@@ -155,7 +158,7 @@ def _read_tagged(text: str) -> Iterator[ToolCall]:
 
 
 def _read_marked(text: str) -> Iterator[ToolCall]:
-    """Yield calls of `[TOOL_CALLS]` and harmony: a marker, perhaps a name, and JSON."""
+    """Yield calls in the forms of Mistral (`[TOOL_CALLS]`) and harmony: a marker, perhaps a name, and JSON."""
     for marker in (_MISTRAL, _HARMONY):
         for match in marker.finditer(text):
             data = _decode_json(text, match.end())
@@ -182,7 +185,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _call_of(data: object) -> ToolCall | None:
-    """Return the call that a JSON object describes; None if it names no tool, since other objects are data."""
+    """Return the call that a JSON object describes; None if it names no tool, because such an object is data."""
     if not isinstance(data, Mapping):
         return None
     inner = data.get("function")
@@ -197,7 +200,7 @@ def _call_of(data: object) -> ToolCall | None:
     return ToolCall(name=name, arguments=given) if is_tool and isinstance(given, Mapping) else None
 
 
-# --- a reply without tools
+# Reads a reply that contains files in place of tool calls.
 
 
 def _files(reply: Completion) -> Calls:

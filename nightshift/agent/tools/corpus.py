@@ -104,7 +104,9 @@ def count_lines(buffer: mmap.mmap | bytes, start: int, end: int) -> int:
 
 
 def matching_lines(pattern: object, buffer: mmap.mmap | bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each line between two offsets that matches a compiled pattern, each line once.
+    """Yield the start and end of each line between two offsets in which a compiled pattern matches.
+
+    No line comes twice.
 
     A match that extends beyond the end of its line does not count, because it could reach into the next file.
     """

@@ -1,7 +1,7 @@
-"""Reads a reply in words that ends the work without a file as the corresponding tool call: done, ask or cannot.
+"""Reads a reply in words that ends the work without a file, as the tool call that it stands for: done, ask or cannot.
 
-A model that is asked for files is shown one line for each ending. Free sentences are accepted too, if the reply
-contains nothing else and the model repeats them: a wrong guess would cost the owner a question.
+A model that is asked for files is shown one line for each of these endings. Free sentences are accepted too, but only
+if the reply contains nothing else and the model repeats them, because a wrong guess would cost the owner a question.
 """
 
 from __future__ import annotations

@@ -20,11 +20,11 @@ from nightshift.core.text.patterns import compile_bytes
 MOST_FILES = 200
 MATCHES_A_PAGE = 50
 MOST_MATCHES = 1000
-"""Counting of matches stops here."""
+"""Maximum number of matches that a search counts."""
 LINE_CHARS = 200
 READ_LINE_CHARS = 1000
 OUTLINE_LINES = 400
-"""Lines above which a file is first answered with its outline."""
+"""A file with more lines is first answered with its outline."""
 _OUTLINED = 150
 
 
@@ -95,7 +95,7 @@ def missing(view: View, path: str) -> str:
     return f"There is no file or folder {path}.{hint}"
 
 
-# --- search
+# Functions of the tool `search`.
 
 
 def search(view: View, corpora: CorpusCache, asked: arguments.Search) -> str:
@@ -143,7 +143,10 @@ def _line(raw: bytes) -> str:
 
 
 def _matches(view: View, corpus: Corpus, pattern: Any, asked: arguments.Search) -> Iterator[tuple[str, Any, bytes]]:
-    """Yield path, a function that counts the line number, and the line: changed files first, then those of the base."""
+    """Yield each match: the path, a function that returns the line number, and the line.
+
+    Changed files come before files of the base.
+    """
     changed = [path for path, text in view.change.items() if text is not None]
     glob = _glob(asked.glob) if asked.glob else None
 
@@ -169,7 +172,7 @@ def _matches(view: View, corpus: Corpus, pattern: Any, asked: arguments.Search) 
             yield path, lambda top=top, start=start: count_lines(buffer, top, start) + 1, buffer[start:stop]
 
 
-# --- read_file
+# Functions of the tool `read_file`.
 
 
 def read_file(view: View, asked: arguments.ReadFile, *, most_chars: int) -> str:
@@ -211,7 +214,7 @@ def _number_lines(path: str, lines: list[str], start: int, count: int, most_char
 
 
 def _outline(path: str, text: str) -> list[str]:
-    """Return the signatures of a file with their line numbers, found by the first matching line, in order."""
+    """Return the signatures of a file, in order, each with the number of the first line that matches it."""
     shown_lines, at = list[str](), 0
     lines = text.split("\n")
     for signature in face(path, text):

@@ -1,4 +1,4 @@
-"""The tools `run` and `run_tests`, which execute in throw-away sandbox jobs; their results decide nothing."""
+"""The tools `run` and `run_tests`, which execute in throw-away sandbox jobs. Their results never count as a verdict."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ async def run_tests(
 async def find_contradiction(
     draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> str:
-    """Return what contradicts that a task is done: a file that given tests need, or failing given tests; else empty.
+    """Return why a task cannot be done yet; empty if nothing contradicts that it is done.
+
+    A task is not done if a file is missing that its supplied tests need, or if one of these tests fails.
 
     Raises:
         SandboxError: nothing could be run.

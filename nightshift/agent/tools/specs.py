@@ -112,11 +112,11 @@ ALIASES = {
     **dict.fromkeys(("test", "tests", "pytest", "run_test"), RUN_TESTS.name),
     **dict.fromkeys(("finish", "submit", "complete", "task_done", "attempt_completion"), DONE.name),
 }
-"""Names that other programs give to these tools, and under which models call them."""
+"""Names of these tools in other programs; models call the tools by these names too."""
 
 
 def is_outside(name: str) -> bool:
-    """Check whether a tool of that name belongs to a server (`server__tool`) and is not one of these."""
+    """Check whether a name has the form of a server's tool (`server__tool`) and names none of the tools here."""
     return "__" in name
 
 

@@ -38,7 +38,7 @@ _OTHERS_SHELL = (
 )
 
 Ending = arguments.Done | Question
-"""Ways to end a conversation: the change is complete, or the owner must answer first."""
+"""The calls that end a conversation: `Done` if the change is complete, `Question` if the owner must answer first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +56,11 @@ class Toolbox:
     Args:
         tools: the tools that the model may call.
         draft: the change; writing tools modify it, reading tools see it.
-        context: the task.
-        state: the attempt, for its packages and tests.
-        services: shell, suite and the texts of commits.
-        gauge: of the model; a small window gets shorter texts.
-        servers: tools of servers, which may also be called.
+        context: the attempt's context with the task.
+        state: the attempt's state, with its packages and tests.
+        services: provide the shell, the suite and the texts of commits.
+        gauge: the token gauge of the model; a model with a small window gets shorter texts.
+        servers: the tools of the owner's servers, which may also be called.
     """
 
     def __init__(
@@ -161,7 +161,10 @@ class Toolbox:
         return ToolResult(text=text, ok=ok)
 
     def _owners(self, question: Question) -> ToolResult:
-        """Return the owner's earlier answer, or the end of the conversation until the owner answers."""
+        """Return the owner's answer if the question was asked before.
+
+        Else end the conversation until the owner answers.
+        """
         answer = self.answer_to(question)
         if answer is None:
             return ToolResult(text="This goes to the owner.", ending=question)
@@ -172,9 +175,10 @@ class Toolbox:
         return answer_to(self._context, question)
 
     async def finish(self, asked: arguments.Done) -> ToolResult:
-        """End the work, unless a changed file has a syntax error, or nothing was changed and a given test fails.
+        """End the work, unless a fault is found that is cheaper to fix now than after a failed run.
 
-        Both faults are cheaper to fix now than after a failed run.
+        A syntax error in a changed file is a fault. If nothing was changed, a failing test that came with the task, or
+        a file that such a test lacks, is also a fault.
         """
         view = self.draft.view
         for path in self.draft.change:

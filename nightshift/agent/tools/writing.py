@@ -39,7 +39,11 @@ def edit(draft: Draft, asked: arguments.Edit) -> str:
 
 
 def _is_made(text: str, before: str, asked: arguments.Edit) -> bool:
-    """Check whether an edit was already made: its new text occurs once, and contains the old one if that remains."""
+    """Check whether an edit was already made.
+
+    That is so if its new text occurs exactly once and was not there before, and its old text is gone or is part of the
+    new text.
+    """
     old, new = asked.old, asked.new
     if not (old.strip() and new.strip()) or old == new or new in before or text.count(new) != 1 or text.count(old) > 1:
         return False

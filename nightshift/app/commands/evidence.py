@@ -69,7 +69,7 @@ def ask_daemon(session: Session, name: str) -> Report | None:
         return None
     try:
         named = session.get("/api/resolve", name=name)
-        if named.commit is None or named.by == "branch":  # the branch may have moved since the daemon stored it
+        if named.commit is None or named.by == "branch":  # the branch may have moved since the daemon stored its commit
             return None
         path = f"/api/commit/{named.commit}"
         state = session.post(f"{path}/verify")
@@ -79,7 +79,7 @@ def ask_daemon(session: Session, name: str) -> Report | None:
                 time.sleep(_POLL_S)
                 state = session.get(f"{path}/verification")
         except KeyboardInterrupt:
-            with suppress(NightshiftError):  # the verification may have just ended
+            with suppress(NightshiftError):  # the verification may have ended just now
                 session.post(f"{path}/verify/cancel")
             raise
     except NightshiftError:  # The daemon is only faster. Verifying in this process reports the error.

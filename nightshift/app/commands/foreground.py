@@ -1,4 +1,4 @@
-"""`nightshift run` without a running daemon: this process works on the task."""
+"""Implements `nightshift run` for a home without a running daemon: this process itself works on the task."""
 
 from __future__ import annotations
 

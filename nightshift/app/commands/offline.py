@@ -187,7 +187,7 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
 
 
 class _CommitActions:
-    """Runs actions on commits in this process; each is finished when its method returns."""
+    """Runs actions on commits in this process; each method returns only when its action is finished."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

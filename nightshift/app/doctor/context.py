@@ -14,7 +14,7 @@ from nightshift.core.clock import Clock, utc_now
 
 
 class Grade(StrEnum):
-    """Severity: a FAULT stops or endangers work, a WARNING may come to do so, and a NOTE is worth knowing."""
+    """Severity: a FAULT stops or endangers work, a WARNING may become a FAULT, and a NOTE is worth knowing."""
 
     OK = "ok"
     NOTE = "note"
@@ -86,7 +86,7 @@ class CheckContext:
     def holder(self) -> int | None:
         """Process id of the holder of the home's lock.
 
-        0 if the id is not visible to us, None if nothing holds the lock.
+        The value is 0 if a process holds the lock but its id is not visible to us, and None if nothing holds the lock.
 
         The id comes from the kernel's table of locks, because trying to take the lock would disturb a daemon that is
         starting.

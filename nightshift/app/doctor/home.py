@@ -271,7 +271,7 @@ def _quick(path: Path, limit_s: float) -> Sequence[str] | None:
     try:
         return find_faults(path, limit_s)
     except StoreTooNew:
-        return ()  # `_schema` reports it
+        return ()  # `_schema` reports this problem
     except StoreError as error:
         return [str(error)]
 

@@ -1,12 +1,13 @@
 """Finds the files that a test depends on, and the tests that depend on a file, in a tree that is not checked out.
 
 The import graph errs on the safe side. A string that equals the name of a file or folder counts as a use of it. A
-module is looked up beside the importing file, in every folder above it and in `src`. A file that may reach more than
-its text shows (`core.code.imports`) makes its whole closure incomplete. An extra edge costs a little time, but a
-missing edge would carry a verdict over to a tree for which it is wrong.
+module is looked up beside the importing file, in every folder above it and in `src`. A file that may use more files
+than its text shows (`core.code.imports`) makes every closure that contains the file incomplete. An extra edge costs a
+little time, but a missing edge would carry a verdict over to a tree for which it is wrong.
 
 Facts about one commit are reused for the next, so only files that differ are read again. The users of a file are looked
-up by the words that could name it. So neither query takes longer as a repository grows.
+up by the words that could name the file. So neither the search for dependencies nor the search for users takes longer
+as a repository grows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ __all__ = ["Closure", "ImportCache", "closure", "dependants", "is_suite", "neare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closure:
-    """The files that a set of tests can see. If `complete` is false there may be more, so all files must be staged."""
+    """The files that a set of tests can see.
+
+    If `complete` is False, the tests may see further files, so all files must be staged.
+    """
 
     paths: frozenset[str]
     complete: bool
@@ -52,7 +56,8 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
         tree: The tree, before or after the change.
         changed: Paths that were added, edited or removed; paths that are not in the tree count as present.
         cache: Caches the facts about files.
-        unknown: Whether to include tests whose closure is incomplete, if its known part contains no changed path.
+        unknown: Whether to include a test whose closure is incomplete even if the known part of that closure contains
+            no changed path.
     """
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:

@@ -95,7 +95,7 @@ def _list_for_tools(text: str) -> tuple[str, Counter[str]]:
 def _list_docstrings(tree: ast.Module) -> dict[str, str | None]:
     """Map the name of each class, function and the module (empty name) to its docstring.
 
-    If several have the same name, the last one counts.
+    If several definitions have the same name, the docstring of the last one counts.
     """
     nodes = (
         n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
@@ -104,7 +104,10 @@ def _list_docstrings(tree: ast.Module) -> dict[str, str | None]:
 
 
 def _reads_docstrings(path: str, altered: set[str], tree: ast.Module, text: str, sources: Sources) -> bool:
-    """Return True if a program may read one of the altered docstrings."""
+    """Return True if a program may read one of the altered docstrings.
+
+    `altered` contains the names whose docstrings were altered, as returned by `_list_docstrings`.
+    """
     if not altered:
         return False
     if altered - {""} and _HELP.search(text):
@@ -120,7 +123,7 @@ def _reads_docstrings(path: str, altered: set[str], tree: ast.Module, text: str,
 def _list_read(tree: ast.Module, own: str | None) -> Iterator[str]:
     """Yield the last part of the name of each object whose docstring the code reads.
 
-    `own` is the name to yield for the module itself.
+    `own` is the name to yield if the code reads the docstring of its own module; None yields nothing then.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "__doc__" and own is not None:

@@ -1,8 +1,8 @@
 """Environments: the packages, tools and interpreter that a repository's base commit declares for its code.
 
 An environment is identified by a digest of its interpreter and of the files that declare it. It is made once, and its
-files are read-only afterwards. An attempt, its runs and its commit's evidence contain the digest; an empty digest
-stands for the packages that every run has.
+files are read-only afterwards. An attempt, its runs and its commit's evidence contain the digest; an empty digest means
+that a run has only the packages that every run gets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SetupScript:
         text: The text to run.
         digest: Hexadecimal SHA-256 of the text and of the files that the script names.
         named: The files of the repository that the script names and that the digest covers.
-        remarks: The machine's package settings that do not apply to the script.
+        remarks: Sentences about the machine's package settings that do not apply to the script.
     """
 
     path: str

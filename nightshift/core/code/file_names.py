@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 
 def discard(sets: dict[str, set[str]], key: str, item: str) -> None:
-    """Remove an item from one of the sets, and remove the set when it is empty, so that old names use no memory."""
+    """Remove an item from the set under a key; remove the key too if its set is empty then, to save memory."""
     sets[key].discard(item)
     if not sets[key]:
         del sets[key]

@@ -1,9 +1,9 @@
-"""Fingerprints of Python functions, by which code that failed in an earlier task is recognised whatever its names are.
+"""Fingerprints of Python functions, which recognise code that failed in an earlier task even if its names differ.
 
 Names that a function binds are replaced by numbers in the order of their appearance. Its own name, docstring,
 annotations and decorators are ignored. Names from outside (globals, attributes and keywords) and constants stay
-unchanged, because a failure is often just `n` in place of `n - 1`. Small functions have no fingerprint, because wrong
-ones look too much like right ones.
+unchanged, because a failure is often just `n` in place of `n - 1`. Small functions have no fingerprint, because a wrong
+small function looks too much like a right one.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ def _field(name: str, value: object, node: ast.AST, numbers: dict[str, str]) -> 
 
 
 MOST_EACH = 20
-"""Maximum number of functions of one failed change. A larger rewrite says nothing about any single function."""
+"""Maximum number of functions of one failed change. If a failed change rewrites more functions, its failure says
+nothing about any single one.
+"""
 
 
 def shapes_of(change: Change) -> set[str]:

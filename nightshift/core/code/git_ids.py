@@ -15,7 +15,7 @@ def with_head(kind: ObjectKind, data: bytes) -> bytes:
 
 
 def id_of(stored: bytes, id_format: IdFormat) -> str:
-    """Return the id of an object from its stored bytes, which begin with its header."""
+    """Return the id of an object, given the bytes that git stores for it, including the header."""
     return hashlib.new(id_format, stored, usedforsecurity=False).hexdigest()
 
 

@@ -44,7 +44,7 @@ def package(root: Node) -> str:
 
 
 def imports(root: Node) -> Iterator[tuple[str, str]]:
-    """Yield the name and the path of each import.
+    """Yield each import as a pair: the name that the file uses for the package, and the import path.
 
     If the import gives no name, the name is the last part of its path.
     """

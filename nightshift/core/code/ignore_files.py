@@ -71,7 +71,10 @@ class IgnoreRules:
         return self._ask_rules(parts, folder=folder)
 
     def _ask_rules(self, parts: list[str], *, folder: bool) -> bool:
-        """Return True if the last matching rule ignores a path; the nearest file with a matching rule decides."""
+        """Return True if the rules ignore a path.
+
+        The ignore file that is nearest to the path and has a matching rule decides, by the last of its matching rules.
+        """
         for depth in reversed(range(len(parts))):
             above = "".join(f"{part}/" for part in parts[:depth])
             for rule in reversed(self._rules.get(above, ())):
@@ -99,7 +102,7 @@ def _fits(rule: _Rule, parts: list[str]) -> bool:
 
 
 def _past_stars(segments: tuple[re.Pattern[str] | None, ...], reached: set[int]) -> set[int]:
-    """Return the positions and those after each following `**`, because `**` may match nothing."""
+    """Return the given positions, and the positions behind any `**` that follows, because `**` may match nothing."""
     positions, left = set(reached), list(reached)
     while left:
         at = left.pop()

@@ -45,7 +45,7 @@ class ImportCache:
     def view(self, tree: Tree, over: Mapping[str, str | None]) -> Iterator[View]:
         """Yield a view of a tree with changed texts (None removes a file), for one query.
 
-        Other threads wait meanwhile.
+        Other threads that want a view wait until the query has ended.
         """
         with self._lock:
             yield View(tree, over, self._graph(tree), self)
@@ -92,7 +92,7 @@ class _Graph:
         self._users: defaultdict[str, set[str]] = defaultdict(set)
 
     def is_like(self, entries: Mapping[str, str]) -> bool:
-        """Return True if the graph contains at least the share `LIKE` of a tree's paths."""
+        """Return True if this graph and a tree have enough paths in common (`LIKE`) to update the graph to the tree."""
         return sum(path in self.entries for path in entries) >= LIKE * max(1, len(entries), len(self.entries))
 
     def move_to(self, commit: str, entries: Listing[str]) -> None:

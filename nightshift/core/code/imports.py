@@ -142,7 +142,10 @@ def _dynamic_attribute(node: ast.Attribute) -> bool:
 
 
 def _opens_computed_path(node: ast.Call) -> bool:
-    """Return True if a call opens a path that is built from parts, because no single part has to name the file."""
+    """Return True if a call opens a path that is computed from parts.
+
+    Such a file may appear nowhere in the text under its full name.
+    """
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     return name in _OPENERS and any(_is_computed(argument) for argument in node.args)
 

@@ -42,7 +42,10 @@ def references(path: str, text: str) -> tuple[frozenset[str], bool]:
 
 
 def _names(value: str) -> Iterator[str]:
-    """Yield a string as the end of a path, and again with each suffix that an import may omit."""
+    """Yield the names of files that a string may stand for.
+
+    These are the string itself and, for a relative path, the string with each suffix that an import may omit.
+    """
     stem = re.sub(r"^(\.{0,2}/)+", "", value).rstrip("/")
     if not stem.strip(".") or "\n" in stem:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Maps a module to its distributions; the first one is the default unless the owner's files name another.
+# Maps a module to its distributions; the first distribution is used unless the owner's files name another of them.
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "yaml": ("PyYAML",), "cv2": ("opencv-python-headless", "opencv-python", "opencv-contrib-python"),
     "PIL": ("Pillow",), "sklearn": ("scikit-learn",), "skimage": ("scikit-image",), "bs4": ("beautifulsoup4",),

@@ -2,8 +2,8 @@
 
 Supported are numbers, texts, bytes, booleans, None, lists, tuples, dicts and sets, and a few operators on constants
 (`10**6`, `[0] * 5`, `-1`, `1 + 2j`). `set()`, `frozenset(…)` and `float("nan")` are supported too, because these values
-have no literal. Sizes are limited. Otherwise a short text could fill the memory, or become a value that is small in
-memory but takes forever to walk through, because it contains the same list many times.
+have no literal. Sizes are limited. Without limits, a short text could fill the memory. It could also become a value
+that is small in memory but contains the same list so many times that walking through it takes forever.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from nightshift.core.code.parsing import parse_expression
 
 MAX_TEXT = 200_000
 MAX_ITEMS = 100_000
-"""Maximum number of items that one multiplication may make; all multiplications of a literal together may make
-`MAX_TEXT`.
+"""Maximum number of items that a single multiplication may make.
+
+All multiplications of one literal together may make up to `MAX_TEXT` items and characters.
 """
 MAX_BITS = 50_000
 
@@ -33,9 +34,9 @@ _NUMBERS = (int, float, complex)
 
 
 class SizeLimit:
-    """Counts down the items and characters that may still be made; `fault` is the message when the limit is exceeded.
+    """A limit on the items and characters that may still be made; `fault` is the message when it is exceeded.
 
-    What is used from a limit is also used from the outer limit `within`.
+    Each use of this limit also counts against the outer limit `within`, if there is one.
     """
 
     def __init__(self, most: int, fault: str, within: SizeLimit | None = None) -> None:
@@ -148,7 +149,7 @@ def _check_repetition(times: Any, items: Any, limit: SizeLimit) -> None:
 
 
 def _weight(value: Any) -> int:
-    """Count the items and characters of a value, including nested ones."""
+    """Return the number of items and characters in a value, including nested items."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, dict):

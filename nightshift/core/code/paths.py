@@ -1,9 +1,9 @@
 """Rules for file paths in a repository, for single paths and sets of paths.
 
-Tasks, models, staging and commits share them. A path is rejected if it could mean more than one thing. Such a path
-leaves the tree, is treated as `.git` by git, macOS or Windows, is treated as a device by Windows, is easily misread by
-people, or is confused with another file on a case-insensitive file system. A set of files is also rejected if it would
-make a folder that git treats as a repository.
+The same rules apply to the files of tasks, replies of models, staging and commits. A path is rejected if it leads out
+of the tree, or if a program or a person could take it for something else. This may be git's own folder `.git` (as git,
+macOS or Windows compare names), a device of Windows, a similar-looking name, or another file on a case-insensitive file
+system. A set of files is also rejected if it would make a folder that git treats as a repository.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ MAX_TOTAL_CHARS = 8_000_000
 
 MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 400, 200, 20
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Allow-list of names that begin with .git. Other such names control git (.gitmodules, .gitattributes) or may do so.
+# Allow-list of names that begin with .git. All other names that begin with .git are refused, because they control git
+# (.gitmodules, .gitattributes) or might control it.
 _GIT_FILES = frozenset({".gitignore", ".gitkeep", ".github", ".gitlab", ".gitlab-ci.yml", ".gitea", ".gitlint"})
 _SHORT_GIT_NAME = re.compile(r"gi[a-z0-9]{1,6}~\d+")  # Windows' short names of .git, .gitmodules and .gitattributes
 # The pattern applies to names with any suffix, so `aux.py` matches too.
@@ -107,8 +108,9 @@ def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str
 def is_git_folder(files: Iterable[str], folders: Iterable[str]) -> bool:
     """Return True if git may treat a folder as a repository, or would after small additions.
 
-    Anyone who calls git in such a folder runs the programs that its `config` names. One further part beside HEAD is
-    enough to refuse, since another change, or one of the owner's programs, may add the rest.
+    Whenever git is called in such a folder, it runs the programs that the folder's `config` names. A folder counts as
+    soon as it contains HEAD and one other part of a repository, because another change, or one of the owner's programs,
+    may add the missing parts.
 
     Args:
         files: Names of the folder's entries that are not folders.
@@ -147,8 +149,8 @@ def _is_head(path: str) -> bool:
 class Spellings:
     """The paths of a tree as a case-insensitive file system sees them, such as those of macOS and Windows.
 
-    The initial paths are searched as one text, and indexed one by one only if one of them may conflict. This is fast,
-    because each new file needs a search in a tree that may be large.
+    The initial paths are searched as one text, and are indexed one by one only if one of them may conflict. Indexing a
+    large tree for each new file would be slow.
 
     Args:
         paths: The initial files.

@@ -45,8 +45,8 @@ class _Placed:
 class FoundCommand(_Placed):
     """A command that a file of the repository names.
 
-    `words` exclude a prefix that would first make an environment (`uv run`, `npx`), because the command runs in the
-    existing environment.
+    `words` are the command's arguments without a prefix such as `uv run` or `npx`, which would first make an
+    environment. The command runs in an existing environment instead.
     """
 
     purpose: Purpose

@@ -46,7 +46,7 @@ class Tagged(Protocol):
     """A tree whose commit has a history with git tags."""
 
     def describe(self) -> str:
-        """Return the nearest tag that contains a digit, the number of commits since, and the commit.
+        """Return the nearest tag that contains a digit, the number of commits since that tag, and the commit.
 
         The format is that of `git describe --long`. Empty if there is no such tag.
         """

@@ -1,8 +1,8 @@
 """How much model use a task is allowed: its limits, raised by the owner's grants.
 
-A grant names the new limit (`budget:tokens:100000`) and not the increase, counted from the task's first day. So the
-highest grant counts, whatever happened to the attempts between several grants. A grant that is read twice counts once,
-and a grant does not add to a limit that the settings have raised meanwhile.
+A grant names the new limit for the total use since the task was created (`budget:tokens:100000`), and not the increase.
+So only the highest grant counts, whatever was used between two grants, and reading a grant twice has no effect. If the
+settings have raised the limit meanwhile, the grant is not added to it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNITS = {Measure.MODEL_CALLS: " model calls", Measure.TOKENS: " tokens", Measur
 
 
 def raise_limits(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
-    """Return the limits after the grants, as what may be used in addition to `before`.
+    """Return the limits after the owner's grants, each as the amount that may be used in addition to `before`.
 
     Args:
         limits: The task's own limits and those of the settings.
@@ -57,7 +57,8 @@ def ask_for_more(
 ) -> Ask | None:
     """Return the question to the owner whether to raise a limit.
 
-    The question offers the limit's amount again, or a multiple that covers the next call.
+    The question offers to add the amount of the original limit, or a multiple of that amount if the next call needs
+    more.
 
     Args:
         measure: The limit that is reached.
@@ -86,7 +87,7 @@ def ask_for_more(
 
 
 def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str, ...]) -> float | int | None:
-    """Return how much may be used in addition to `before`; None is unlimited."""
+    """Return the amount that may be used in addition to `before`, after the grants; None means no limit."""
     own: float | int | None = getattr(limits, measure)
     if own is None:
         return None

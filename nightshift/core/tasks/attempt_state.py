@@ -55,7 +55,7 @@ class Try:
     feedback: str
     reflection: Reflection = field(default_factory=Reflection)
     unconvincing: str = ""
-    """Digest of the change, if the only failure was that the agent's own tests did not prove the change's effect."""
+    """Digest of the change, if the try failed only because the agent's own tests did not prove the change's effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class HandOver:
     goal: str = ""
     """The goal; empty if the task's description is enough."""
     passing: tuple[str, ...] = ()
-    """Ids of tests that pass in the last verdict: the first few of `passing_count`."""
+    """Ids of the first few tests that pass in the last verdict; `passing_count` is the number of all that pass."""
     passing_count: int = 0
     failing: tuple[str, ...] = ()
     """Ids of tests that fail in the last verdict."""
@@ -128,7 +128,9 @@ class AttemptState:
     """Models that answered, without duplicates."""
     spent: Spent = field(default_factory=Spent)
     held_in: Phase | None = None
-    """The phase that continues after the owner's decision, while the attempt waits for that decision."""
+    """The phase with which the attempt continues after the owner's decision. Set while the attempt waits for that
+    decision.
+    """
     asks: tuple[Ask, ...] = ()
     """The decisions that the attempt needs, while it waits for the owner."""
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -159,27 +161,28 @@ class AttemptState:
     """The subtasks into which the plan split the task, at most once per attempt. This name is stored, so it must stay.
     """
     project: str | None = None
-    """The part of the workspace that all paths are relative to, those in `change` included
-    (`core.tasks.projects.Scope`).
+    """The part of the workspace that all paths, also those in `change`, are relative to (`core.tasks.projects.Scope`).
 
-    It is a project's name, or empty for the root. None means the whole workspace, until a plan names a part. In the
-    owner's repositories it is always None.
+    The value is a project's name, or empty for the root. None means the whole workspace, until a plan names a part. In
+    the owner's repositories, the value is always None.
     """
     heard_unmet: bool = False
     """True if a change was sent back because it did not meet a part of the description (`Verdict.unmet`); happens once.
     """
     held_tries: int = 0
-    """Number of iterations that failed on held-out cases. They are counted because each failure reveals a little about
-    the cases.
+    """Number of iterations that failed on held-out cases. The number matters because each such failure reveals a little
+    about the cases.
     """
     heard_doubt: bool = False
     """True if a passing change was sent back because of doubts about it; this happens at most once."""
     merged_tests: Files = field(default_factory=dict)
-    """The owner's tests merged with newer work, if a conflict in other files sent the task back."""
+    """The owner's tests merged with newer work. Set if the task was sent back because of a conflict in other files."""
     handed: HandOver | None = None
-    """Summary that prompts show in place of the iterations before the conversation was started again."""
+    """Summary of the iterations before the conversation with the model was restarted; prompts show only this summary of
+    them.
+    """
     heard: int = 0
-    """Number of the newest owner's message (`core.tasks.messages`) that the change takes into account."""
+    """Number of the owner's newest message (`core.tasks.messages`) that the change takes into account."""
     test_prompts: tuple[str, ...] = ()
     """Digests of the prompts that asked for tests; no prompt is sent twice."""
     best: BestChange | None = None
@@ -236,7 +239,7 @@ class AttemptState:
         return replace(self, change=change, declared=declared, readings=readings)
 
     def still_held(self, held: HeldOut) -> HeldOut:
-        """Return the held-out cases, without their value as proof if the author of the change has seen them."""
+        """Return the held-out cases, which no longer count as proof if the author of the change has seen them."""
         return held.seen() if self.saw_held_out else held
 
     @property
@@ -302,7 +305,8 @@ class AttemptContext:
     held: HeldOut = field(default_factory=HeldOut)
     """Held-out cases and files, which no prompt may show."""
     whole_tree: bool = True
-    """True if the whole repository belongs to the task. The daemon's own workspace also contains files of other tasks.
+    """True if the whole repository belongs to the task. False in the daemon's own workspace, which also contains files
+    of other tasks.
     """
     run_limits: RunLimits = RUN_LIMITS
     granted: frozenset[str] = frozenset()
@@ -310,10 +314,10 @@ class AttemptContext:
     denied: frozenset[str] = frozenset()
     """Subjects that the owner has denied."""
     decided: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
-    """The owner's decisions on packages in other tasks of the repository. They map a project to a mapping of subjects,
-    which are True if granted.
+    """The owner's decisions on packages in other tasks of the repository, by project (None for an owner's repository).
 
-    The project None stands for an owner's repository. `within` adds the decisions that are valid in one project.
+    For each project, a subject maps to True if the owner granted it, and to False if the owner denied it. `within`
+    selects the decisions that are valid in one project.
     """
     answers: Mapping[str, str] = field(default_factory=dict)
     """The owner's answers to questions, by subject."""
@@ -346,7 +350,7 @@ class AttemptContext:
         return tuple(sorted(each.removeprefix(kind) for each in subjects if each.startswith(kind)))
 
     def sees_all(self, state: AttemptState) -> bool:
-        """Return True if all files of the tree belong together: those of an owner's repository, or of one project."""
+        """Return True if all files of the tree belong together, as in an owner's repository or in a single project."""
         return self.whole_tree or bool(state.project)
 
     def tests_beside(self, state: AttemptState) -> Files:

@@ -18,7 +18,7 @@ Protocol = Literal["auto", "whole", "edit"]
 
 
 class Compared(StrEnum):
-    """A setting that may differ between two arms of a model."""
+    """A setting that may differ between two arms (configurations that the benchmark compares) of a model."""
 
     PROTOCOL = "protocol"
     TOOLS = "tools"
@@ -27,7 +27,7 @@ class Compared(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkSettings:
-    """How a model works on a task. None in `explore`, `review` or `audit` leaves the choice to the settings."""
+    """How a model works on a task. If `explore`, `review` or `audit` is None, the global settings decide."""
 
     protocol: str
     explore: Explore | None
@@ -48,7 +48,7 @@ class Benchmarked:
         protocol: The form of the model's changes (`auto`, `whole` or `edit`).
         tools: Whether the model explored and edited with tools.
         readers: Whether a reviewer and an auditor read the model's changes.
-        taken: The settings, out of the last three, that apply to tasks that the model begins.
+        taken: Those of the settings `protocol`, `tools` and `readers` that apply to tasks that the model begins.
     """
 
     model: str

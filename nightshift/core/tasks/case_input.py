@@ -24,7 +24,9 @@ from nightshift.core.text.strict import Strict
 
 MAX_CASES = 500
 MAX_CASES_CHARS = 4_000_000
-"""Maximum characters of all case literals of a task together; counts both the form sent and the form stored."""
+"""Maximum characters of all literals in a task's cases together. Each literal counts twice: as it was sent, and as it
+is stored.
+"""
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _CALL = re.compile(rf"{_NAME}(\.{_NAME})*[.:]{_NAME}(\.{_NAME})*")
 _LITERAL = "literal"
@@ -71,7 +73,8 @@ def limit_for_all() -> literals.SizeLimit:
 def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> str:
     """Return why a value cannot be written as a literal; empty if it can.
 
-    The fault is not raised, because a traceback would keep the values in memory until all faults are known.
+    The fault is returned and not raised, because the traceback of an exception would keep large values in memory until
+    all faults are known.
     """
     try:
         meant = _read_named(value, limit) if name == "kwargs" else _value(value, limit)
@@ -117,7 +120,7 @@ def as_input(case: ValueCase) -> dict[str, Any]:
 
 
 def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | None:
-    """Return why these cases and this oracle cannot be used together; None if they can."""
+    """Return why these cases and this oracle (code that computes expected results) cannot be used; None if they can."""
     unknown = [case for case in cases if case.raises is None and "expect" not in case.model_fields_set]
     if unknown and not oracle:
         return f"{unknown[0].call}: give expect or raises, or an oracle that knows the answer"
@@ -141,7 +144,10 @@ def oracle_files(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> di
 
 
 def _read_named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) -> dict[str, Any]:
-    """Read keyword arguments, each by itself: an argument named `literal` must not be taken for a literal."""
+    """Read keyword arguments one by one.
+
+    Reading the mapping as a whole would mistake a sole argument named `literal` for the notation of a Python literal.
+    """
     return {name: _value(value, limit) for name, value in given.items()}
 
 

@@ -13,7 +13,7 @@ from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.task import Change, Files, TaskSpec
 
 LINTER_NOTE = "linter: "
-"""Prefix of an evidence note that comes from a linter, so that no test run can reproduce it."""
+"""Prefix of the evidence notes that come from a linter. A test run cannot reproduce these notes."""
 _PINNED = re.compile(r"[\w.-]+(?:\[[\w,.-]+\])?(?:==\S+)?")
 
 
@@ -104,10 +104,10 @@ class Approval:
 
 
 def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | None) -> dict[str, bool]:
-    """Map each subject with a decision that is valid in one project to True if it was granted.
+    """Return the decisions that are valid in one project: each subject with True if granted, or False if denied.
 
-    A yes is valid in the whole repository. A no is valid only in its own project, where it overrides the yes of another
-    project.
+    A grant is valid in the whole repository. A denial is valid only in its own project, where it overrides a grant of
+    another project.
     """
     allowed = {subject: True for decisions in decided.values() for subject, granted in decisions.items() if granted}
     return {**allowed, **decided.get(project, {})}
@@ -144,7 +144,7 @@ class CheckedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A dependency file before and after the checks added packages; `before` is None if the file did not exist."""
+    """The texts of a dependency file before and after the checks added packages; `before` is None for a new file."""
 
     before: str | None
     after: str
@@ -152,7 +152,7 @@ class Declared:
     def undo(self, text: str) -> str | None:
         """Remove the checks' additions from a later version of the file; return None if the checks created the file.
 
-        If the file has changed since, the additions can only be recognised in a requirements.txt.
+        If the file has been changed since the additions, they can only be removed from a requirements.txt.
         """
         if text == self.after:
             return self.before

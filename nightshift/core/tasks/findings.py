@@ -1,4 +1,4 @@
-"""Findings: what a check observed about a change or a run of its tests, each with its control."""
+"""Findings: observations of checks about a change or a run of its tests, each with the control it was compared with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class FindingKind(StrEnum):
     LOST = "lost"
     """A test passes without reaching a check that it reached on the base."""
     GIVEN_IDLE = "given_idle"
-    """A test of the task's own did not run."""
+    """A test that was supplied with the task did not run."""
     IDLE = "idle"
     """A new test passes although none of its checks was executed."""
     UNREACHED = "unreached"
@@ -46,9 +46,10 @@ class FindingKind(StrEnum):
 
 
 class Control(StrEnum):
-    """The run that an observation was compared with.
+    """The control of an observation: the run or the value that the observation was compared with.
 
-    This is the base, where it was not seen, or a value that was compared outside the sandbox.
+    BASE is the run of the base, where the observation was not made. VALUE is a value that was compared outside the
+    sandbox.
     """
 
     BASE = "base"

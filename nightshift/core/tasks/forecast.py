@@ -1,10 +1,11 @@
 """Forecasts from earlier tasks when the queue will be empty, and what that will cost.
 
-A few hundred times, every open task is given the time and the cost of an ended task that is drawn at random, and the
-workers are simulated in the order of the queue. The result is the 10th, 50th and 90th percentile of these simulations.
-This bootstrap (B. Efron, Annals of Statistics 7, 1979) needs no assumption about the distribution of the times, which
-is skewed. If more than `SUMMED_FROM` tasks are open, a single simulation gives each task the average. The sum of so
-many tasks is close enough to a normal distribution for its spread to follow from their variance.
+The forecast is made by simulation, a few hundred times. Each simulation gives every open task the time and the cost of
+a randomly drawn ended task, and lets the workers process the tasks in the order of the queue. The result is the 10th,
+50th and 90th percentile of these simulations. This bootstrap (B. Efron, Annals of Statistics 7, 1979) needs no
+assumption about the distribution of the times, which is skewed. If more than `SUMMED_FROM` tasks are open, there is
+only one simulation, which gives each task the average time and cost. The sum over so many tasks is nearly normally
+distributed, so the range follows from the variance.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ LEAST_MEASURED = 3
 """Minimum number of ended tasks that a forecast needs."""
 DRAWS, LEAST_DRAWS = 400, 100
 DRAWN_TASKS = 20_000
-"""Total number of tasks to draw, which limits the number of simulations to between `LEAST_DRAWS` and `DRAWS`."""
+"""Total number of tasks to draw, in all simulations together. It determines the number of simulations, between
+`LEAST_DRAWS` and `DRAWS`.
+"""
 SUMMED_FROM = 200
 _PERCENTILES = (0.1, 0.5, 0.9)
 _Z90 = 1.2816
@@ -247,7 +250,10 @@ def _prospects(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask]) -> l
 
 
 def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
-    """Return the possible remaining costs of a task, from measured tasks that took longer than this one so far."""
+    """Return the possible remaining costs of a task.
+
+    They come from the measured tasks that took longer than this task has taken so far.
+    """
     rests = [
         (each.work_s - task.work_s, max(0.0, (each.cost_usd or 0.0) - task.cost_usd))
         for each in measured

@@ -95,7 +95,7 @@ class HeldOut:
     def seen(self) -> HeldOut:
         """Return the cases for an author who has seen them.
 
-        They are still compared, but prove no more than the tests.
+        The results are still compared, but passing them proves no more than passing the tests.
         """
         return replace(self, shown={}, cases=tuple(replace(case, shown=True) for case in self.cases))
 

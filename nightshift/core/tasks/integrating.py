@@ -11,10 +11,10 @@ from nightshift.core.tasks.commit_message import CommitMessage, subject_of, trai
 class Integrated:
     """A commit that is on its target branch.
 
-    `commit` is the commit on the target branch. `waited` is the commit that waited on `branch`; it is the same commit
-    unless newer work came between or it was a draft. `judged` is a sentence about the test run. `label` is the label
-    that the commit may have. `already` is True if nothing had to be done. `ended` are the other forks of the task,
-    which were cancelled.
+    `commit` is the commit on the target branch. `waited` is the commit that waited on `branch`. `commit` and `waited`
+    differ if the target branch had moved meanwhile, or if `waited` was a draft. `judged` is a sentence about the test
+    run. `label` is the label that the commit may have. `already` is True if nothing had to be done. `ended` are the
+    other forks of the task, which were cancelled.
     """
 
     task_id: int

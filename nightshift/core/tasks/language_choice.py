@@ -31,7 +31,7 @@ _PATH = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*/?")
 _FOREIGN = frozenset({"node_modules", "vendor", "third_party", "dist", "build", "docs", "site-packages"})
 """Folders whose code is third-party or generated."""
 _OWN_SHARE = 4
-"""A marker file at the root decides the language if one in this many source files has that language."""
+"""A marker file decides the language if at least one in this many of the folder's source files is in that language."""
 
 
 def language_of(path: str) -> Language | None:
@@ -61,11 +61,15 @@ def _read_language(spec: TaskSpec) -> Language | None:
 
 
 def choose_language(spec: TaskSpec, list_files: Callable[[], Collection[str]] = tuple) -> Language:
-    """Choose the language of a task: the one it names, or else that of the folders it names, or else that of all files.
+    """Choose the language of a task.
+
+    The task itself decides if it shows a language, or else the folders that its description names, or else all files of
+    the repository.
 
     Args:
         spec: The task.
-        list_files: Lists the files of the repository, relative to its root; called only if the task names no language.
+        list_files: Lists the files of the repository, relative to its root; called only if the task itself shows no
+            language.
     """
     if language := _read_language(spec):
         return language

@@ -53,9 +53,9 @@ class Preflight:
 
     @property
     def ask(self) -> Ask:
-        """The question whether to work on tasks although no change can be judged.
+        """The question to the owner whether to work on tasks although no change can be judged.
 
-        It is asked once for each `surroundings`.
+        The question is asked once for each value of `surroundings`.
         """
         question = f"{self.fault[:1].upper()}{self.fault[1:]}. Work on its tasks anyway?"
         return Ask(

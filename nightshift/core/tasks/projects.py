@@ -130,7 +130,7 @@ def scopes_of(*trees: Tree) -> tuple[Scope, ...]:
 
 
 class _Part(Tree):
-    """A part of a tree; the list of its files is read once."""
+    """A part of a tree. The list of the part's files is computed only once."""
 
     def __init__(self, tree: Tree, name: str) -> None:
         self.full_tree, self._name = tree, name
@@ -207,10 +207,10 @@ class _Without(_Part):
 
 
 def place_of(tree: Tree) -> tuple[Tree, str]:
-    """Return the tree of the whole workspace, and the project folder that `tree` is, with a final slash.
+    """Return the tree of the whole workspace and, if `tree` is a project's folder, that folder with a final slash.
 
-    If `tree` is not a project's folder, return the tree itself and an empty text. This includes the root of a workspace
-    without its projects.
+    If `tree` is anything else, such as the root of a workspace without its projects, return `tree` itself and an empty
+    text.
     """
     return (tree.full_tree, tree.folder) if isinstance(tree, _Below) else (tree, "")
 
@@ -263,8 +263,8 @@ def beginnings(name: str, about: str, language: Language, present: Collection[st
 def start_of(given: Files, project: str | None, change: Change) -> Files:
     """Return the files of a change that no model wrote.
 
-    These are the owner's files, and those of `beginnings` that configure tests. A file of the owner that is identical
-    in the base is no longer part of the change.
+    These are the owner's files, and those of `beginnings` that configure tests. A file of the owner that the base
+    already contains unchanged is left out, because it is not part of the change.
     """
     steering = {path: text for path, text in PYTEST.items() if project and change.get(path) == text}
     return {path: text for path, text in given.items() if path in change} | steering

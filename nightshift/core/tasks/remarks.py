@@ -32,7 +32,8 @@ class Reader(StrEnum):
 class Remark:
     """A remark of a reader about a change. `line` counts from 1 in the new file; 0 means no line. `fix` may be empty.
 
-    `path` is written by the reader. If the change has no such file, the remark is about the change as a whole.
+    `path` is the path that the reader wrote. If it is not a file of the change, the remark is about the change as a
+    whole.
     """
 
     path: str

@@ -79,7 +79,7 @@ class BenchmarkedIn(Strict):
 class RepositorySettingsIn(RunLimitsIn):
     """Settings of a repository as a person enters them.
 
-    None leaves a field to the repository's files, or else to the global settings.
+    If a field is None, the repository's files decide, or else the global settings.
     """
 
     test_command: Annotated[CommandIn, Field(min_length=1, max_length=MAX_WORDS)] | None = None
@@ -107,7 +107,7 @@ class RepositorySettingsIn(RunLimitsIn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositorySettings:
-    """Settings of a repository. None leaves a field to the repository's files, or else to the global settings."""
+    """Settings of a repository. If a field is None, the repository's files decide, or else the global settings."""
 
     test_command: tuple[str, ...] | None = None
     test_paths: tuple[str, ...] | None = None
@@ -180,7 +180,7 @@ def change_settings(stored_values: Mapping[str, Any], changes: Mapping[str, Any]
 
 
 def readable(stored_values: Mapping[str, Any]) -> tuple[RepositorySettings, dict[str, str]]:
-    """Return the stored values that this version can read as settings, and the faults of all others."""
+    """Return the stored values that this version can read, as settings, and the faults of the unreadable values."""
     try:
         return parse(stored_values), {}
     except InvalidTask as error:
@@ -216,11 +216,10 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One setting of a repository: its effective value, and the value that each source has for it, ready for JSON.
+    """A setting of a repository, ready for JSON: its effective value, and the value from each source.
 
-    `place` says where in the repository the value `found` was detected. `by_hand` is True if only the command line
-    may
-    change the setting.
+    `place` is the location in the repository's files of the value `found`. `by_hand` is True if only the command line
+    may change the setting.
     """
 
     name: str
@@ -263,8 +262,8 @@ def describe_settings(
         stored_values: The values that were set for the repository.
         declarations: The values in the repository's files.
         otherwise: The values of the global settings and of git.
-        own_runs: True if Nightshift's own test runs find the repository's tests. Then a command that the files name
-            judges nothing unless the owner sets it.
+        own_runs: True if Nightshift's own test runs find the repository's tests. In that case, a test command that only
+            the repository's files name is not used; a test command that the owner has set is used.
     """
     values = _name_values(declarations)
     options = {name: _option(name, stored_values, values.get(name), otherwise.get(name)) for name in HELP}

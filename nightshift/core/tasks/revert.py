@@ -12,7 +12,7 @@ REVERTS, OF_TASK = "Reverts", "Reverted-Task"
 """
 
 FORCED = "Not judged: its owner wanted it all the same."
-"""Text in the message of a commit that was made without a test run."""
+"""Sentence in the message of a commit that was made without a test run, because the owner forced it."""
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.MULTILINE)

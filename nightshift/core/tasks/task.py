@@ -33,7 +33,7 @@ def digest(change: Change, own_tests: Files | None = None) -> str:
 
 
 class Explore(StrEnum):
-    """Whether a model explores with tools in several steps. `AUTO` does so if a single prompt is not enough."""
+    """When a model explores with tools in several steps. With `AUTO`, it explores if a single prompt is not enough."""
 
     AUTO = "auto"
     ON = "on"

@@ -73,10 +73,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedMutant:
-    """A small fault that was inserted into a line of the change, as text, and whether the agent's tests detected it.
-
-    `by` is the first test that failed because of the fault; empty if no test failed, or if the run did not finish.
-    """
+    """A small fault that was inserted into a line of the change, and whether the agent's tests detected the fault."""
 
     path: str
     line: int
@@ -116,9 +113,8 @@ class Evidence:
 class SuiteReport:
     """Results of tests. `reason` says in one line what went wrong.
 
-    `before` names tests of the base that already failed without the change, as far as that was checked, and still fail.
-    These tests are excluded from `results` and `failures`. `mended` are tests that failed without the change and pass
-    now.
+    `before` names tests of the base that still fail with the change and are known to fail without it too. These tests
+    are excluded from `results` and `failures`. `mended` are tests that failed without the change and pass now.
     """
 
     reason: str

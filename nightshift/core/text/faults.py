@@ -1,7 +1,7 @@
 """Limits for reports about faults of an input: the number of faults, and the characters of each.
 
-An input may have a fault every few bytes, and an answer that named all faults would be many times as large as the
-input. The API, the command line and tasks.yaml all use these limits.
+An input may have a fault every few bytes, so a list of all faults could be many times as large as the input. The API,
+the command line and tasks.yaml all use these limits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def cut(text: str, most: int) -> str:
 
 
 def and_more(left_out: int) -> str:
-    """Return a text that follows the reported faults and counts those left out; empty if none was left out."""
+    """Return a text to append to the reported faults, with the number of omitted faults; empty if none was omitted."""
     return f"and {left_out:,} more" if left_out else ""
 
 

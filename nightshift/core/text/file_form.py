@@ -51,7 +51,7 @@ def write_like(text: str, before: str | None) -> str:
     Raises:
         UnicodeEncodeError: The file's encoding lacks a character; the message names the encoding and the character.
     """
-    if not is_utf8(text):  # A program wrote these bytes
+    if not is_utf8(text):  # Models write only valid UTF-8, so a program wrote the file
         return text
     old, form = before or "", (form_of(before) if before else None) or FileForm()
     was = _body(old, form)
@@ -68,7 +68,7 @@ def write_like(text: str, before: str | None) -> str:
     encoding = form.encoding if form.mark or named == _read_declared(old) else named or _UTF8
     try:
         return decode(form.mark + text.encode(encoding))
-    except UnicodeEncodeError as error:  # Python names a dozen encodings "charmap"
+    except UnicodeEncodeError as error:  # Python's error calls a dozen encodings "charmap"
         raise UnicodeEncodeError(encoding, *error.args[1:]) from None
 
 

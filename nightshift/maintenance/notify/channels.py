@@ -31,9 +31,10 @@ _NOT_PASSED_ON = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
-    """The channels of notices, and the kinds that they carry. An empty command or URL means that there is none.
+    """The channels of notices, and the kinds of notices that are sent through them.
 
-    `form` is the format of the POST. `dashboard` is the address that notices link to; empty means no links.
+    An empty command or URL means that this channel is not configured. `form` is the format of the POST. `dashboard` is
+    the address that notices link to; empty means no links.
     """
 
     command: tuple[str, ...] = ()
@@ -106,7 +107,7 @@ async def _feed(process: asyncio.subprocess.Process, text: bytes) -> bytes:
     assert process.stdin is not None
     assert process.stdout is not None
     output = bytearray()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the process need not read its input
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # The process may end without reading its input.
         process.stdin.write(text)
         process.stdin.close()
     while chunk := await process.stdout.read(1 << 16):

@@ -88,7 +88,7 @@ def _discord(notice: Notice, link: str) -> _Post:
     end = f"\n{link}" if link else ""
     text = _plain_markdown("\n".join(filter(None, [notice.title, notice.message])))
     content = text[: MOST_DISCORD - len(end)] + end
-    return _as_json({"content": content, "allowed_mentions": {"parse": []}, "flags": 4})  # flag 4: no previews of links
+    return _as_json({"content": content, "allowed_mentions": {"parse": []}, "flags": 4})  # flag 4: no link previews
 
 
 def _plain_markdown(text: str) -> str:

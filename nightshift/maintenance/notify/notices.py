@@ -34,7 +34,7 @@ class NoticeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One message to the owner. The same `id` may be sent twice and is then the same notice; `at` is ISO 8601, UTC.
+    """One message to the owner. If a notice is sent twice, both have the same `id`. `at` is ISO 8601, UTC.
 
     A digest represents `count` notices that came too fast; its `lines` are the titles of the first of them.
     """
@@ -56,7 +56,7 @@ class Notice:
 
 
 def from_row(row: Mapping[str, Any]) -> Notice:
-    """Make a notice from the mapping that `asdict` returned for it."""
+    """Make a notice from a mapping that `asdict` returned for a notice."""
     return Notice(**{**row, "kind": NoticeKind(row["kind"]), "lines": tuple(row["lines"])})
 
 
@@ -72,11 +72,12 @@ _TITLES: Mapping[Kind, str] = {
     Kind.MODEL_DOWN: "No model answers",
     Kind.ENVIRONMENT_FAILED: "A part of a repository's environment cannot be made",
 }
-# Only errors of these kinds become notices: their warnings are about small things.
+# Kinds of events that become notices only as errors: their warnings are about small things.
 _ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION, Kind.ENVIRONMENT_FAILED})
-# The budgets of a task or a call become a question, which has its own notice.
+# Budgets whose exhaustion gets a notice. A spent budget of a task or a call leads to a question, which has its own
+# notice.
 _COMMON_BUDGETS = frozenset({"today", "all time"})
-# Pauses caused by a problem; the owner's own pauses and those by the clock are no news to the owner.
+# Pauses that a problem causes. Pauses by the owner or by the clock get no notice, because the owner expects them.
 _HELD = {
     PauseSource.REVIEW: "Commits wait to be read",
     PauseSource.DISK: "The disk is nearly full",

@@ -1,8 +1,8 @@
-"""Reads the event log from a cursor on and notifies the owner; notices are stored before they are sent.
+"""Reads new events from the log and notifies the owner; notices are stored before they are sent.
 
-A turn is short and runs as a periodic job, so no worker ever waits for it. A notice is stored before the first try and
-removed after it arrived; a daemon that dies in between sends it again, under the same id. Many notices at once become a
-digest. A failed delivery is only logged, and never makes a notice.
+A turn (`Notifier.turn`) is short and runs as a periodic job, so no worker ever waits for it. A notice is stored before
+it is first sent, and removed after it arrived; a daemon that dies in between sends it again, under the same id. Many
+notices at once become a digest. A failed delivery is only logged, and never makes a notice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BATCH = 500
 BURST, WINDOW_S = 5, 300.0
 """Rate limit: number of single notices within this number of seconds; further notices wait and are sent as one."""
 KEEP_S = 60.0
-"""Minimum seconds between two stores of a cursor that has moved without a notice."""
+"""Minimum seconds between two writes that store only a new position in the log, without a new notice."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Notifier:
         events.subscribe(self._on_events)
 
     def _on_events(self, _events: Sequence[Event]) -> None:
-        self._fresh = True  # on the writer's thread; the next turn reads the events from the table
+        self._fresh = True  # runs on the writer's thread; the next turn reads the events from the table
 
     async def turn(self) -> None:
         """Collect new notices and try to deliver the due ones."""
@@ -77,7 +77,7 @@ class Notifier:
         await asyncio.gather(*(self._serve(name, channels) for name in box.queues))
 
     async def _forget(self) -> None:
-        """Drop the outbox when no channel is configured, so that a later channel begins with the events after that."""
+        """Drop the outbox when no channel is configured, so that a channel that is added later gets no old events."""
         if self._box is not None or self._state.get(KEY) is not None:
             self._box = None
             await asyncio.wrap_future(self._state.set(KEY, None))
@@ -150,7 +150,7 @@ class Notifier:
         return queue
 
     async def _keep(self) -> None:
-        """Store the undelivered notices; if the database cannot be written, notices are sent all the same."""
+        """Store the undelivered notices. If the database cannot be written, the notices are sent nevertheless."""
         assert self._box is not None
         self._kept_at = self._monotonic()
         try:

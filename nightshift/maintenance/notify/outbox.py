@@ -1,8 +1,8 @@
 """The undelivered notices, in one queue for each channel, kept over restarts.
 
-A queue that fails rests for longer and longer, with all its notices: a receiver that is away is tried once, and not
-once for each notice. A failed notice goes to the end of the queue, so a notice that is always refused does not block
-the others.
+After a failed delivery a queue rests, longer each time, with all its notices. A receiver that cannot be reached is
+therefore tried once, and not once for each notice. A failed notice goes to the end of the queue, so a notice that is
+always refused does not block the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nightshift.maintenance.notify.notices import Notice, digest, from_row
 
 FIRST_REST_S, LONGEST_REST_S = 60.0, 3600.0
 MAX_TRIES = 76
-"""With an hour between tries, this is three days."""
+"""Number of tries after which a notice is dropped. With an hour between tries, this is three days."""
 MAX_WAITING = 200
 
 
@@ -31,16 +31,19 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelQueue:
-    """The undelivered notices of one channel, the next one first. `rests_until` is None without a rest."""
+    """The undelivered notices of one channel, the next one first.
+
+    `rests_until` is None while the queue does not rest.
+    """
 
     waiting: tuple[Waiting, ...] = ()
     failures: int = 0
     rests_until: datetime | None = None
 
     def rests(self, now: datetime) -> bool:
-        """Check whether it is too soon for another try.
+        """Check whether the queue still rests after a failed delivery.
 
-        A rest that seems too long because the clock was set back is over.
+        If the rest would last longer than any rest may, the clock was set back, and the rest counts as over.
         """
         until = self.rests_until
         return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)

@@ -23,11 +23,11 @@ from nightshift.verdict.environments.registries import CERTIFICATES, Registries
 TMP = "/tmp"  # noqa: S108 (inside)
 HOME = f"{TMP}/home"
 LIMITS = SandboxLimits(cpus=2.0, memory_mb=4096, pids=1024, work_mb=512, output_bytes=4 << 20, reserved_mb=1 << 16)
-"""Limits of one run. `work_mb` limits the size of a single file, and `output_bytes` the agent's standard error."""
+"""Limits of one run. `work_mb` limits the size of a single file. `output_bytes` limits the agent's standard error."""
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/sbin")
 _HIDDEN = Path("/usr/local")
 GRACE_S = 5.0
-"""Seconds that an agent may take to exit, after its answer or after it was asked to stop."""
+"""Seconds that an agent may take to exit after it has answered, or after it was asked to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class AgentSettings:
 
     @property
     def fault(self) -> str:
-        """The reason why the agent cannot be started and how to fix it, in words for the owner; empty if it can."""
+        """The reason why the agent cannot be started, and a fix, in words for the owner; empty if it can be started."""
         for folder in self.folders:
             if not folder.is_absolute() or not folder.is_dir():
                 return f"ACP_FOLDERS: {folder} is no folder of this machine; give its whole path"
@@ -118,12 +118,12 @@ class AgentRun:
 async def start_agent(
     settings: AgentSettings, site: AgentPlace, copy: WorkingCopy, session: AgentSession
 ) -> AsyncIterator[AgentRun]:
-    """Start the agent on a copy; when the block ends, the agent and all its processes are stopped.
+    """Start the agent on a copy of the files. When the block ends, the agent and all its processes are stopped.
 
     Args:
         settings: the agent to start.
-        site: the surroundings in which it runs.
-        copy: the files that it works on; the folder `tmp` beside the copy becomes its `/tmp`.
+        site: the folders and programs with which the agent runs.
+        copy: the files that the agent works on; the folder `tmp` beside the copy becomes the agent's `/tmp`.
         session: answers the agent's requests.
     """
     network = await asyncio.to_thread(site.network)

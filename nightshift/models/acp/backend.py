@@ -69,7 +69,7 @@ class AcpBackend(BaseModelHandler):
     """
 
     name = "acp"
-    streams = False  # a tool call may be silent for minutes; `turn_s` limits it
+    streams = False  # a tool call may produce no output for minutes; `turn_s` limits that
     needs_sandbox = own_tools = True
     setup = "set ACP_COMMAND to an agent that speaks the Agent Client Protocol, and ACP_HOSTS and ACP_VARIABLES for it"
 
@@ -177,7 +177,7 @@ class AcpBackend(BaseModelHandler):
         return f"{self.model} {how}" + (f"; its last words: {words}" if words else "")
 
     def _report(self, request: ModelRequest, turn: Turn, run: AgentRun, harvest: Harvest) -> None:
-        """Emit an event that lists what the agent was refused, and which of its changes were ignored."""
+        """Emit an event that lists the permissions that the agent was refused, and the ignored changes."""
         lines = [
             *(f"{what} (refused)" for what in turn.refused),
             *(f"{what} (no network)" for what in run.proxy.refused),
@@ -190,7 +190,7 @@ class AcpBackend(BaseModelHandler):
 
 
 def _files(material: Material | None) -> Iterator[tuple[str, bytes]]:
-    """Yield the files as the request's phase sees them: the base with the change so far and the tests."""
+    """Yield the files that the request's phase works on: the base with the change so far and the tests."""
     if material is None:
         return
     state = material.state

@@ -88,7 +88,10 @@ class Connection:
         await self._send({"method": method, "params": params})
 
     async def listen(self) -> None:
-        """Handle messages until the peer goes away. Requests that still wait then fail with the same error."""
+        """Handle messages until the peer goes away.
+
+        Requests that still wait for a response then fail with the same error.
+        """
         try:
             while True:
                 await self._take(await self._line())
@@ -286,7 +289,11 @@ class AgentSession:
                 self._cost = float(amount)
 
     def _begin_call(self, update: Mapping[str, Any]) -> None:
-        """Record a tool call. The text after it belongs to a new message, since only the last message is the answer."""
+        """Record a tool call, which ends the current message.
+
+        Only the text after the last tool call is the agent's answer, so text that follows this call begins a new
+        message.
+        """
         name = str(update.get("toolCallId"))
         if name in self._calls or len(self._calls) > 10_000:
             return

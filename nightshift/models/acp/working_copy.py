@@ -20,7 +20,10 @@ LEFT_OUT = frozenset({
     ".git", "__pycache__", ".pytest_cache", ".hypothesis", "node_modules", ".mypy_cache", ".ruff_cache", ".venv",
     "venv", ".tox", ".cache", ".npm",
 })  # fmt: skip
-"""Folders of tools. New files in them are not part of a change, and neither are new files that a `.gitignore` names."""
+"""Folders that tools create.
+
+New files in these folders are not part of a change. New files that a `.gitignore` names are not part of it either.
+"""
 LEFT_OUT_ENDS = (".pyc", ".egg-info", ".orig", ".rej", ".swp")
 _NOT_QUOTED = frozenset('"`')
 MOST_READ = 8 << 20
@@ -89,7 +92,10 @@ class WorkingCopy:
         return Harvest(files=files, dropped=dropped)
 
     def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield all entries that are not folders, without new entries that belong to tools or are ignored."""
+        """Yield all entries that are not folders.
+
+        New entries that belong to tools or that the repository ignores are left out.
+        """
         count, rules = 0, IgnoreRules()
         for root, folders, names in os.walk(self.folder):
             below = Path(os.path.relpath(root, self.folder))
@@ -108,7 +114,10 @@ class WorkingCopy:
                     yield path, Path(root, name).lstat()
 
     def _is_left_out(self, path: str, rules: IgnoreRules, *, folder: bool = False) -> bool:
-        """Check whether a new entry belongs to a tool or is ignored by the repository, so is no part of the change."""
+        """Check whether a new entry belongs to a tool or is ignored by the repository.
+
+        Such an entry is no part of the change.
+        """
         name = path.rpartition("/")[2]
         if name not in LEFT_OUT and not name.endswith(LEFT_OUT_ENDS) and not rules.ignore(path, folder=folder):
             return False
@@ -145,9 +154,10 @@ class WorkingCopy:
             raise OutsideCopy(f"cannot be read: {error}") from None
 
     def _read(self, path: str, most: int) -> bytes:
-        """Read a file without following a link. Linked folders are excluded before, by `_walk`.
+        """Read a file without following a link.
 
-        The file is opened in non-blocking mode, so a pipe at the path cannot hang the read.
+        `_walk` has already excluded folders that are links. The file is opened in non-blocking mode, so a pipe at the
+        path cannot hang the read.
         """
         file = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as stream:

@@ -28,10 +28,11 @@ from nightshift.queue.manager import QueueManager
 Keep = Callable[[tuple[str, ...], Sequence[int]], object]
 SHOWN = 5
 MOST_CORRECTED = 50
-"""Maximum number of new entries, and of removed entries, that are compared. A larger edit is not a correction by hand.
+"""Maximum number of new entries, and of removed entries, that are compared. A larger edit is not treated as corrections
+of existing entries.
 """
-# Minimum similarity (`difflib` ratio) of two descriptions for one to be a correction of the other, and the number of
-# characters that are compared.
+# Two limits: the minimum similarity (`difflib` ratio) at which a description counts as a correction of another, and the
+# number of characters that are compared.
 ALIKE, COMPARED_CHARS = 0.6, 2000
 
 
@@ -124,7 +125,7 @@ class Inbox:
         return (*lines, f"{self._name}: {rest}") if rest else tuple(lines)
 
     def _tell(self, faults: Sequence[Fault], *, is_broken: bool) -> None:
-        """Report the faults that were not reported before."""
+        """Report faults, except those that were already reported."""
         current, before = limit_faults(sorted(faults, key=lambda fault: (fault.line, fault.column))), self._faults
         self._faults, self._is_broken = current, is_broken
         for fault in current:

@@ -2,9 +2,9 @@
 
 The result has only JSON's types: texts, numbers, booleans, null, lists, and mappings with texts as keys. Dates stay
 texts, and so does everything that JSON would not read as a number: `010` is not 8, and `1:30` is not 90. Aliases are
-refused, so the result can never be larger than its text. Anchors, and comments directly after a text, are faults,
-because they are mostly meant as a part of the text. The nesting depth is checked on the parser's events, before the
-text reaches the composer, which is recursive.
+refused, so the result can never be larger than its text. An anchor, or a comment directly after a text, counts as a
+fault, because its author probably meant it as a part of the text. The nesting depth is checked on the parser's events,
+before the text reaches the composer, which is recursive.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _fault(node: Any, message: str) -> Fault:
 
 
 def _check_events(text: str) -> dict[int, str]:
-    """Refuse everything that the composer must not get.
+    """Refuse aliases, too deep nesting and all else that the composer must not receive.
 
     Returns the anchors by the positions of their values in the text.
     """
@@ -178,7 +178,7 @@ class _Builder:
         self._scalars = SafeConstructor()
 
     def build(self, node: yaml.Node, position: yaml.Node) -> Marked:
-        """Return the value of `node`, with the position of the node `position`."""
+        """Return the value of `node`, marked with the position of the node `position` instead of its own."""
         parts: dict[str, Marked] = {}
         value: Any = None
         comment = ""

@@ -8,10 +8,11 @@
       - description: Report what those tests cover
         depends_on: [payment-tests]
 
-An entry is submitted once, under its own `key` or a key made from its content. The latter ignores fields with default
-values, so an upgrade that adds a field does not submit the file again. `depends_on` accepts the ids of tasks and the
-keys of entries further up. An entry with a fault only delays itself and the entries that depend on it. A file that is
-not YAML, or not a list of tasks, is refused completely, because it is unknown where its entries begin and end.
+An entry is submitted once, under its own `key` or a key made from its content. A key made from the content ignores
+fields with default values, so an upgrade of Nightshift that adds a field does not submit all entries again.
+`depends_on` accepts the ids of tasks and the keys of entries further up. An entry with a fault only delays itself and
+the entries that depend on it. A file that is not YAML, or not a list of tasks, is refused completely, because it is
+unknown where its entries begin and end.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ class Watcher:
 
     Args:
         path: the file; neither the file nor its folder needs to exist.
-        on_reading: processes a reading; returns False to get the reading again later, even if the file has not changed.
+        on_reading: processes a reading of the file; if it returns False, it is called again later, even if the file has
+            not changed.
         on_faults: receives the faults of a file that cannot be read; the last reading stays in `last`.
         on_crash: called when a callback raised an error; the watcher has then ended, until `revive` is called.
         debounce_s: seconds between two polls of a file that was closed or replaced.

@@ -35,7 +35,7 @@ MAX_PAGES = 50
 PER_PAGE = 50
 KEPT, KEPT_BYTES = 500, 1 << 20
 LONGEST_REST_S = 7200.0
-"""Seconds. The longest pause that is respected. If a forge asks for a longer one, its clock or ours may be wrong."""
+"""The longest pause that is respected, in seconds. If a forge asks for a longer one, its clock or ours may be wrong."""
 SECONDARY_REST_S = 60.0
 """Seconds to pause for a secondary rate limit without a stated time, as GitHub advises."""
 
@@ -91,7 +91,7 @@ class Client:
                 raise ForgeAway(f"the answer to {path} is no list")
             rows += part
             if not following:
-                if len(part) >= PER_PAGE:  # a full page gets a next page without changing itself
+                if len(part) >= PER_PAGE:  # a full page may get a next page without a change of its own ETag
                     self._cache.pop(address, None)
                 break
             address = following

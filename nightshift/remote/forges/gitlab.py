@@ -16,7 +16,9 @@ DEVELOPER = 30
 RUNNING = frozenset({
     "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "canceling",
 })  # fmt: skip
-"""Statuses that end without action. A job that is started manually, or at a later time, is not waited for."""
+"""Statuses of jobs that will end without action by a person. Jobs that are started manually or at a later time have
+other statuses, and nothing waits for them.
+"""
 STATES = {"opened": PullState.OPEN, "locked": PullState.OPEN, "merged": PullState.MERGED, "closed": PullState.CLOSED}
 
 

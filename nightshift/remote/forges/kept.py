@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from nightshift.remote.forges.port import PullState
 
 MOST = 500
-"""Maximum number of issues whose state is stored. Beyond it, issues that are over are removed first."""
+"""Maximum number of issues whose state is stored. If there are more, issues that are over are removed first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,8 @@ class KeptPull:
 class Tracked:
     """The state of one issue.
 
-    `text` is a digest of the issue's text. Each `said`, including that of `pull`, is a digest of a comment that was
-    written.
+    `text` is a digest of the issue's text. `said` is a digest of the comment that Nightshift wrote on the issue. The
+    field `said` of `pull` is the same for the comment on the pull request.
     """
 
     number: int

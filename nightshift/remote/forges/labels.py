@@ -1,8 +1,8 @@
 """Labels that set options of a task, such as `nightshift:priority-2`, `nightshift:budget-1` and `nightshift:review`.
 
 A label has the form `<label>:<name>` or `<label>:<name>-<value>`; forges with scoped labels use two colons. Everybody
-who may label issues can set these options. Therefore labels set only the properties, limits and reviewers of a task,
-but nothing that relaxes the acceptance of code.
+who may label issues can set these options. Therefore labels set only the properties, limits and reviewers of a task.
+They set nothing that relaxes the acceptance of code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Serves all forge connections of the daemon: polls each at its interval, sooner after a hint, and reports its state.
 
-The daemon calls `turn` periodically. A turn polls each forge whose interval (`forge_poll_s`) is over, or for which a
-hint came. A hint is a webhook, whose content is not trusted. A turn also reports the progress of tasks to the forge,
-without polling it.
+The daemon calls `turn` periodically. Each call polls the forges whose interval (`forge_poll_s`) is over, and the forges
+for which a hint came. A hint is a webhook, whose content is not trusted. Each call also reports the progress of tasks
+to the forges, which needs no polling.
 """
 
 from __future__ import annotations

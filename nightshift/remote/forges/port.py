@@ -15,7 +15,10 @@ from nightshift.core.errors import NightshiftError
 
 
 class ForgeRefused(NightshiftError):
-    """The forge understood a request and refuses it. Asking again will not help until something is changed."""
+    """The forge understood a request and refuses it.
+
+    The same request will be refused again until something is changed.
+    """
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)

@@ -55,9 +55,13 @@ from nightshift.storage.db.state_store import StateStore
 FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
 REFUSED_REST_S = 600.0
 AGAIN_S = 1800.0
-"""Seconds after which a refused step for one issue is tried again. A step with new content is tried at once."""
+"""Seconds after which a refused step for one issue is tried again. If the step's content has changed, it is tried at
+once.
+"""
 ROUNDS = 3
-"""Maximum number of tasks for failed checks of one pull request. If so many did not help, more would not either."""
+"""Maximum number of tasks for failed checks of one pull request. If this many tasks did not fix the checks, another
+task would not either.
+"""
 CLOSED, SHUT = "its issue was closed, or lost its label", "its pull request was closed"
 OVER = "Its work is over: for what else is to be done, file another issue."
 UNSAID = "its comment was deleted, or asks for nothing any more"
@@ -65,7 +69,7 @@ UNSAID = "its comment was deleted, or asks for nothing any more"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The services of the daemon that a connection needs. The last four block.
+    """The services of the daemon that a connection needs. `push`, `fetch`, `evidence` and `base` block.
 
     Attributes:
         push: pushes a branch. Its arguments are the checkout, the branch and the task id.
@@ -247,7 +251,10 @@ class Sync:
             await self._base()
 
     async def _hear(self, issue: Issue) -> None:
-        """Pass comments on the issue to its task while the task is open or failed; later ones become follow-ups."""
+        """Pass comments on the issue to its task, as long as the task is open or failed.
+
+        Comments that come after the task is done become follow-ups.
+        """
         tracked, queue = self._read_kept().issues.get(issue.number), self._services.queue
         for remark in filter(specs.asks, issue.remarks or ()):
             task = self._task(tracked.task_id) if tracked else None
@@ -261,7 +268,7 @@ class Sync:
                     await asyncio.wrap_future(queue.retry(task.id, Amendment(note=text)))
                 elif self._is_over(tracked, task) and tracked.note != OVER:
                     tracked = await self._keep(replace(tracked, note=OVER))
-            except IllegalMove:  # the task has just ended, which the next look sees
+            except IllegalMove:  # the task has just ended, and the next look handles that
                 continue
             except InvalidTask as error:
                 tracked = await self._keep(replace(tracked, note=f"A comment was not passed on: {_faults(error)}"))
@@ -370,8 +377,8 @@ class Sync:
     def _to_be_mended(self, tracked: Tracked, pull: Pull) -> bool:
         """Check whether a follow-up for failed checks is needed.
 
-        The failed commit must be ours, no follow-up may be running, and fewer than `ROUNDS` follow-ups may have been
-        for checks.
+        It is needed if the failed commit is ours, no follow-up is running, and fewer than `ROUNDS` follow-ups were for
+        checks.
         """
         ours = {tracked.pushed, *(each.pushed for each in tracked.followups)}
         open_ones = [each for each in map(self._task, (followup.task_id for followup in tracked.followups)) if each]
@@ -410,7 +417,10 @@ class Sync:
                 await self._comment_pull(self._read_kept().issues[tracked.number])
 
     async def _hand_over(self, tracked: Tracked, task: Task) -> Tracked:
-        """Push the task's branch and open its pull request; after that push the commits of follow-ups."""
+        """Push the task's branch and open its pull request.
+
+        If the pull request exists already, push the commits of follow-ups.
+        """
         committed = task.status is Status.DONE and task.ending is Ending.COMMITTED and task.commit and task.branch
         if not committed or (not tracked.pull and not tracked.wanted):
             return tracked

@@ -1,7 +1,8 @@
 """The texts for a forge: the comments on an issue and on a pull request, and the pull request's own text.
 
-All text from a task, a model or a person is put into a code span, or into a code fence that the text cannot close. In
-there, a forge does not interpret a name as a mention, a number as a reference, a line as a command, or a tag as HTML.
+All text from a task, a model or a person is put into a code span, or into a code fence that the text cannot close.
+Inside a code span or fence, a forge does not interpret a name as a mention, a number as a reference, a line as a
+command, or a tag as HTML.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from nightshift.remote.hub.database import SharedDatabase
 BUDGETS = ("day_tokens", "day_cost_usd", "total_tokens", "total_cost_usd")
 """The hub's options that set a budget."""
 KNOWN_S = 30.0
-"""Seconds for which the hub's answer is cached whether there is a budget."""
+"""Seconds for which the hub's answer to the question whether there is a budget is cached."""
 
 
 class HubBudget:
@@ -96,7 +96,7 @@ class HubBudget:
 
 
 def beat(connections: SharedDatabase, node: str, lease_s: float) -> None:
-    """Renew the lease of this node's reservations. If a node's lease has expired, its reservations count as spent."""
+    """Renew the lease of this node's reservations. When a node's lease has expired, its reservations count as spent."""
     connections.rows("SELECT beat(%s, %s)", (node, lease_s))
 
 

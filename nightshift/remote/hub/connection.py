@@ -33,8 +33,8 @@ _RETRY_MS = 2000
 _CLOSE_S = 5.0
 NOT_READY = f"the namespace is not ready for this program: type `{format_command('hub init')}`"
 _RETURN_S = 0.2
-"""Seconds that the SDK's own threads get to finish their calls into Python. If the interpreter ends before that, it
-aborts.
+"""Seconds that the SDK's own threads get to finish their calls into Python. If the interpreter ends while they run, the
+process aborts.
 """
 PORT = 7233
 _WORDS = re.compile(r'message: "([^"]+)"')

@@ -98,7 +98,7 @@ class SharedDatabase:
     def _check(self, conn: Bounded) -> None:
         """Check that a connection works before it is used. No query is sent if the connection was used recently."""
         fresh = time.monotonic() - conn.answered_at < _TRUSTED_S
-        if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # readable means closed: no data is expected
+        if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # no data is expected, so readable means closed
             conn.execute("")
 
     @contextmanager

@@ -59,15 +59,15 @@ LOOK_S = 2.0
 """Minimum seconds between two reads of the state that the hub has of this node's tasks. Turns may be more frequent."""
 AWAY_S = 3.0
 REFUSED_FIRST_S, REFUSED_S = 2.0, 60.0
-"""Seconds until the next try after a refusal, at first and at most. A refusal may be short, for example while the
-namespace is being created, so the first wait is short and later waits are longer.
+"""Seconds until the next try after a refusal: the first wait, and the longest wait. A refusal may be short, for example
+while the namespace is being created, so waits begin short and become longer.
 """
 PARKED_S = 60.0
 """Seconds until any node may take a task that this node gave back. A task is given back if it waits for a model or
 cannot be started.
 """
 PAUSED_S = 2.0
-"""Seconds until a task returns to its task queue that reached a node while the hub is paused."""
+"""Seconds until a task that reached a node while the hub is paused returns to its task queue."""
 OVERLAP = timedelta(seconds=60)
 """By how much the server's list of tasks may be out of date."""
 BLOB_BYTES = 256 * 1024
@@ -188,7 +188,7 @@ class Dispatcher:
     def _join(self) -> None:
         control.check(self._connection)
         if not self._workers:
-            self._start_workers()  # workflows of this node answer the join
+            self._start_workers()  # the workflow that answers the request to join may run on this node
         self._number = control.join(self._connection, self.node.id, self.node.public_key)
         self._settings = control.read_settings(self._connection)
         if self._settings.workspace:
@@ -331,7 +331,7 @@ class Dispatcher:
             self._lose(task)
 
     def _hand_over(self, task: Task) -> None:
-        """Give back a task that has not begun, because this node stops and another node can begin the task at once."""
+        """Give back a task that has not begun. This node is stopping, and another node can begin the task at once."""
         if task.status not in {Status.QUEUED, Status.SCHEDULED} or self._has_begun(task):
             return
         reason = f"{self.node.name} stops"
@@ -340,7 +340,7 @@ class Dispatcher:
         self._give_up(task, reason)
 
     def _has_begun(self, task: Task) -> bool:
-        """Check whether the task has already cost money here that another node would have to spend again."""
+        """Check whether the task has already cost money here. Another node would have to spend that money again."""
         return self._local.read(lambda conn: shared.has_begun(conn, task.id))
 
     def _put_back(self, task: Task, reason: str, not_before: datetime | None) -> None:
@@ -441,7 +441,7 @@ class Dispatcher:
             case Wish.PRIORITISE:
                 self.hub.prioritise(number, entry.value or 0)
             case Wish.REVISE:
-                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # else a retry sends it
+                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # otherwise a retry sends it
                     self.hub.revise(self._request(task, number))
 
     def _retry(self, task: Task, number: int) -> None:
@@ -474,7 +474,7 @@ class Dispatcher:
         self._since = max(_LONG_AGO, newest - OVERLAP)
 
     def _not_believed(self, task: HubTask) -> HubTask:
-        """Return the task as failed, because its node has not signed its result. Nothing of the result is used."""
+        """Return the task as failed, because its node has not signed its result. No part of the result is used."""
         reason = f"the hub says {task.status}, but {task.node_name} has not signed that: nothing was taken over"
         self._events.emit(Kind.HUB_TASK, f"task {task.id} of the hub: {reason}", level=Level.WARNING)
         return replace(
@@ -560,7 +560,8 @@ _TOLD = {
     Kind.TASK_SUBMITTED, Kind.TASK_MOVED, Kind.TASK_CLAIMED, Kind.TASK_CANCEL_REQUESTED, Kind.TASK_PRIORITISED,
     Kind.ASKED,
 }  # fmt: skip
-"""Events after which the hub must be told something, or this node has a free worker."""
+"""Events after which the dispatcher is woken: the hub must be told something, or a worker of this node has become free.
+"""
 
 
 def _hold(task: Task) -> Held:

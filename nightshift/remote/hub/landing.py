@@ -155,7 +155,10 @@ class Landing:
         await asyncio.wrap_future(self._hub.begin(signal))
 
     async def _sound(self, line: str, entries: Sequence[Entry], kind: str) -> tuple[Waiting, ...]:
-        """Return the offers that may land together with this task; those without a valid signature may not."""
+        """Return the offered commits that may land together with this task.
+
+        Offers without a valid signature are left out.
+        """
         offers = [entry for entry in entries if entry.kind == kind and entry.commit and not entry.is_alone]
         if not offers:
             return ()

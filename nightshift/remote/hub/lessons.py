@@ -1,4 +1,4 @@
-"""Shares lessons between nodes. Each node stores what any node has learned, so it is available even without the hub.
+"""Shares lessons between nodes. Each node stores all shared lessons, so they are available even without the hub.
 
 Each node sends its own lessons and receives those of the others, in the line format that is also used to transfer
 lessons by hand (`storage.memory.exchange`). Each node indexes its own copy, so recall needs no network. Since paths are
@@ -80,7 +80,7 @@ class LessonExchange:
         self._since("forgotten_since", "hub_forgotten", self._hear_forgotten)
 
     def _begin(self, made_at: str) -> None:
-        """Forget what this node has sent, because the hub's database (created at `made_at`) is another one."""
+        """Forget what this node has sent, because the hub has a new database, created at `made_at`."""
         self._made_at = made_at
         self._sent, self._sent_at = set[str](), tuple[object, ...]()
         self._named = dict[Item, str]()
@@ -193,7 +193,8 @@ class LessonExchange:
         self._tell_of(News(forgotten_lessons=keys["lesson"], forgotten_shapes=keys["shape"]))
 
     def _tell_of(self, news: News) -> None:
-        # The findings may be about lessons that were shared after lessons were last read, so read lessons first.
+        # Findings may be about lessons that another node shared a moment ago, so read the new lessons before the
+        # findings.
         self._take()
         self._send()
         self._hear(news).result()

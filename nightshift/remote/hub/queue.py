@@ -99,7 +99,10 @@ class HubQueue:
         self._signal(held.task_id, "taken", taker)
 
     def tell_asks(self, held: Held, asks: str) -> None:
-        """Report the attempt's questions to the owner, as JSON. An empty text means that the attempt continues."""
+        """Report the questions that the attempt asks the owner, as JSON.
+
+        An empty text means that no question is open any more.
+        """
         self._signal(held.task_id, "asks", held.fence, asks)
 
     def read_replies(self, task_id: int, numbers: Collection[int]) -> None:
@@ -310,7 +313,7 @@ async def tell_attempt(client: Client, held: Held, act: Callable[[AsyncActivityH
     )
     try:
         await act(handle)
-    except AsyncActivityCancelledError:  # the workflow asked for cancellation, and learns now that it has begun
+    except AsyncActivityCancelledError:  # the attempt is this node's; cancelling it is handled elsewhere
         return True
     except RPCError as error:
         if is_unknown(error):

@@ -1,4 +1,4 @@
-"""Names repositories so that all nodes understand it: by the address of the remote, or as the common workspace.
+"""Gives each repository a name that all nodes understand: the address of its remote, or the common workspace.
 
 A path is not valid on another machine. Therefore a task is shared with the address of its repository's remote, without
 a password. Each node works on the task in its own checkout of that address, or in a clone that it creates.
@@ -46,7 +46,7 @@ class SharedRepositories:
     def shares(self, spec: TaskSpec) -> bool:
         """Check whether any node could do a task.
 
-        That is so if its repository has a remote, and it needs nothing that only this machine has.
+        The repository must have a remote, and the task must need nothing that only this machine has.
         """
         if spec.mcp or (spec.base or "").startswith("refs/"):
             return False

@@ -109,7 +109,7 @@ class FreeSlots(CustomSlotSupplier):
         return None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:  # noqa: ARG002  as above
-        """Count an attempt as taken that is not in the local queue yet."""
+        """Count an attempt that was taken but is not in the local queue yet."""
         with self._lock:
             self._used += 1
 
@@ -159,7 +159,10 @@ class NodeWorkers:
             self._begin(queue, worker)
 
     def hold(self, held: Collection[Held]) -> frozenset[Held]:
-        """Renew exactly these tasks' leases from now on, even while the dispatcher is busy; return those lost."""
+        """Renew the leases of exactly these tasks from now on; return the tasks whose lease was lost.
+
+        The leases are renewed even while the dispatcher is busy.
+        """
         self._held = frozenset(held)
         return self._held & self._lost
 

@@ -77,7 +77,7 @@ class Request:
 
 
 def renew_request(before: Request, words: Request) -> Request:
-    """Return a task with a new specification, but with the origin and dependencies that it had before."""
+    """Return the task `before` with the specification of `words`. Its origin and dependencies stay the same."""
     return replace(
         words, origin=before.origin, origin_name=before.origin_name, origin_url=before.origin_url,
         origin_task=before.origin_task, created_at=before.created_at, depends_on=before.depends_on,
@@ -212,7 +212,7 @@ class SharedTask:
         self._show(ended_at=workflow.now().isoformat())
         while self._dependants:
             other = workflow.get_external_workflow_handle(workflow_of(self._dependants.pop()))
-            with suppress(ApplicationError):  # it has ended
+            with suppress(ApplicationError):  # the other task's workflow has ended
                 await other.signal("needed_ended", args=[self._facts.id, self._facts.status])
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._facts.status
@@ -241,7 +241,7 @@ class SharedTask:
                     break
         needed = self._request.depends_on
         await workflow.wait_condition(lambda: self._facts.cancel_requested or all(n in self._needed for n in needed))
-        may_be_gone = self._request.fence > 0  # it existed at the first submission
+        may_be_gone = self._request.fence > 0  # on a retry, an ended dependency may have been deleted
         unmet = [
             f"task {number} is {status or 'unknown'}"
             for number, status in self._needed.items()
@@ -283,7 +283,7 @@ class SharedTask:
         try:
             outcome = await self._attempt
         except ActivityError as error:
-            if self._is_taken:  # otherwise it was withdrawn, or never began
+            if self._is_taken:  # otherwise the attempt was withdrawn, or never began
                 self._note_failure(error.cause)
             return
         finally:
@@ -327,7 +327,7 @@ class SharedTask:
 
     @workflow.signal
     def tell_end(self, task_id: int) -> None:
-        """Record a task that depends on this one, and must be notified when this one ends."""
+        """Register a task that depends on this one, so that it is notified when this one ends."""
         self._dependants.append(task_id)
 
     @workflow.signal(name="taken")
@@ -342,7 +342,10 @@ class SharedTask:
 
     @workflow.signal
     def asks(self, fence: int, text: str) -> None:
-        """Record the attempt's questions to the owner, as JSON. An empty text means that the attempt continues."""
+        """Record the questions that the attempt asks the owner, as JSON.
+
+        An empty text means that no question is open any more.
+        """
         if self._is_current(fence) and self._is_taken:
             self._show(status="waiting" if text else "running", asks=text)
 

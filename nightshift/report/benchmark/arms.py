@@ -1,4 +1,7 @@
-"""Reads the arms that an owner wants to compare, and returns the settings for each."""
+"""Reads the arms of a benchmark, which an owner wants to compare, and returns the settings for each of them.
+
+An arm is a model with its settings (`report.benchmark.results.Arm`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from nightshift.report.benchmark.results import Arm
 
 MOST_ARMS = 20
 LESSONS = 3
-"""Number of lessons in a prompt for an arm with memory if the owner's settings use none."""
+"""Number of lessons in a prompt of an arm with memory, if the owner's settings recall none."""
 _EXAMPLE = "[{name: mini, model: openai=gpt-5-mini}, {name: engine, model: built-in}]"
 """Example of a file with two arms."""
 
@@ -40,7 +43,7 @@ _ARMS = TypeAdapter(Annotated[list[ArmIn], Field(min_length=1, max_length=MOST_A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmSettings:
-    """The settings of an arm that differ from the owner's; `unset` are settings that must have no value."""
+    """The settings in which an arm differs from the owner's settings. The settings in `unset` must have no value."""
 
     flags: Mapping[str, Any]
     unset: Mapping[str, None] = field(default_factory=dict)
@@ -92,8 +95,8 @@ def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSett
         "enable_clarify": False,
         "clear_enough": 0.0,
         "enable_split": False,
-        "environments": "trust",  # as during the validation of the items
-        "setup_scripts": "off",  # no new script is asked for
+        "environments": "trust",  # as in the validation of the items
+        "setup_scripts": "off",  # so that the owner is not asked about a new script
         "git_auto_push": False,
         "git_integrate": False,
         "max_retries": 1,

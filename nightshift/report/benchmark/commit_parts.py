@@ -116,5 +116,5 @@ def _of(texts: Mapping[str, str | None], parts: Mapping[str, Part], wanted: Part
 
 
 def tests_in(paths: Collection[str]) -> bool:
-    """Check whether a test runner can run one of these files."""
+    """Check whether any of these files is a test file that a test runner can run."""
     return any(map(is_suite, paths))

@@ -18,7 +18,7 @@ from nightshift.report.benchmark.commit_parts import Part, part_of, tests_in
 from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped, key_of
 
 MOST_FILES, MOST_LINES = 5, 200
-"""Limits for source files; lines are added and removed lines together."""
+"""Maximum numbers of source files and of their changed lines; added and removed lines are counted together."""
 _PORTION = 100
 
 
@@ -43,7 +43,7 @@ class Filter(StrEnum):
 
     @property
     def mined(self) -> bool:
-        """True if the history alone decides it; the other filters need test runs."""
+        """True if the filter needs only the history; the other filters need test runs."""
         return self in _MINED
 
 
@@ -52,7 +52,7 @@ _MINED = tuple(Filter)[: tuple(Filter).index(Filter.TEXT)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """One row of the account: a filter, the number of commits before it, and the number that it dropped."""
+    """One row of the table of filters: a filter, the number of commits before it, and the number that it dropped."""
 
     filter: Filter
     before: int

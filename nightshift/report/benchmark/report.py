@@ -1,8 +1,8 @@
-"""The figures of a benchmark: what each arm solved at what price, and comparisons of each two arms.
+"""The figures of a benchmark: what each arm solved at what price, and a comparison of each pair of arms.
 
 Two arms are compared on the items that both have worked on; an arm's total is shown separately. Commits that a model
-may have been trained on inflate its rate. So commits after the model's training cutoff are counted separately if the
-owner has given that date; otherwise the report says that it is missing.
+may have been trained on inflate the model's rate of solved items. Commits after the model's training cutoff are
+therefore counted separately if the owner has given that date; otherwise the report says that the date is missing.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class Comparison:
     """Two arms on the items that both have worked on.
 
     Attributes:
-        first: name of the arm that solved more; if only memory differs, of the arm with memory.
+        first: name of the arm that solved more; if the arms differ only in memory, name of the arm with memory.
         second: name of the other arm.
         pairs: the arms' results on their common items.
-        difference: how much more often the first arm solves, with its 95 % interval.
+        difference: the share that the first arm solves minus that of the second, with its 95 % interval.
         p_value: adjusted for the number of comparisons.
         is_uplift: True if the arms differ only in memory.
     """
@@ -93,7 +93,7 @@ class RoundFigures:
 
     Attributes:
         rounds: the arms' figures for each round that has begun, the first round first.
-        comparisons: uplift of memory in the last round.
+        comparisons: in the last round, the comparisons of arms that differ only in memory.
     """
 
     rounds: tuple[tuple[ArmFigures, ...], ...]
@@ -109,7 +109,7 @@ class BenchmarkReport:
         mode: the part of an item that models were given.
         items: number of items, whether or not an arm has worked on them.
         arms: the arms that have worked on any item, best first.
-        comparisons: comparisons of each two of these arms, uplift of memory first.
+        comparisons: a comparison of each pair of these arms. Comparisons of arms that differ only in memory come first.
         learning: a run of several rounds; None if there is none.
     """
 
@@ -159,9 +159,9 @@ def fold(
 
 
 def compare(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[Comparison]:
-    """Compare each two arms (given best first) with common items.
+    """Compare each pair of arms that have common items; the arms are given best first.
 
-    With `uplift_alone` only arms that differ in memory.
+    With `uplift_alone`, only arms that differ in nothing but memory are compared.
     """
     comparisons = [_comparison(figures, other) for figures, other in combinations(arms, 2)]
     comparisons = [each for each in comparisons if each.pairs.count and (each.is_uplift or not uplift_alone)]
@@ -176,7 +176,7 @@ def _comparison(figures: ArmFigures, other: ArmFigures) -> Comparison:
     is_uplift = replace(figures.arm, name="", memory=False) == replace(other.arm, name="", memory=False)
     first, second = (other, figures) if is_uplift and other.arm.memory else (figures, other)
     pairs = pair_up(first.outcomes, second.outcomes)
-    if not is_uplift and pairs.only_second > pairs.only_first:  # counted on the common items
+    if not is_uplift and pairs.only_second > pairs.only_first:  # `first` is to solve more of the common items
         first, second = second, first
         pairs = pair_up(first.outcomes, second.outcomes)
     return Comparison(

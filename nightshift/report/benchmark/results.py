@@ -67,7 +67,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenOff:
-    """An interrupted attempt, which says nothing about the arm; it continues when the run does.
+    """An interrupted attempt, which says nothing about the arm; it is resumed when the run continues.
 
     Attributes:
         reason: why it was interrupted, in words.

@@ -25,7 +25,8 @@ class Asked:
         mode: the part of an item that models are given.
         items: number of items to draw; None for all.
         rounds: how often the items are tried; arms with memory keep the lessons of earlier rounds.
-        budget_usd: maximum cost in USD of this and earlier calls for the run together; None for no limit.
+        budget_usd: maximum cost of the run in USD, including earlier calls that worked on the same run; None for no
+            limit.
 
     Raises:
         BenchmarkError: the budget is not a positive amount.
@@ -87,7 +88,10 @@ def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
 
 
 def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
-    """List the turns of a run without a result, in the order of work; the arms take turns at being first."""
+    """List the attempts of a run that have no result, in the order of work.
+
+    The arms alternate in who begins an item.
+    """
     arms = {arm.name: arm for arm in store.arms()}
     items = {item.key: item for item in store.items(run.repo)}
     rounds = range(1, run.rounds + 1)
@@ -102,7 +106,11 @@ def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
 
 
 def results_of_round(store: BenchmarkStore, run: Run, number: int) -> tuple[Result, ...]:
-    """Return the results for a round of a run: the run's own if it has several rounds, because arms learn in each."""
+    """Return the results for a round of a run.
+
+    A run with several rounds has results of its own, because arms learn in each round. A run with one round uses all
+    results of the repository in the run's mode.
+    """
     if run.rounds > 1:
         return store.round_results(run.key, number)
     return store.results(run.repo, run.mode)
@@ -118,7 +126,9 @@ async def work(
     clock: Clock,
     tell: Callable[[Result], None],
 ) -> Run:
-    """Work until everything is done, the run is stopped, or the budget is spent; return the run's state then.
+    """Work until all attempts are done, the run is stopped, or the budget is spent.
+
+    Return the run's state at that time.
 
     Args:
         store: stores the results.
@@ -127,7 +137,7 @@ async def work(
         budget: the remaining budget.
         may_begin: waits until an attempt may begin, for example after the owner's own work; returns a reason to stop,
             or an empty string.
-        clock: returns the time of the end.
+        clock: returns the current time, which is stored as the end.
         tell: receives each result.
     """
     for turn in waiting(store, run):

@@ -1,8 +1,8 @@
-"""Writes the request to a model for an item: the commit's message, and the names that its tests use.
+"""Writes the request to a model for an item: the commit's message, and the names that the commit's tests use.
 
 A test that fails only because the model chose another name than the author would judge a guess. So the request lists
-the names that such tests miss, with the commit's signatures. Sentences that reveal the change are left out: a longer
-identifier that the commit introduces, and that no test names, is part of the answer.
+the names whose absence makes tests fail, with their signatures in the commit. Sentences of the message that reveal the
+change are left out: a longer identifier that the commit introduces, and that no test names, is part of the answer.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ def _telling(change: Change, before: Mapping[str, str]) -> set[str]:
 
 
 def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and signature of each wanted definition in a change, and of functions' arguments.
+    """Yield the name and the signature of each wanted definition in a change.
 
-    The innermost last.
+    Arguments of functions count as definitions too. An inner definition comes after the definition that encloses it.
     """
     for path, text in change.items():
         if text is None or not wanted:

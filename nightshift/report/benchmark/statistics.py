@@ -1,11 +1,11 @@
 """Tests whether one arm solves more items than another, and with what certainty.
 
-Two arms work on the same items, so they are compared item by item. Items that both solve or both fail say nothing; a
-fair coin would give each arm half of the others (Q. McNemar, Psychometrika 12 (1947), 153-157). The p-value is the
-mid-p of that exact binomial test. The exact test keeps its level so conservatively that it finds less, and the mid-p
-keeps it in practice (M. Fagerland, S. Lydersen, P. Laake, BMC Medical Research Methodology 13:91, 2013). For
-comparisons of several arms, p-values are adjusted (S. Holm, Scandinavian Journal of Statistics 6 (1979), 65-70).
-
+Two arms work on the same items, so they are compared item by item. Items that both solve or both fail say nothing. If
+the arms were equally good, each of the other items would be solved by one or the other arm like the toss of a fair coin
+(Q. McNemar, Psychometrika 12 (1947), 153-157). The p-value is the mid-p of that exact binomial test. The plain exact
+test is so conservative that it misses real differences; the mid-p misses fewer and still keeps the significance level
+in practice (M. Fagerland, S. Lydersen, P. Laake, BMC Medical Research Methodology 13:91, 2013). For comparisons of
+several arms, p-values are adjusted (S. Holm, Scandinavian Journal of Statistics 6 (1979), 65-70).
 `tests/report/benchmark/test_statistics.py` verifies the rates of the intervals by simulation.
 """
 
@@ -52,7 +52,7 @@ class Pairs:
 
     @property
     def difference(self) -> Interval:
-        """How much more often the first arm solves, -1 to 1, with its 95 % interval for paired data.
+        """The first arm's solved share minus the second's, -1 to 1, with the 95 % interval for paired data.
 
         R. G. Newcombe, “Improved confidence intervals for the difference between binomial proportions based on paired
         data”, Statistics in Medicine 17 (1998), 2635-2650, method 10.
@@ -91,7 +91,7 @@ def pair_up(first: Mapping[str, bool], second: Mapping[str, bool]) -> Pairs:
 
 
 def mid_p(heads: int, tails: int) -> float:
-    """Return the two-sided mid-p value of a fair coin with this many heads and tails."""
+    """Return the two-sided mid-p value of this many heads and tails, if the coin were fair."""
     n, least = heads + tails, min(heads, tails)
     if heads == tails:
         return 1.0

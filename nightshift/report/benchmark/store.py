@@ -39,7 +39,10 @@ class Mode(StrEnum):
 
 
 class RunState(StrEnum):
-    """The state of a run. A killed run still counts as running, and continues when asked to."""
+    """The state of a run.
+
+    A run whose process was killed still counts as running; it continues when the owner starts it again.
+    """
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -140,7 +143,7 @@ class BenchmarkStore:
         """Close the database; may be called twice."""
         self._conn.close()
 
-    # --- mining
+    # Methods about mined commits and items.
 
     def list_examined(self, repo: str) -> frozenset[str]:
         """Return the commits of a repository that were examined, with any result."""
@@ -174,7 +177,7 @@ class BenchmarkStore:
         """Store why a commit is not an item, and remove its candidate."""
         self.add_mined([dropped])
 
-    # --- runs
+    # Methods about arms, runs and results.
 
     def arms(self) -> tuple[Arm, ...]:
         """Return all arms that were ever run, by name."""
@@ -241,7 +244,10 @@ class BenchmarkStore:
         self.run(key)
 
     def results(self, repo: str | None = None, mode: Mode | None = None) -> tuple[Result, ...]:
-        """Return the results of items for arms in the order in which they were added; None selects all."""
+        """Return the results of items for arms, in the order in which they were added.
+
+        None as `repo` or `mode` selects the results of all repositories or modes.
+        """
         return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode)))
 
     def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
@@ -259,7 +265,10 @@ class BenchmarkStore:
             return rows.add_round_result(self._conn, {**_row(result), "run": run, "round": number})
 
     def note_spent(self, run: str, arm: str, days: Mapping[str, Spent]) -> None:
-        """Store an arm's total spending in a run for each day, such as 2026-11-26, including interrupted attempts."""
+        """Store an arm's total spending in a run for each day (such as 2026-11-26).
+
+        Interrupted attempts are included.
+        """
         with self._writing():
             for day, spent in days.items():
                 row: dict[str, rows.Value] = {"run": run, "arm": arm, "day": day}
@@ -269,7 +278,7 @@ class BenchmarkStore:
         """Return the spending of a run, or of all runs, from a day on: USD and tokens."""
         return self._read(lambda: rows.sum_spent(self._conn, run, str(since or "")))
 
-    # --- rows
+    # Functions that convert values to database rows and back.
 
     def _of(self, kind: type[T], table: str, repo: str | None) -> tuple[T, ...]:
         return tuple(_value(kind, row) for row in self._read(lambda: rows.rows(self._conn, table, repo)))

@@ -40,7 +40,7 @@ class Observed:
     def fixed(self) -> frozenset[str]:
         """The tests that fail before the commit and pass after it.
 
-        A test that cannot be collected before it fails as its file.
+        If a test's file cannot be collected before the commit, the test counts as failing there.
         """
         failing = self.before.failing
         bare = {id_ for id_ in failing if "[" not in id_}
@@ -160,9 +160,9 @@ def job_of(before: Tree, parts: CommitParts, environment: str, change: Change) -
 
 
 async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> Environment:
-    """Return the environment that a tree declares, built as far as possible.
+    """Return the environment that a tree declares, as far as it can be built.
 
-    Only scripts that the owner approved run.
+    Of setup scripts, only those that the owner approved are run.
     """
     declared_environment = await environments.of(tree) if environments else NO_ENVIRONMENT
     if not (environments and declared_environment.digest):
@@ -170,7 +170,7 @@ async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> E
     try:
         return (await environments.make(tree, declared_environment)).environment
     except SandboxError:
-        return NO_ENVIRONMENT  # the tests then say what is missing
+        return NO_ENVIRONMENT  # the failing tests then show what is missing
 
 
 def _names_missing(seen: Observed, fixed: frozenset[str]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The trusted parent for a run of function calls. It is like `supervisor`, but no process imports a test framework."""
+"""The trusted parent for a run of function calls. It works like `supervisor`, but imports no test framework."""
 
 import gc
 import marshal

@@ -1,7 +1,7 @@
 """Detects which files below the working folder have changed since they were unpacked.
 
 A file is read again only if its inode, size or change time differs. No program can set the change time. So a large tree
-costs only one `stat` for each file. While this runs, no other process may be changing files.
+costs only one `stat` for each file. No other process may change files during the detection.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH123
@@ -32,8 +32,8 @@ class Before:
     def __init__(self, job: dict[str, Any]) -> None:
         self.digests: dict[str, str] = job["digests"]
         self.stamps = {path: stamp(os.lstat(path)) for path in self.digests}
-        # File times have a resolution of some milliseconds. So files that were touched in the last of these are read as
-        # well.
+        # File times have a resolution of some milliseconds. A file with the newest of these times may have been changed
+        # again without a new time, so it is read as well.
         self.newest = max((changed for _, _, changed in self.stamps.values()), default=0)
 
     def has(self, path: str, status: os.stat_result) -> bool:
@@ -48,7 +48,11 @@ def stamp(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]:
-    """Return the changed files, as path to text or None (removed), and the reasons why other changes are ignored."""
+    """Return the changed files and the ignored changes.
+
+    Changed files are a mapping from the path to the new text, or to None for a removed file. Ignored changes are a
+    mapping from the path to the reason.
+    """
     try:
         touched, dropped = walk(before)
     except OverflowError as error:
@@ -169,7 +173,7 @@ def readable(raw: bytes) -> tuple[str | None, str]:
 
 
 def name_dropped(dropped: dict[str, str]) -> dict[str, str]:
-    """Return the first of these paths with their reasons, and an entry with the number of the others."""
+    """Return the first of these ignored paths with their reasons. The last entry states how many more there are."""
     names = sorted(dropped)
     shown = {name: dropped[name] for name in names[:MOST_NAMED]}
     more = len(names) - len(shown)

@@ -26,9 +26,9 @@ def environment(descriptor, settings, environ):
 
 
 def take():
-    """Remove the recorder's settings from the environment, and restore the owner's options there.
+    """Remove the recorder's settings from the environment, and restore the owner's options for pytest there.
 
-    So programs that are started by tests run with the owner's options.
+    Programs that tests start then run with the owner's options.
 
     Returns:
         The settings; None if no run is recorded in this process.
@@ -47,7 +47,10 @@ def restore_options(settings):
 
 
 class Pipe:
-    """A named pipe for the events of one run. Needed if programs between us and the tests pass on no descriptors."""
+    """A named pipe for the events of one run.
+
+    Needed if a program between us and the tests does not pass on descriptors.
+    """
 
     def __init__(self):
         folder = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (of the sandbox)
@@ -55,7 +58,7 @@ class Pipe:
         os.mkfifo(self.path, 0o600)
 
     def attach(self, child):
-        """Make a child's events come from this pipe. Its end is reached only when we close it."""
+        """Make this pipe the source of a child's events. The pipe reaches its end only when this process closes it."""
         os.close(child.events)
         child.events = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -65,7 +68,10 @@ class Pipe:
 
 
 class Channel:
-    """Writes events to the pipe of a run, which is inherited, or named if programs in between pass on none."""
+    """Writes events to the pipe of a run.
+
+    The pipe is inherited, or a named pipe if a program between does not pass it on.
+    """
 
     def __init__(self, settings):
         path = settings.pop("path", None)

@@ -96,9 +96,11 @@ class Child:
     def watch(self, job: dict[str, Any], spare: Sequence[int] = (), output: Ends | None = None) -> dict[str, Any]:
         """Collect the child's reports until it ends or reaches a limit, then end all processes of the sandbox.
 
+        The processes of the run's services are not ended.
+
         Args:
-            job: the fields of `TimeLimits`, and `output_bytes`, the limit for each part into which `token` divides the
-                output. The services of the run are not ended.
+            job: the fields of `TimeLimits`, and `output_bytes`. That is the limit for each part of the output; the
+                parts are separated by the text in `token`.
             spare: process numbers of children that are not ended.
             output: receives the output, which is then not divided into parts.
         """
@@ -207,12 +209,12 @@ def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):  # its parent lives; it becomes our child in the next round
+            with contextlib.suppress(ChildProcessError):  # its parent is alive, so only the parent can wait for it
                 os.waitpid(pid, 0)
 
 
 def descends(pid: int, of: Collection[int]) -> bool:
-    """Check whether a process is in `of`, or descends from one of these through a chain of living parents."""
+    """Check whether a process is in `of`, or descends from a process in `of` through a chain of living parents."""
     while pid > 1 and pid not in of:
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 (pathlib is slow to import)

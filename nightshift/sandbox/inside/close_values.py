@@ -1,7 +1,7 @@
-"""Makes values that are close to a given one, with the same type and shape. A check must not accept them in its place.
+"""Makes values that are close to a given value, and that a check must not accept in its place.
 
-The values differ only slightly, and each time in another way. So a comparison by an object of the tested code is
-noticed if it has a tolerance built in.
+The values have the same type and shape as the given value. Each differs only slightly, and in a different way each
+time. If the tested code defines an object whose comparison has a built-in tolerance, these values reveal that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def close(value: Any, chance: random.Random) -> Any:
-    """Return a value that differs slightly from a plain value in one place; the value itself if there is none."""
+    """Return a value that differs slightly from a plain value in one place.
+
+    Returns the value itself if it has no place that can be changed.
+    """
     return _change_value(value, chance.choice((1, 2, 3)), chance)
 
 

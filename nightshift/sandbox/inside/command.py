@@ -1,7 +1,8 @@
 """Runs the owner's test command, and collects its reports about tests: events, printed lines and report files.
 
-This is part of the trusted parent. A report counts if it was written while the command ran. It is read after every
-process of the command has ended. Its content comes from the tested code, and is judged outside the sandbox.
+This module is part of the trusted parent. A report file counts only if it was written while the command ran. Reports
+are read after every process of the command has ended. Their content comes from the tested code, and is judged outside
+the sandbox.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH116, PTH118, PTH120, PTH123
@@ -102,7 +103,10 @@ def _stamps(named: Sequence[str]) -> Stamps:
 
 
 def _walk() -> Iterator[str]:
-    """Yield the files in the workspace that have a name, or are in a folder with a name, that is typical of reports."""
+    """Yield the files in the workspace that may be reports.
+
+    The name of such a file, or of a folder above it, is typical of reports.
+    """
     waiting, left = [("", 0)], ENTRIES
     while waiting:
         folder, depth = waiting.pop()

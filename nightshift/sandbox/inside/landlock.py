@@ -2,7 +2,8 @@
 
 Landlock is made for restricting access to files, in so-called domains. In addition, a process in a domain of its own
 can neither trace processes outside, nor open what `/proc` shows of their memory and descriptors. Since Linux 6.12, it
-cannot send them signals either. If only this is wanted, the domain allows every file.
+cannot send them signals either. If only this isolation from processes is wanted, the domain allows access to every
+file.
 """
 
 import ctypes
@@ -16,9 +17,9 @@ READING = 1 << 0 | 1 << 2 | 1 << 3  # executing and reading files, listing folde
 REFER = 1 << 13  # moving files between folders; denied unless the domain allows it
 EVERYTHING = (1 << 16) - 1
 OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the subset that applies to files
-KNOWN = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: EVERYTHING}  # known rights by the first version with them
+KNOWN = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: EVERYTHING}  # by version: all rights known since that version
 SIGNALS = 1 << 1
-OLDEST, WITH_SCOPES = 2, 6  # versions: the first that can allow moves, the first with signals
+OLDEST, WITH_SCOPES = 2, 6  # versions: the first that can allow moves, and the first that can restrict signals
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 
 

@@ -10,7 +10,10 @@ from .close_values import close
 
 
 class MustFail:
-    """The helper of one copied module. It stores whether the running test has reached a changed check."""
+    """The helper of one copied test module.
+
+    It stores whether the running test has reached a check that was made to fail.
+    """
 
     def __init__(self) -> None:
         self._reached = False

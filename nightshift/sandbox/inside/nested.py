@@ -21,8 +21,8 @@ NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
 )  # fmt: skip
 CLONE = {"x86_64": 56, "aarch64": 220}
 AT_ONCE = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
-"""All namespaces except that of control groups. The root of that namespace is the group of the process when it enters,
-so it is entered later.
+"""All namespaces except that of control groups. A process enters that namespace later, because the group in which the
+process is at that moment becomes the namespace's root.
 """
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
@@ -39,7 +39,8 @@ INOTIFY = "16"
 def start(order, descriptors, orders, serve):
     """Fork a nested sandbox; return its process number and the socket that reports its exit status.
 
-    The caller continues at once and keeps nothing else of the sandbox. In the fork, `serve` runs the trusted parent.
+    The caller continues at once and keeps no other resource of the sandbox. In the fork, `serve` runs the trusted
+    parent.
     """
     control = socket.socket(fileno=descriptors.pop())
     pid = fork(AT_ONCE)
@@ -66,8 +67,8 @@ def start(order, descriptors, orders, serve):
 def fork(namespaces):
     """Fork like `os.fork`, but with the child in new namespaces, which saves an intermediate process.
 
-    Python's own work after a fork is skipped. It concerns other threads, of which there are none, and is done when the
-    child itself forks.
+    The work that Python itself does after a fork is skipped. That work concerns other threads, and there are none. It
+    is done when the child itself forks.
     """
     nothing = [ctypes.c_ulong(0)] * 4
     call = ctypes.PyDLL(None, use_errno=True).syscall
@@ -129,7 +130,7 @@ def file_systems(libc, order):
     mount(b"devpts", "/dev/pts", NOSUID | NOEXEC, b"newinstance,ptmxmode=0666,mode=620")
     mount(b"proc", "/proc", NOSUID | NODEV | NOEXEC)
     write("/proc/sys/user/max_user_namespaces", "0")
-    write("/proc/sys/user/max_inotify_instances", INOTIFY)  # a user has few; the parents of other jobs need some too
+    write("/proc/sys/user/max_inotify_instances", INOTIFY)  # a user may have few, and other jobs' parents need some too
     for path, text in order["counters"].items():
         write_new(STILL, text)
         check(libc.mount(STILL.encode(), path.encode(), None, BIND, None))

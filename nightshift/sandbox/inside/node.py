@@ -1,7 +1,8 @@
 """Runs tests with node:test, vitest or jest, as the owner does, with an additional reporter.
 
-This is part of the trusted parent. Reporters write to a named pipe, because Node.js passes no other descriptors to its
-child processes. Each line begins with the run's secret. It is converted to an event in the form of `recorder`.
+This module is part of the trusted parent. Reporters write to a named pipe, because Node.js passes no other descriptors
+to its child processes. Each line begins with the run's secret, and is converted to an event in the form that `recorder`
+describes.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH103, PTH109, PTH110, PTH118, PTH119, PTH120
@@ -137,10 +138,11 @@ class Report:
     """The events that the reporters of one process wrote.
 
     Args:
-        text: all lines. Lines of another recorder are kept, and so are lines without the secret.
+        text: all lines. Lines that do not come from these reporters are kept: lines of another recorder, and lines
+            without the secret.
         secret: the run's secret.
         node: facts about the files. `scripts` are files without tests, each of which counts as one test. `marked` are
-            the ids of tests that a constant mark skips.
+            the ids of tests that their source always skips.
         printed: the output of the files, by path.
     """
 

@@ -29,7 +29,7 @@ class Observer:
         if "hypothesis" in settings["preload"]:
             steady_hypothesis()
         self._seal = seal.take()
-        self._usual = {*self._seal.changed()}  # changed by plugins, which are loaded by now
+        self._usual = {*self._seal.changed()}  # functions that plugins replaced; all plugins are loaded by now
         self._calm = calm_hypothesis()
         sys.addaudithook(self._hear)
 

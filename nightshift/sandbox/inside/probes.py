@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-VSOCK = 40  # AF_VSOCK: no network namespace covers it
+VSOCK = 40  # AF_VSOCK, which no network namespace isolates
 KNOWN = {
     "PATH", "HOME", "TMPDIR", "LANG", "PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LD_LIBRARY_PATH",
     "PYTHONDONTWRITEBYTECODE", "NIGHTSHIFT_JOB",

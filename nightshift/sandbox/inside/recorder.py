@@ -173,7 +173,10 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        """Check a test for constant marks. When the time is up, leave files that were not begun for another run."""
+        """Check whether a test has a constant mark.
+
+        When the time is up, leave the files that were not begun to another run.
+        """
         if is_marked(item):
             self._marked.add(item.nodeid)
         done = yield
@@ -259,7 +262,7 @@ class Recorder(Observer, coroutines.Coroutines):
         done = yield
         if not isinstance(self._channel, Attached):
             self._finish(int(exitstatus))
-        if "hypothesis" not in sys.modules:  # its plugin would import it only to report nothing
+        if "hypothesis" not in sys.modules:  # Hypothesis's plugin would import Hypothesis only to report nothing
             session.config.pluginmanager.unregister(name="hypothesispytest")
         return done
 
@@ -273,7 +276,7 @@ class Ignored(pytest.File):
 
 
 class Budget:
-    """The time after which a run leaves files that it has not begun for another run, if they may be left."""
+    """The time limit of a run, after which files not yet begun are left to another run, if they may be."""
 
     def __init__(self, cpu_s, wall_s, files):
         self._cpu_s, self._wall_s, self.files = cpu_s, wall_s, frozenset(files)
@@ -290,8 +293,8 @@ def result_of(rows):
     A test has passed only if every phase has passed, nothing was raised, and no failure was expected.
 
     Args:
-        rows: one row for each report: the phase, the outcome, whether a failure was expected, whether it is about a
-            subtest, and the exception that was raised.
+        rows: one tuple for each report. It consists of the phase, the outcome, True if a failure was expected, True if
+            the report is about a subtest, and the exception that was raised.
 
     Returns:
         The result; None if the test runs once more.

@@ -2,8 +2,8 @@
 
 Each function is stored with its code object, so that replacing only the code of a function counts too. The snapshot is
 made once, before forking. A comparison creates no objects, because memory to which a fork writes must be copied. A
-library may have good reasons to replace functions; which replacements are normal is known from the same run on the
-base.
+library may have good reasons to replace functions; the replacements that also occur in the same run on the base are
+normal.
 """
 
 import os

@@ -2,12 +2,12 @@
 
 Before each test, the child writes a line with the token and the test's id. After the test, it writes the token again,
 followed by `DROPPED` if nobody needs the test's output, otherwise by nothing. Only the output of failed tests, and of a
-test that was running at the end, is needed. So what all tests print together is not limited.
+test that was running at the end, is needed. So there is no limit for the output of all tests together.
 """
 
 SEGMENT = 3000  # bytes kept of each test
 KEPT = 200_000  # total bytes kept of failed tests
-NAME = 4000  # a longer name is not a test's id
+NAME = 4000  # the maximum length of a test's id; a longer name is not an id
 DROPPED = b"+"
 
 

@@ -170,7 +170,9 @@ class Services:
 
 
 def start(job: dict[str, Any]) -> Services:
-    """Start the services of a job and return them. They are also stored in the job, for the code that watches children.
+    """Start the services of a job and return them.
+
+    The services are also stored in the job, where the code that watches children finds them.
 
     Raises:
         NotUp: a service did not start.
@@ -267,7 +269,7 @@ def _is_dying(pid: int) -> bool:
 
 
 def _become(command: str, folder: str, env: Mapping[str, str], printing: int) -> NoReturn:
-    """Become a service's command, in a forked child. This drops the child's copy of our memory."""
+    """Become a service's command, in a forked child. The child's copy of our memory disappears with that."""
     from . import landlock  # noqa: PLC0415 (only where there are services)
 
     try:

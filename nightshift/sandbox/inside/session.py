@@ -17,7 +17,10 @@ _ready = []
 
 
 def preload():
-    """Import what every run needs. The parent still reads the job meanwhile, or this is done once for many forks."""
+    """Import what every run needs.
+
+    This happens while the parent still reads the job, or once for many forks.
+    """
     if _ready:
         return
     import site  # noqa: PLC0415 (only its helpers: the interpreter was started without it)
@@ -54,7 +57,7 @@ def prepare(config, libraries):
     # Workers of pytest-xdist, and programs that tests start, need the same import paths.
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys((*paths, *libraries, inside)))
     sys.path.append(inside)
-    tempfile.gettempdir()  # as pytest's capturing does; before it, `tempfile.tempdir` is None
+    tempfile.gettempdir()  # set `tempfile.tempdir`, which is None otherwise; pytest's capturing also sets it
     sys.argv[:] = ["pytest", *words(config)]
 
 

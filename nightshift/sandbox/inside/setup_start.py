@@ -1,10 +1,10 @@
 """Starts a program that can use the network only through a proxy of the daemon.
 
-First, a listening socket in the sandbox's network is passed to the daemon, which answers on it as the proxy. This
+First, a listening socket in the sandbox's network is passed to the daemon, which serves the proxy on that socket. The
 socket is the only way out, and it is passed on before anything untrusted runs: a setup script has neither the socket
 nor the channel over which it was sent. If the daemon communicates with the program, the program gets two more channels
-(`talks`) as its standard input and output. With a single channel for both, some programs would think it closed whenever
-it has data.
+(`talks`), one as its standard input and one as its standard output. With a single channel for both, some programs would
+take every arrival of data for the end of the connection.
 """
 
 from __future__ import annotations

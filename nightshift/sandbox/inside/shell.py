@@ -39,7 +39,8 @@ def execute(job, source, libraries):
     before = changes.Before(job)
     env = make_environment(job, libraries)
     output = Ends(KEPT)
-    # The fork has a copy of this memory, with the key in it, but only until it becomes the shell.
+    # The forked child has a copy of this memory, which contains the job's key, but only until the child becomes the
+    # shell.
     answer = {"command": Child(run, (job["command"], env)).watch(job, output=output)} | beside.ended()
     answer["output"] = [*(bytes(end).decode("utf-8", "replace") for end in output.ends), output.left_out]
     answer["files"], answer["dropped"] = changes.list_changes(before)

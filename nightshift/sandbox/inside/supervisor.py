@@ -53,7 +53,7 @@ def serve(libraries):
 
 
 def answer_job(work):
-    """Receive the single job, run `work(job, source)`, and reply. If a service did not start, reply with that."""
+    """Receive the single job, run `work(job, source)`, and reply. If a service did not start, the reply says so."""
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
     os.environ.update(job["environ"])

@@ -1,14 +1,15 @@
 """Decides when a run has used its time, mainly by processor time, so that a busy machine does not shorten the run.
 
-This is part of the trusted parent, which measures from outside. The time of every process of the sandbox except the
-trusted parent is counted: for living processes from /proc, for ended ones by what the kernel adds to the process that
-waited for them. Only a child whose parent ignores its end is added to no process. To such a child the limits by the
-clock still apply, and the count of the control group, if the job has one.
+This module is part of the trusted parent, which measures from outside the tested processes. The time of every process
+of the sandbox except the trusted parent is counted. For living processes it is read from /proc. The time of an ended
+process is added by the kernel to the process that waited for it. If a parent ignores the end of a child, the child's
+time is added to no process. Such a child is still subject to the limits by the clock, and to the count of the control
+group, if the job has one.
 
 A run is ended when it has used its limit of processor time and at least as much time has passed on the clock. So on
 several cores it may use more processor time. A run that waits is ended when it has used almost no processor time for a
-while, or when a multiple of the limit has passed on the clock. Time in which the run wanted a processor and got none is
-not counted for that, up to a limit.
+while, or when a multiple of the limit has passed on the clock. Time in which the run wanted a processor and got none
+does not count as waiting, up to a limit.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123, PTH208
@@ -97,7 +98,7 @@ def measure_used() -> tuple[float, bool]:
 
 
 def _living() -> Iterator[tuple[str, int]]:
-    """Yield the state and the ticks of each living descendant, or, as process 1, of each other process.
+    """Yield the state and the processor time of each living descendant, in ticks. Process 1 yields all other processes.
 
     The ticks include those of children for which the process has waited. Parents usually come before their children. So
     a child that ends during this call is left out, rather than counted twice.

@@ -1,6 +1,6 @@
 """Creates a virtual environment beside the tree. Its Python can import what tests import.
 
-That is the test libraries, and the tree as if it were installed in editable mode.
+Tests can import the test libraries, and the tree as if it were installed in editable mode.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH103, PTH109, PTH118, PTH120, PTH123, PTH211

@@ -5,10 +5,11 @@ can even read the answers. The `Host` must therefore be one that an attacker can
 a name that the owner lists, or, if a token is required as well, a name that only the owner's network resolves. Vite and
 Jupyter do the same.
 
-A request that looks like one of a browser must come from one of our own pages. Its `Origin` must equal that `Host`
-including the port, or be an origin that the owner lists. The Fetch-Metadata headers must agree: another port of the
-same host is `same-site` and is refused. Only a top-level navigation may come from elsewhere. Programs send neither
-`Origin` nor Fetch-Metadata headers, so these checks let them pass.
+A request that a browser sends must come from one of our own pages. If it has an `Origin`, that must equal the `Host`
+including the port, or be an origin that the owner lists. If it has the Fetch-Metadata header `Sec-Fetch-Site`, that
+must be `same-origin` or, for a request that only reads, `none` (the user typed the address). A page on another port of
+the same host is `same-site`, and its requests are refused. Only a top-level navigation that only reads may come from
+elsewhere. Programs send neither `Origin` nor Fetch-Metadata headers, so these checks do not affect them.
 
 If a token is set, every request needs the token, whoever sends it. The exceptions are the login, static files,
 `/healthz`, and the endpoint for webhooks of forges, which checks a signature.

@@ -66,9 +66,9 @@ class Attempts:
 async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: float = BODY_WALL_S) -> Receive | None:
     """Read the whole body and return a `receive` that delivers it in one piece, or None if the client disconnected.
 
-    The WSGI bridge would pass a body that a disconnect cut off to the application as if it were complete, and WSGI does
-    not support chunked bodies. This function therefore sets the true length in `scope`, and never passes on an
-    incomplete body.
+    If a client disconnects in the middle of a body, the WSGI bridge would treat the part that arrived as a complete
+    body. WSGI also does not support chunked bodies. This function therefore never passes on an incomplete body, and
+    sets the true length in `scope`.
 
     Raises:
         Refused: the body is larger or slower than allowed.
@@ -94,7 +94,8 @@ async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: f
 async def drain(scope: Scope, receive: Receive) -> None:
     """Read the body of a refused request if the body is small.
 
-    Closing before the body has arrived would reset the connection, and the client could not read why it was refused.
+    If the server closed the connection before the body has arrived, the connection would be reset, and the client could
+    not read the reason of the refusal.
     """
     if not _has_body(scope) or header(scope, b"expect") or int(header(scope, b"content-length") or 0) > DRAINED_BYTES:
         return

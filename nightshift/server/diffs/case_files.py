@@ -127,7 +127,7 @@ class CaseFiles:
         raise self.missing(f"no finished step {step_no} in attempt {attempt}")
 
     def missing(self, what: str) -> UnknownStep:
-        """Build the error that a task does not have something, or no longer has it because its steps were pruned."""
+        """Build the error for data that the task does not have, or that was deleted when its steps were pruned."""
         gone = self._context.reads.find_pruned(self._task.id)
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")
@@ -168,8 +168,8 @@ class CaseFiles:
     def _state(self, work: AttemptState, name: str, scope: Scope) -> State:
         """Return the files of a case file as a state, restricted to `scope`.
 
-        The scope may be narrower than the case file's own scope: a later step may know the project, which the plan had
-        not yet chosen at this step.
+        `scope` is given separately because it may be narrower than the scope in the case file. This happens if the plan
+        had not yet chosen the project at this step, but a later step knows the project.
         """
         texts: Mapping[str, str | None] = {**work.change, **work.own_tests}
         tree = self._tree(work.base, scope)
@@ -189,7 +189,9 @@ class CaseFiles:
     def _with_mutants(self, files: list[FileDiff], entry: Commit, after: State) -> list[FileDiff]:
         """Add the mutants of the verdict's run to the diffs.
 
-        Only files whose committed text equals the text that was judged get mutants.
+        A mutant is a small fault that the run put into the changed code to see whether the tests notice it.
+
+        A file gets its mutants only if its text in the commit is the text that was judged.
         """
         rows = self._context.steps.course(self._task.id, entry.attempt)
         work = self._context.steps.work(rows[-1].work) if rows else None
@@ -206,10 +208,11 @@ class CaseFiles:
         ]
 
     def _entry(self) -> Commit | None:
-        """Return the task's newest commit in the ledger, which may be its draft.
+        """Return the task's newest entry in the ledger of commits, which may be a draft.
 
-        None if there is no entry, or if the task did not end with it: a commit counts if the task has one, a draft only
-        if the task failed.
+        Returns:
+            The entry; None if there is none, or if it is not the result of the task. A commit is the result if the task
+            has a commit. A draft is the result only if the task failed.
         """
         entry = self._context.reads.find_commit(self._task.id)
         if entry is None:

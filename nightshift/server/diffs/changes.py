@@ -35,8 +35,8 @@ class FileDiff(Answer):
 
     `told` says why there are no hunks: the file is binary, is too long, or must be requested separately. `test` is true
     if the agent wrote the file as a test. `added` and `removed` count lines; they are null if the lines were not
-    compared. `mutants` are the mutations that the verdict's run made in the file's lines, if the file has not changed
-    since. Nothing is known about lines without a mutant.
+    compared. `mutants` are small faults (mutations) that the verdict's run tried in lines of this file; they are left
+    out if the file has changed since. If a line has no mutant, no fault was tried there.
     """
 
     path: str
@@ -136,7 +136,7 @@ def compare(before: State, after: State, mask: Mask, *, only: str | None = None)
 def _candidates(before: State, after: State) -> list[str]:
     """List the paths at which the states may differ."""
     paths = before.texts.keys() | after.texts.keys()
-    if not after.texts:  # a commit; a case file's texts already name every path that it changed
+    if not after.texts:  # a commit, which does not list its changes as a case file does
         old, new = before.entries(), after.entries()
         paths |= {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
     return sorted(paths)

@@ -50,8 +50,9 @@ class Writing(Answer):
     """Current state of a model call.
 
     `end` is null while the call runs. `tokens` counts the tokens written so far; it is an estimate until the backend
-    has counted them. `writing_s` is the number of seconds in which they were written. `thinks` is true if the model
-    gave a sign of life. `cut` is true if the beginning of the reply is no longer included.
+    has counted them. `writing_s` is the number of seconds in which they were written. `thinks` is true as soon as the
+    model has begun to work on the reply, even if it has sent no text yet. `cut` is true if the beginning of the reply
+    is no longer included.
     """
 
     call: int
@@ -87,8 +88,8 @@ class Live:
 
     Args:
         calls: the running calls.
-        mask: removes secrets from their text.
-        pause_s: minimum seconds between two reads.
+        mask: removes secrets from the text of the calls.
+        pause_s: minimum seconds between two reads of the calls.
     """
 
     def __init__(self, calls: LiveCalls, mask: Mask, *, pause_s: float = PAUSE_S) -> None:
@@ -180,6 +181,6 @@ def _serialise(call: LiveCall, mask: Mask) -> bytes:
 
 def _mask_part(part: LivePart, mask: Mask, *, is_open: bool) -> WrittenPart:
     text = full_text(part.text, mask)
-    if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # match backwards from the end: linear time
+    if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # matched backwards, which takes linear time
         text = text[: len(text) - word.end()]
     return WrittenPart(tool=full_text(part.tool, mask), text=text, is_thought=part.is_thought)

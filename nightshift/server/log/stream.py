@@ -139,7 +139,7 @@ class Stream:
         newest = await self._in_thread(self._events.newest_id)
         cursor = newest if query.after is None else min(query.after, newest)
         await writer.begin(self._hello)
-        if query.after is not None and query.after > newest:  # the database was restored from a backup since
+        if query.after is not None and query.after > newest:  # the database was restored from a backup
             await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
         while not self._closing:
             woken.clear()
@@ -216,7 +216,8 @@ class _Writer:
     async def begin(self, data: bytes) -> None:
         """Send the headers and the first data.
 
-        The cursor is set before that, so a client that has received the headers misses no later event.
+        The caller must set the cursor before this call. A client that has received the headers then misses no later
+        event.
         """
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await self.write(data)

@@ -20,8 +20,8 @@ class Page:
         path: path in the syntax of an endpoint's path, such as `/task/{task_id}`.
         title: title of the page.
         preload: addresses of the API whose answers are sent with the page, so that it can be drawn without a request.
-            They may contain the path's parameters. If such an answer is that the task, question or commit does not
-            exist, the page is a 404. Other errors are left to the script, which repeats the request and shows the
+            They may contain the path's parameters. If one of these requests fails because the task, question or commit
+            does not exist, the page responds 404. After any other error, the script repeats the request and shows the
             error.
         key: the key to press after `g` to open the page. A page without a key is not in the navigation.
         texts: parameters of the path that are texts; all others are numbers.

@@ -77,7 +77,7 @@ class Causes(Answer):
 
 
 class BriefAnswer(Answer):
-    """Results of the work for since ≤ t < until.
+    """Results of the work from `since` (inclusive) to `until` (exclusive).
 
     `line` is the summary, which joins all `parts`. `read_at` is the time up to which the owner has read the brief.
     `done` counts finished tasks, including those that needed no change. The other figures are the same as in the parts.

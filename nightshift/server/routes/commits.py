@@ -30,7 +30,8 @@ T = TypeVar("T")
 class CheckLine(Answer):
     """Result of one check of a verification.
 
-    `CHANGED` means that the result differs from the evidence but does not refute it. `FAILED` means that it refutes it.
+    `CHANGED` means that the result differs from the evidence but does not refute the evidence. `FAILED` means that the
+    result refutes the evidence.
     """
 
     what: str
@@ -41,7 +42,8 @@ class CheckLine(Answer):
 class Run(Answer):
     """A running verification.
 
-    `since` is the time when it started. `doing` says what it does now. `checks` are the checks made so far.
+    `since` is the time when it started. `doing` describes the check that is running now. `checks` are the checks made
+    so far.
     """
 
     since: Moment
@@ -50,7 +52,10 @@ class Run(Answer):
 
 
 class Outcome(Answer):
-    """Result of a verification. `sentence` is the judgement with its reason. `took_s` counts from the request on."""
+    """Result of a verification.
+
+    `sentence` is the judgement with its reason. `took_s` is the number of seconds from the request to the result.
+    """
 
     judgement: Judgement
     sentence: str
@@ -62,8 +67,9 @@ class Outcome(Answer):
 class Verification(Answer):
     """State of the verification of a commit.
 
-    `run` is null if this commit is not being verified. `last` is null if no verification of it has ended. Only one
-    verification runs at a time: `busy_with` is the task whose commit is being verified instead, or null.
+    `run` is null if this commit is not being verified. `last` is null if no verification of this commit has ended. Only
+    one verification runs at a time. If another commit is being verified, `busy_with` is the task of that commit;
+    otherwise it is null.
     """
 
     commit: str

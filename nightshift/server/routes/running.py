@@ -24,11 +24,11 @@ PROBE_WALL_S = 2.0
 
 
 class Health(Answer):
-    """Health of the daemon: whether it can do its work (`maintenance.health`), and its database accepts a write now.
+    """Health of the daemon: whether it can do its work (`maintenance.health`), and whether its database works now.
 
     The answer contains nothing about any task. `faults` are sentences that describe problems; the list is empty if
-    there are none. `state` is the overall state of the daemon, as on the pages: a daemon that is paused or needs its
-    owner is not failing. It is null if the database cannot be read.
+    there are none. `state` is the overall state of the daemon, as on the pages; it is null if the database cannot be
+    read. A daemon that is paused or needs its owner is not failing.
     """
 
     status: Literal["ok", "failing"]

@@ -37,7 +37,7 @@ class StepQuery(Query):
 
 
 class DiffQuery(Query):
-    """The two states of the files that are compared."""
+    """Selection of the diff: the whole task, one iteration or one step, and optionally a single file."""
 
     of: Literal["task", "iteration", "step"] = Field("task", description="what to compare before and after")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")

@@ -93,7 +93,7 @@ class Host:
     def is_alive(self) -> bool:
         """True unless the server thread has died. After it has died, `start` may be called again.
 
-        Also true before the start and after `stop`.
+        The value is also true before `start` and after `stop`.
         """
         return self._stopping or self._thread is None or self._thread.is_alive()
 

@@ -18,8 +18,8 @@ class Listen:
     Args:
         address: an IP address of this machine, or `localhost`.
         port: the port; 0 chooses a free port.
-        names: further host names by which browsers reach the server. Each has its port, unless that is the default
-            port.
+        names: further host names by which browsers reach the server, each followed by its port, such as `box.lan:5000`.
+            The default port of HTTP or HTTPS is left out.
         page: the address at which the owner opens the pages, with a sub-path if a proxy serves them below one.
         token: if set, every request needs it, reads as well as writes.
         exposed: True if code of tasks might reach this server, because the sandbox in use cannot prevent it.

@@ -47,8 +47,8 @@ class _NotedIn(PlaceIn):
 class ForkIn(_NotedIn):
     """Step from which a new task starts, and how the new task differs.
 
-    `model` is the model that the new task asks first: a backend, a model or `backend=model` of the settings. `note` is
-    added to the description.
+    `model` is the model to which the new task sends its requests first. It names a backend or a model of the settings,
+    or both as `backend=model`. `note` is added to the description.
     """
 
     model: ModelName | None = None
@@ -87,10 +87,10 @@ class Forking:
     """Creates forks of tasks; thread-safe.
 
     Args:
-        reads: knows which steps were pruned.
+        reads: finds out which steps were pruned.
         queue: receives the new tasks.
         steps: contains the steps from which forks start.
-        models: the configured backends; None if no daemon runs that could list them.
+        models: the configured backends; None if they are not known because no daemon runs.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ from nightshift.storage.db.step_store import Call, IterationRow, StepRow
 MOST_STEPS = 1000
 MOST_MARKS = 200
 REPEATED = "memory.failed_before"
-"""Rule of the findings that warn that new code resembles code that failed before."""
+"""Name of the rule whose findings warn that new code resembles code that failed before."""
 _MARKED = frozenset({
     Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
     Kind.INTEGRATED, Kind.DISCARDED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED, Kind.OWNER_SAID,
@@ -201,7 +201,7 @@ def _running(
 def _is_marked(event: Event) -> bool:
     """Check whether an event is shown between the steps.
 
-    The end of the task is not, because the page shows it above them.
+    The event that the task has ended is not shown there, because the page shows the end of the task above the steps.
     """
     has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
     if has_ended or event.kind in _SHOWN_BY_STEPS:
@@ -218,8 +218,8 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
     """List the lessons that were close to each attempt.
 
     The age of a lesson, and the iteration and phase in which it was shown, come from the log and are missing if the log
-    no longer has the event. Lessons that an earlier version showed, or that a check of a change showed, are only in the
-    log.
+    no longer has the event. Two kinds of lessons are only in the log: those shown by an earlier version, and those
+    shown by a check of a change.
     """
     logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in show_lessons(context, task_id)}
     rows = list[RecallRow]()

@@ -25,8 +25,8 @@ class Said(Answer):
 class StepCall(Answer):
     """A model call.
 
-    `parts` are its prompt and reply. If `parts` is empty, the limit of the answer was reached; request the call
-    separately. `text` is the address of the whole call as plain text.
+    `parts` are its prompt and reply. `parts` is empty if the size limit of the answer was reached; the call must then
+    be requested separately. `text` is the address of the whole call as plain text.
     """
 
     call_no: int
@@ -45,10 +45,10 @@ class StepCall(Answer):
 class StepToolCall(Answer):
     """A tool call that a model's reply contains.
 
-    `call_no` is the number of the model call, `seq` the number of the tool call in its reply. `said` is the model's
-    text before the tool call, if it is the first of its reply. `hunks` show an edit as a diff; the edited texts are
-    then left out of `arguments`. Line numbers count from the beginning of the edited text. To get cut texts in full,
-    request the model call separately. `changed` is true if the tool call changed files.
+    `call_no` is the number of the model call, `seq` the number of the tool call in the reply. `said` is the text that
+    the model wrote before the first tool call of the reply; it is empty for the other tool calls. `hunks` show an edit
+    as a diff; the edited texts are then left out of `arguments`. Line numbers count from the beginning of the edited
+    text. To get cut texts in full, request the model call separately. `changed` is true if the tool call changed files.
     """
 
     call_no: int
@@ -91,9 +91,9 @@ class FailureRow(Answer):
 
 
 class EvidenceRow(Answer):
-    """Evidence of a verdict, as in `core.tasks.verdicts.Evidence`.
+    """Evidence of a verdict, as in `core.tasks.verdicts.Evidence`, except for `ids`.
 
-    `ids` is the number of tests instead of their ids.
+    `ids` is the number of tests here, whereas it lists the ids of the tests there.
     """
 
     tree: str

@@ -161,7 +161,7 @@ def _ends(event: Event, row: StepRow) -> bool:
 
 
 def _describe_verdict(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
-    """Check whether the verdict in the case file was reached in this step and not in an earlier step."""
+    """Check whether the verdict in the case file belongs to this step, and was not reached in an earlier step."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
 

@@ -162,10 +162,9 @@ class Mark(Answer):
 class RecallRow(Answer):
     """A lesson that was similar to what an attempt was working on; `kind` and `item` identify it.
 
-    `arm` says what the attempt saw: this lesson ("shown"), no lesson, by random choice ("control"), or the other
-    lessons but not this one ("probation"). `score` is the similarity; `age_days` is the lesson's age at that time,
-    if
-    known.
+    `arm` says what the attempt saw. "shown" means that it saw this lesson. "control" means that it saw no lesson, by
+    random choice. "probation" means that it saw the other lessons but not this one. `score` is the similarity.
+    `age_days` is the age that the lesson had at that time, null if not known.
     """
 
     attempt: int

@@ -24,7 +24,8 @@ from nightshift.storage.files.whole import publish
 _NAME = re.compile(r"agent_logs-(\d{8}T\d{6})Z\.sqlite", re.ASCII)
 
 
-# Events about the daemon's own life. If the daemon only stops and starts, without any work, only such events are added.
+# Kinds of events about the daemon's own starts and stops. A daemon that only starts and stops, without any work, adds
+# no other events.
 _OWN_LIFE = (
     Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.STATE_SAVED, Kind.INBOX_READ, Kind.ORPHANS_SWEPT, Kind.SWEPT,
     Kind.MODEL_UP, Kind.MODEL_DOWN, Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING, Kind.CLOCK_JUMPED,
@@ -61,7 +62,11 @@ def copy(source: Path, to: Path, *, limit_s: float | None = None) -> None:
 
 
 def _fill(source: Path, part: Path, end: float) -> None:
-    """Copy the pages: all at once, or, with a time limit, in several steps with a check of the time in between."""
+    """Copy the pages of the database.
+
+    Without a time limit, all pages are copied at once. With a limit, they are copied in steps, and the time is checked
+    between the steps.
+    """
 
     def look(*_: int) -> None:
         if time.monotonic() > end:
@@ -92,7 +97,7 @@ def make(
         source: the database.
         folder: the folder of the backups, which are named by their time.
         now: the time of the new backup.
-        keep: number of newest backups to keep, of which at most one per hour counts.
+        keep: number of hours for which the newest backup of the hour is kept. Only hours with a backup count.
         daily: number of days before today for which the newest backup of the day is kept as well.
         most_bytes: limit of the total size; the newest backup is kept whatever its size.
         limit_s: seconds within which the backup must be made.
@@ -120,9 +125,9 @@ def is_current(backup: Path, source: Path) -> bool:
 
 
 def _mark(path: Path) -> tuple[object, ...]:
-    """Return a value that changes with any work in a database.
+    """Return a value that changes whenever work is done in a database.
 
-    It consists of the newest event about work, and the number of rows in each table.
+    The value consists of the newest event about work, and the number of rows in each table.
     """
     with closing(connect(path, readonly=True)) as conn:
         own = ", ".join("?" * len(_OWN_LIFE))

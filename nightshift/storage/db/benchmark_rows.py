@@ -1,9 +1,10 @@
 """SQL for the benchmark's own database file: examined commits, items, configurations (“arms”) and results.
 
-Each examined commit is in one of three tables. It is a candidate until it was validated; after that, it is an item, or
-a dropped commit with the filter that dropped it. A move between tables is one transaction, and every write may be
-repeated, so a process that was killed can continue without losing or duplicating a row. The migration steps in this
-module are never edited after their release; new steps are added at the end.
+Each examined commit is in one of three tables: candidates, items or dropped commits. A candidate has passed the filters
+and waits for its validation, which turns it into an item (a task of the benchmark) or drops it. The row of a dropped
+commit names the filter that dropped it. A move between tables is one transaction, and every write may be repeated, so a
+process that was killed can continue without losing or duplicating a row. The migration steps in this module are never
+edited after their release; new steps are added at the end.
 """
 
 from __future__ import annotations
@@ -135,7 +136,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
 )
 Value = str | int | float
 _SELECT: Mapping[str, str] = {
-    # Commits are stored newest first. So of two commits in the same second, the later row is the older commit.
+    # Commits are stored newest first. If two commits have the same second, the one that was stored later is the older
+    # one.
     "candidates": "SELECT * FROM candidates WHERE repo = coalesce(?, repo) ORDER BY committed_at, rowid DESC",
     "items": "SELECT * FROM items WHERE repo = coalesce(?, repo) ORDER BY committed_at, key",
     "dropped": "SELECT * FROM dropped WHERE repo = coalesce(?, repo) ORDER BY key",
@@ -258,9 +260,9 @@ def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> N
 
 
 def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Row]:
-    """Read the results of one repository and mode (None: of all), in the order in which they were finished.
+    """Read the results of one repository and mode, in the order in which they were finished. None selects all.
 
-    Databases of version 0.1.0 have one result for each version of the agent, of which only the newest counts.
+    Databases of version 0.1.0 have one result for each version of the agent; only the newest of these results counts.
     """
     query = """SELECT results.* FROM results JOIN items ON items.key = results.item
         WHERE items.repo = coalesce(:repo, items.repo) AND results.mode = coalesce(:mode, results.mode)

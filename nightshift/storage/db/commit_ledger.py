@@ -49,7 +49,10 @@ class PendingIntegration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A revert that is about to move its branch. Commit `by` reverts `entry`, or, if `reapply`, restores it."""
+    """A revert that is about to move its branch.
+
+    The commit `by` reverts `entry`, or restores `entry` if `reapply` is True.
+    """
 
     entry: int
     by: str
@@ -84,8 +87,9 @@ class CommitLedger:
             after: the last id of the previous page; older commits follow.
             task_id: only commits of this task.
             unread: only commits that wait to be read.
-            integrated: only commits that were integrated and not reverted, or (False) that wait on a branch.
-            drafts: only drafts that wait, or (False) no drafts.
+            integrated: True for only the commits that were integrated and not reverted; False for only those that wait
+                on a branch.
+            drafts: True for only the drafts that wait; False for only commits that are no drafts.
             span: only commits made at the first time or later, and before the second.
             riskiest: if given, return in no particular order the commits with the most points (unread ones first), plus
                 the commits with these full ids.
@@ -108,7 +112,7 @@ class CommitLedger:
         return self._rows(union, *asked, limit, *asked, json.dumps(list(riskiest)))
 
     def list_uncounted(self, limit: int) -> list[int]:
-        """List the ids of commits whose points (for the order by risk) were not counted yet, newest first."""
+        """List the ids of commits whose risk points are not counted yet, newest first."""
         query = "SELECT id FROM git_commits WHERE points IS NULL ORDER BY id DESC LIMIT ?"
         return [int(row[0]) for row in self._db.reader().execute(query, (limit,))]
 
@@ -177,7 +181,10 @@ class CommitLedger:
         return Pending(**fields) if fields else None
 
     def begin(self, pending: Pending | None) -> Future[None]:
-        """Store a revert before its branch is moved. None deletes the stored one if its branch was not moved."""
+        """Store a revert before its branch is moved.
+
+        None deletes the stored revert, for the case that the branch was not moved.
+        """
         return self._note(_PENDING, pending)
 
     def settle(self, done: Pending, event: Event) -> Future[None]:
@@ -199,7 +206,10 @@ class CommitLedger:
         return PendingIntegration(**fields) if fields else None
 
     def begin_integrating(self, pending: PendingIntegration | None) -> Future[None]:
-        """Store an integration before its target is moved. None deletes the stored one if its target was not moved."""
+        """Store an integration before its target is moved.
+
+        None deletes the stored integration, for the case that the target was not moved.
+        """
         return self._note(_INTEGRATING, pending)
 
     def _note(self, key: str, pending: Pending | PendingIntegration | None) -> Future[None]:

@@ -28,7 +28,8 @@ class Signs:
 
     Attributes:
         own_tests: paths of tests that the agent wrote.
-        changed_tests: those of `own_tests` that existed before and were changed, because they contradicted the task.
+        changed_tests: the paths in `own_tests` of tests that existed before the attempt. They were changed because they
+            contradicted the task.
         removed_tests: tests that were removed together with the code that they tested.
         tests: number of tests in the last run.
         tests_passed: number of tests in the last run that passed.
@@ -36,7 +37,7 @@ class Signs:
         held_out: number of test cases that no prompt had shown.
         escalations: how often the attempt went in circles and started again.
         packages: maps each package that is not a default library of the sandbox to its version.
-        findings: rules of the static checker that let the change pass with a note, as `rule:path`.
+        findings: rules of the static checker that the change breaks but that only led to a note, as `rule:path`.
         left_out: paths that the model wrote but the run did not use.
         remarks: serious findings of reviewers that were still open, the worst first.
     """

@@ -180,7 +180,10 @@ class EventLog:
 
 
 def _fit(conn: Connection, data: str) -> str:
-    """Return the JSON text itself; if it is too long, store it as an artifact and return a reference to that."""
+    """Return the JSON text itself.
+
+    If it is too long, store it as an artifact and return a reference to the artifact.
+    """
     if len(data) <= MAX_DATA_BYTES:
         return data
     return json.dumps({"cut": True, "bytes": len(data), "artifact": artifacts.put(conn, data)})

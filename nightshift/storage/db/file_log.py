@@ -1,9 +1,9 @@
 """Writes the events to `logs/agent.log` as JSON lines, for use with `tail` and `jq`. Rotates the file by size and age.
 
-The standard library's `RotatingFileHandler` is not used, because it does not rotate by both size and age, writes part
-of a line when the disk is full, appends to a line that a power cut broke off, and keeps writing to a file that was
-moved or removed. With it, 8 of the 13 tests of this module fail, and a subclass that passes them replaces everything
-except the renaming.
+The standard library's `RotatingFileHandler` is not used. It does not rotate by both size and age, and writes part of a
+line when the disk is full. It also appends to a line that a power cut broke off, and keeps writing to a file that was
+moved or removed. With `RotatingFileHandler`, 8 of the 13 tests of this module fail, and a subclass that passes them
+would have to replace everything except the renaming.
 """
 
 from __future__ import annotations

@@ -22,13 +22,14 @@ MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, En
 """Endings of tasks on which the agent worked to the end."""
 
 ENOUGH = 10
-"""Number of ended tasks of the current model from which on tasks of other models are left out, since their times and
-costs differ.
+"""Minimum number of ended tasks of the current model. If there are this many, tasks of other models are left out, since
+their times and costs differ.
 """
 
 _CODED = f"backend || '=' || model FROM model_stats WHERE phase = 'CODING' AND backend <> '{BUILT_IN}'"
 _AT_WORK = f"SELECT {_CODED} ORDER BY id DESC LIMIT 1"
-"""Query for the model that wrote code last. The built-in engine does not count, because it only tries before a model.
+"""Query for the model that last wrote code. The built-in engine does not count, because it is only asked before a
+model.
 """
 _CODER = f"(SELECT {_CODED} AND task_id = tasks.id GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1)"
 _WORK = "(SELECT TOTAL(duration_s) FROM iterations WHERE iterations.task_id = tasks.id)"

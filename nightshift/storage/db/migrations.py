@@ -112,7 +112,7 @@ def pending(conn: Connection, path: Path) -> list[str]:
 
     Raises:
         StoreTooNew: the database has steps that this program does not know.
-        StoreDamaged: the database has such steps but lacks a known step, which no version can cause.
+        StoreDamaged: the database has unknown steps and also lacks a known step, which no version can cause.
     """
     names, applied = [name for name, _ in STEPS], _read_applied(conn)
     lacking = [name for name in names if name not in applied]

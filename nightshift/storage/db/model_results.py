@@ -1,9 +1,10 @@
 """Results of each model's attempts, by kind of task, and the order of models for an attempt (its route).
 
-An attempt counts for the model that began it, and only if the same model also wrote what was committed. So a model is
-not rated lower because it is called after others have failed. Only endings that depend on the model count; a cancelled
-task or a daemon that died does not. If a task was tried more than once, only the last attempt counts, because the
-endings of earlier attempts are not stored. A commit that the owner reverted does not count as solved.
+An attempt counts for the model that began it, and only if the same model also wrote the code that was committed. This
+way a model that is called only after others have failed does not get a lower rating. Only endings that depend on the
+model count; a cancelled task or a daemon that died does not. If a task was tried more than once, only the last attempt
+counts, because the endings of earlier attempts are not stored. A commit that the owner reverted does not count as
+solved.
 """
 
 from __future__ import annotations

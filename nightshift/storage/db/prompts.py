@@ -33,8 +33,9 @@ def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
 def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], before: str | None = None) -> str:
     """Store a prompt without secrets inside a write job, and return its digest.
 
-    `before` is the digest of the prompt that this prompt continues. The messages that both share were masked then, and
-    are not masked again, because masking takes most of the time.
+    `before` is the digest of the prompt that this prompt continues. The messages at the beginning that are equal in
+    both prompts were masked when the earlier prompt was stored. They are not masked again, because masking takes most
+    of the time.
     """
     earlier = get(conn, before) if before else []
     keep = _common(earlier, turns)

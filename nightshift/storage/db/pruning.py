@@ -134,7 +134,7 @@ _LIFE = f"('{Kind.DAEMON_STARTED}', '{Kind.DAEMON_STOPPED}')"
 
 
 def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> Gone:
-    """Delete events older than `before`, examining the next ones with ids above `after` and up to `upto`.
+    """Delete events older than `before`, among the events with ids above `after` and up to `upto`.
 
     The newest event of all is kept, because the positions of readers are compared with its id. Events of tasks that are
     open, or ended after `before`, are kept, so that the timelines of these tasks stay complete. The last event about a
@@ -166,9 +166,10 @@ _OLD_CALLS = (
 
 
 def sum_calls(conn: Connection, before: datetime) -> int:
-    """Replace the model calls of one day that are older than a time by their sums; return how many were replaced.
+    """Replace the old model calls of one day by their sums, and return the number of calls that were replaced.
 
-    The sums have no phase. Calls of open tasks are kept, because the budgets of these tasks count them.
+    Calls are old if they were made before `before`. The sums have no phase. Calls of open tasks are kept, because the
+    budgets of these tasks count them.
     """
     days = (
         "SELECT substr(at, 1, 10) FROM model_stats WHERE phase <> '' AND at < ? AND NOT EXISTS "  # noqa: S608
@@ -188,7 +189,10 @@ def sum_calls(conn: Connection, before: datetime) -> int:
 
 
 def prune_rounds(conn: Connection, before: datetime) -> int:
-    """Delete some recalls, and some iterations of ended tasks, that are older than a time; return how many."""
+    """Delete some recalls and some iterations of ended tasks, all older than a time.
+
+    Return the number of deleted rows.
+    """
     return sum(conn.execute(delete, (to_text(before), ROWS)).rowcount for delete in _OLD_ROUNDS)
 
 

@@ -2,13 +2,14 @@
 
 The database is checked. If the check finds a fault, the newest sound backup replaces the database. Then every row of
 the damaged file that can be read and is valid is copied into the new file, and SQLite rebuilds the indexes. A table of
-an extension is never copied. A task is copied completely or not at all: its row and its specification must agree.
+an extension is never copied. A task is copied only if its row and its specification agree; otherwise neither of them is
+copied.
 
 SQLite's own `.recover` is not part of the library that programs load. Therefore rows are read with queries: a page that
 cannot be read costs only its own rows.
 
-The new file is built beside the damaged one. When it is complete, a note is written. Then the damaged files are moved
-into a folder from which only people delete them, and the new file is renamed. If the power fails at any point, the next
+The new file is built beside the damaged one. When the new file is complete, a note is written. Then the damaged files
+are moved into a folder that only people delete, and the new file is renamed. If the power fails at any point, the next
 start finds either the damaged database as it was, or the note, and finishes the restore. The old write-ahead log must
 be moved first, or SQLite would apply it to the new file.
 
@@ -557,7 +558,7 @@ def _read_rows(
     keys = [row["name"] for row in old.execute(f"PRAGMA table_info({table})") if row["pk"]]
     try:
         old.execute(f"SELECT rowid FROM {table} WHERE 0")  # noqa: S608  names of ours, here and below
-    except Error:  # a table without rowids is read from both ends
+    except Error:  # a table without rowids is read once in each direction
         for order in ("ASC", "DESC"):
             by = ", ".join(f"{key} {order}" for key in keys)
             try:
@@ -655,10 +656,11 @@ _FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
 
 
 def _end_as_logged(conn: Connection, now: datetime) -> set[int]:
-    """Mark tasks as ended whose row is lost but whose end is in the log; return the tasks that stay uncertain.
+    """Mark tasks as ended whose row is lost but whose end is in the event log; return the tasks that stay uncertain.
 
-    The log entry was written in the same transaction as the row, so it can be trusted. Nothing else in the log is used
-    for such a task. It continues from the backup's state, and work done since then is found again by its commit.
+    The event was written in the same transaction as the row, so it can be trusted. Nothing else in the log is used for
+    a task whose row is lost. A task that stays uncertain continues from the backup's state, and work done since then is
+    found again by its commit.
     """
     conn.execute(
         "CREATE TABLE found.moves AS SELECT task_id, json_extract(data, '$.to') AS status, "

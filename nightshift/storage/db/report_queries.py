@@ -5,8 +5,8 @@ of the span, so that a report which is made again later says the same: a commit 
 in the report, and a fix that was found after the span is not known. If a task ended and was tried again after the span,
 only the log shows its earlier end (`ReportLog`).
 
-Old events are deleted (pruned). `ReportLog` can read only the time from which the log is complete, which `whole_since`
-returns. So a report that is made later names the missing data, instead of counting zero.
+Old events are deleted (pruned). `ReportLog.whole_since` returns the time from which the log is still complete. With it,
+a report that is made late names the missing data instead of counting zero.
 """
 
 from __future__ import annotations
@@ -208,7 +208,10 @@ class ReportLog:
         return {row[0]: int(row[1]) for row in self._rows(query, to_text(since), to_text(until))}
 
     def events(self, since: datetime | None, until: datetime, kinds: Iterable[Kind]) -> list[LogRow]:
-        """List the events of some kinds in the span (None: from the beginning), in the order of storing."""
+        """List the events of some kinds in the span, in the order of storing.
+
+        If `since` is None, the span has no beginning.
+        """
         wanted = sorted(kinds)
         marks = ", ".join("?" * len(wanted))
         query = (
@@ -218,7 +221,7 @@ class ReportLog:
         return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
 
     def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
-        """List those ends of tasks in the span after which the task was tried again, in the order of time."""
+        """List the ends of tasks in the span after which the task was tried again, in the order of time."""
         rows = self._rows(
             f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
             "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
@@ -344,9 +347,9 @@ class ReportQueries:
         return int(row[0])
 
     def first_uses(self, until: datetime) -> dict[tuple[str, str], int]:
-        """Return for each repository and package the task of the first commit that was tested with the package.
+        """Map each (repository, package) to the task of the first commit that was tested with the package.
 
-        The key is a pair of the repository, as tasks name it, and the package.
+        The repository is named as tasks name it.
         """
         rows = self._rows(
             "SELECT c.task_id, coalesce(json_extract(s.spec, '$.repo'), '') AS repo, p.key AS package "

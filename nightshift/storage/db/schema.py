@@ -4,9 +4,9 @@ Times are texts in the form of `core.clock.to_text`, which sort in the order of 
 are rows of `artifacts`, referenced by their digest. A task that must not be claimed has a status of its own, with its
 own partial index. So a claim never has to skip rows, and its time does not grow. A task's specification may have
 megabytes (files, tests), and SQLite rewrites a row as a whole at each heartbeat, so the specification is in a separate
-table. A list of tasks is filtered and sorted over one index that contains every column it may ask for; ten thousand
-entries are read in two milliseconds, in any order. A separate index for each order would have to be updated whenever a
-task changes its status.
+table. A list of tasks is filtered and sorted by reading a single index. This index contains every column by which lists
+are filtered or sorted, so ten thousand entries are read in two milliseconds, in any order. A separate index for each
+order would have to be updated whenever a task changes its status.
 """
 
 from __future__ import annotations
@@ -231,7 +231,8 @@ APPROVALS = (
     "CREATE INDEX approvals_open ON approvals (task_id) WHERE granted IS NULL",
 )
 
-# The fourth migration: which replies of the built-in engine made a call to a model unnecessary, and to which backend.
+# The fourth migration: which replies of the built-in engine made a call to a model unnecessary, and the backend that
+# would have been called.
 SAVED = (
     "ALTER TABLE model_stats ADD COLUMN saved TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX git_commits_at ON git_commits (at)",
@@ -253,7 +254,7 @@ HOLDS = (
     "ALTER TABLE git_commits ADD COLUMN pushed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN files TEXT",  # [[path, lines added, removed], …]; NULL: not known
     "ALTER TABLE git_commits ADD COLUMN signs TEXT",  # of the attempt (storage.db.commit_signs); NULL: not known
-    "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt so far; NULL: not known
+    "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # number recalled for the attempt so far; NULL: not known
     "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
     "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
     "ALTER TABLE tasks ADD COLUMN spent_before TEXT NOT NULL DEFAULT '{}'",  # spent until the owner's last request
@@ -343,7 +344,7 @@ _COLUMNS = (
     "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt that saw it ends (memory.lesson_standing)
     "retired_at TEXT",
     "retired_by TEXT NOT NULL DEFAULT ''",  # owner or measured; '': not recorded
-    "judged_from TEXT NOT NULL DEFAULT ''",  # earlier attempts do not count, as the owner restored it then
+    "judged_from TEXT NOT NULL DEFAULT ''",  # attempts before the owner restored the lesson do not count
 )
 
 LESSONS = (
@@ -358,7 +359,7 @@ LESSONS = (
     # Lists of lessons are read from these indexes alone, because the rows hold many pages of code and fixes.
     "CREATE INDEX failures_listed ON failures (solved, retired, standing, language, repo, fixed_at, times_used)",
     "CREATE INDEX patterns_listed ON patterns (retired, standing, language, repo, created_at, times_used)",
-    "ALTER TABLE recalls ADD COLUMN ended_at TEXT",  # of the attempt; NULL if an earlier version recorded its end
+    "ALTER TABLE recalls ADD COLUMN ended_at TEXT",  # end of the attempt; NULL if an earlier version recorded it
     "ALTER TABLE approvals ADD COLUMN answered_by TEXT NOT NULL DEFAULT ''",  # owner or assumed; '': not recorded
 )
 
@@ -385,7 +386,7 @@ _LISTS = (
 )
 
 PAGES = (
-    # Where a fork began: the digest of the case file (steps.work) after a step of another task.
+    # The step of another task at which a fork began, by the digest of the case file (steps.work) after that step.
     """CREATE TABLE task_forks (
         task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
         source INTEGER NOT NULL,
@@ -509,7 +510,7 @@ LESSONS_ELSEWHERE = (
         key TEXT NOT NULL, -- what all nodes know it by
         PRIMARY KEY (kind, item)) WITHOUT ROWID""",
     "CREATE INDEX lesson_keys_key ON lesson_keys (key)",
-    # Sums over all other nodes, of attempts since a time (like `patterns.judged_from`).
+    # Sums over all other nodes. They count attempts since a time (like `patterns.judged_from`).
     """CREATE TABLE lesson_tallies (
         key TEXT PRIMARY KEY, -- '': attempts from which any lesson was withheld
         judged_from TEXT NOT NULL,

@@ -49,7 +49,7 @@ ProgrammingError = sqlite3.ProgrammingError
 CHECKPOINT_PAGES = 4000
 """Size of the write-ahead log, in pages (16 MB), at which it is written back into the file.
 
-A page that was written a hundred times in between is written back only once.
+The log is large because a page that was written to it a hundred times is written back only once.
 """
 
 BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 8, 11, 13, 14, 26
@@ -106,9 +106,9 @@ def connect(path: Path, *, readonly: bool = False, busy_s: float = 5.0) -> Conne
 
 
 def connect_draft(path: Path) -> Connection:
-    """Open a file that nobody else uses until it is complete.
+    """Open a new database file that nobody else uses until it is complete.
 
-    Therefore there is no log, no flush to the disk and no check of foreign keys.
+    Since nobody else uses the file, there is no log, no flush to the disk and no check of foreign keys.
 
     Raises:
         StoreError: the file cannot be opened.

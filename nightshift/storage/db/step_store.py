@@ -200,8 +200,8 @@ _BRIEF = (
     "attempt, step_no, iteration, phase, outcome, note, work, passed, failed, total, started_at, ended_at, duration_s, "
     f"json_remove(data, {', '.join([*_LONG, *_OTHERS])}) AS data"
 )
-"""Columns of a step in which the data have only the first prompt, and lack their lists. Such data have a hundredth of
-the length.
+"""Columns of a step for lists of steps. Their data contain only the first prompt, without its lists (sections and
+files), which makes them a hundred times shorter.
 """
 
 log = logging.getLogger(__name__)
@@ -225,9 +225,9 @@ class StepStore:
     ) -> Future[None]:
         """Store a finished step with its iteration's summary, its event and its counts of tool calls, all or nothing.
 
-        `step.state.step_no` counts the finished steps. So the number of this step is one less; its calls have the same
-        number. The future fails with `StaleFence` if the task no longer belongs to this worker. Storing a step twice is
-        harmless.
+        `step.state.step_no` is the number of finished steps, including this one. The number of this step is one less,
+        and its calls have the same number. The future fails with `StaleFence` if the task no longer belongs to this
+        worker. Storing a step twice is harmless.
         """
         reports = [*form_reports(step.data.get("forms"))]
 
@@ -269,7 +269,10 @@ class StepStore:
         return row and step_of(row)
 
     def course(self, task_id: int, attempt: int) -> list[StepRow]:
-        """List the steps of an attempt, in order. Their data have only the first prompt, and lack their lists."""
+        """List the steps of an attempt, in order.
+
+        Their data contain only the first prompt, without its lists (sections and files).
+        """
         query = f"SELECT {_BRIEF} FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no"  # noqa: S608  a constant
         return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
 
@@ -402,7 +405,10 @@ def _insert_step(
 
 
 def _sum_up(conn: Connection, task_id: int, attempt: int, work: AttemptState) -> None:
-    """Sum up the steps and calls of an iteration in its row. It is computed from all of them, so it may be repeated."""
+    """Sum up the steps and calls of an iteration in its row.
+
+    The sums are computed anew each time, so a call may be repeated.
+    """
     where = (task_id, attempt, work.iteration)
     steps = conn.execute(
         "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND iteration = ? ORDER BY step_no", where

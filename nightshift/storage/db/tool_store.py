@@ -1,8 +1,8 @@
 """Durable tool calls: the result of each call, and the change after it, are stored before the model is asked again.
 
-A daemon that died finds the paid replies in `storage.db.step_store`, and the results of their tool calls here, so that
-none is run twice. A call without a stored result is run again. That is safe, because the call begins from a stored
-change, and its only effect is the change after it.
+A daemon that died finds the paid replies in `storage.db.step_store`, and the results of their tool calls in this store,
+so that no call is run twice. A call without a stored result is run again. That is safe, because the call begins from
+the stored change before it, and its only effect is a new change.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from nightshift.core.errors import StoreDamaged, StoreError, StoreUnready
 
 FIRST_REST_S, MAX_REST_S = 1.0, 30.0
-"""Seconds of pause before a write is retried that can wait: the first pause, and the maximum after repeated doubling.
+"""Seconds to pause before a write that can wait is retried. The first value is the first pause, which is doubled after
+each failure. The second value is the longest pause.
 """
 
 log = logging.getLogger(__name__)

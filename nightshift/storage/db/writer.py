@@ -41,7 +41,7 @@ Listener = Callable[[Connection], None]
 
 MAX_GROUP = 256
 LINGER = 0.5
-"""How long to wait for clients that are likely to write again, as a share of the duration of the last commit."""
+"""Time to wait for clients that are likely to write again, as a share of the duration of the last commit."""
 MAX_LINGER_S = 0.005
 PATIENCE_S = 0.05
 """Maximum seconds that a patient job waits for another job, to be written together with it."""

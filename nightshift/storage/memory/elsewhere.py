@@ -19,7 +19,8 @@ Item = tuple[LessonKind, int]
 """A lesson, identified by its kind and its id on this node."""
 TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
 EVERYONE = ""
-"""The key under which the counts over all lessons are stored: the attempts from which any lesson was withheld."""
+"""The key under which the counts over all lessons are stored, that is, of attempts from which any lesson was withheld.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,7 @@ def withheld(conn: Connection) -> Share:
 
 
 def add_shares(first: Share, other: Share) -> Share:
-    """Add two shares."""
+    """Add two shares: their numbers of solved attempts, and their numbers of all attempts."""
     return Share(first.part + other.part, first.whole + other.whole)
 
 

@@ -100,10 +100,10 @@ Beside = Callable[[Embedder], VectorStore | None]
 class EmbeddingSpaces:
     """The embedding spaces of a memory: hashing at first, and a better embedder once it has embedded all memories.
 
-    After that, hashing embeds new memories only if it must answer again. The better embedder is loaded on a separate
-    thread at the first search. If it cannot be loaded, or an endpoint does not answer, hashing is used, and the better
-    embedder is tried again after a pause. Neither is treated as an error; the owner is notified once for each reason.
-    Thread-safe; blocks on embedders and the database.
+    After that, new memories are embedded by hashing only when hashing has to replace the better embedder. The better
+    embedder is loaded on a separate thread at the first search. If it cannot be loaded, or an endpoint does not answer,
+    hashing is used, and the better embedder is tried again after a pause. Neither is treated as an error; the owner is
+    notified once for each reason. Thread-safe; blocks on embedders and the database.
 
     Args:
         db: the database.
@@ -151,7 +151,10 @@ class EmbeddingSpaces:
         return self._better.embedder if self._better else None
 
     def _beside(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near] | None:
-        """Search other nodes' vectors with the better embedder while it is still embedding; None if there are none."""
+        """Search the vectors of other nodes with the better embedder, while it has not embedded all memories here.
+
+        Returns None if other nodes have no vectors.
+        """
         space = self._reading
         if space is None or self._resting():
             return None
@@ -195,7 +198,7 @@ class EmbeddingSpaces:
             self._events.emit(Kind.EMBEDDER_READY, f"lessons are now found by {name}")
 
     def _describe(self, description: str) -> bool:
-        """Change the description shown to the owner; return True if it was another one before."""
+        """Store the description of the embedder for the owner; return True if it has changed."""
         with self._lock:
             changed, self.description = self.description != description, description
             return changed

@@ -90,7 +90,10 @@ def lines(conn: Connection, masker: Masker) -> Iterator[str]:
 
 
 def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterator[Entry]:
-    """Yield every lesson in use, and with `retired` also the retired ones: failures first, oldest first."""
+    """Yield every lesson in use, failures before patterns, each oldest first.
+
+    With `retired`, the retired lessons are included.
+    """
     selects: dict[LessonKind, str] = {"failure": _FAILURES, "pattern": _PATTERNS}
     for kind, select in selects.items():
         for row in conn.execute(select, (int(retired),)):

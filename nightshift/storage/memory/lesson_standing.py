@@ -1,11 +1,11 @@
 """Decides whether lessons help, by comparing attempts that saw them with attempts from which they were withheld.
 
-Some attempts see no lessons. These are drawn at random before anything is known about them, so the two groups differ
-only by the lessons. A single lesson is seldom withheld that way. Therefore a lesson that seems not to help (a suspect
-lesson) is shown in only half of its cases, until there is enough data to decide. It retires when the probability that
-it helps is too low. The probability is Bayesian, with Beta priors. For a single lesson, the prior is the rate of solved
-attempts over all withheld attempts. It has the weight of only a few observations, because the cases in which this
-lesson comes up may be harder than others.
+Some attempts see no lessons. These attempts are drawn at random before anything is known about them, so they differ
+from the other attempts only by the lessons. A single lesson is seldom withheld that way. Therefore a lesson that seems
+not to help (a suspect lesson) is shown in only half of its cases, until there is enough data to decide. The lesson
+retires when the probability that it helps is too low. The probability is Bayesian, with Beta priors. For a single
+lesson, the prior is the rate of solved attempts over all withheld attempts. It has the weight of only a few
+observations, because the cases in which this lesson comes up may be harder than others.
 
 Error rates are measured by simulation (`tests/storage/memory/test_uplift.py`), because the rule is applied again after
 each use.
@@ -27,8 +27,8 @@ probability that it helps is below this value.
 RETIRE_AFTER, RETIRE_BELOW = 10, 0.02
 """A lesson retires if it was withheld at least this often and the probability that it helps is below this value."""
 IDLE_AFTER, IDLE_GAIN = 100, 0.05
-"""A lesson also retires if it was shown and withheld at least this often in total, and even its likely best gain is
-below this value.
+"""A lesson also retires if it was shown and withheld at least this often in total, and the highest gain that is still
+likely is below this value.
 """
 _GRID = 400
 

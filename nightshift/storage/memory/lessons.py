@@ -84,7 +84,7 @@ def difference(failing: Change, passing: Change, masker: Masker, error: str = ""
     """Return the fix, as a unified diff from the failing change to the passing one; empty if there is no difference.
 
     The diff includes only files that the failing change had written, or that the error names. Other files of the
-    passing change are work that was still to be done.
+    passing change do not belong to the fix: they are work that was still to be done.
     """
     parts = []
     for path in sorted(path for path in failing.keys() | passing.keys() if path in failing or path in error):

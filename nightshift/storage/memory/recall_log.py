@@ -46,9 +46,8 @@ class Recalled:
 class MemoryUplift:
     """The benefit of memory as a whole: attempts assigned to see lessons compared with those assigned to see none.
 
-    `shown` and `control` count solved attempts. Each interval estimates a difference: with lessons minus without.
-        The
-    intervals of iterations and tokens are None while too few attempts have ended.
+    `shown` and `control` count solved attempts. Each interval estimates a difference: the value with lessons minus the
+    value without. The intervals of iterations and tokens are None while too few attempts have ended.
     """
 
     shown: Share
@@ -96,10 +95,11 @@ def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
 
 
 def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = "") -> tuple[Share, Share]:
-    """Count the attempts that saw a lesson, and those from which it was withheld, with how many were solved.
+    """Count the attempts that saw a lesson, and those from which the lesson was withheld.
 
-    Only attempts since `judged_from` count. The counts of other nodes (`storage.memory.elsewhere`) are included if they
-    are counted since the same time; otherwise the other nodes will send new counts.
+    Each count includes how many of the attempts were solved. Only attempts since `judged_from` count. The counts of
+    other nodes (`storage.memory.elsewhere`) are added if they begin at the same time. If they begin at another time,
+    the other nodes will send new counts.
     """
     select = (
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "

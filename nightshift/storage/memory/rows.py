@@ -89,7 +89,7 @@ def read_language_and_repo(conn: Connection, task_id: int) -> tuple[str, str]:
 
 
 def read_identity(conn: Connection, task_id: int) -> str:
-    """Return a task's id, or the common id of a task that nodes share.
+    """Return the id of a task. For a task that nodes share, this is the id that all nodes have in common.
 
     With the common id, all nodes draw the same group for an attempt.
     """

@@ -83,7 +83,7 @@ class LongTermMemory:
         return self._spaces.better
 
     def search_beside(self, find: Beside) -> None:
-        """Also search the vectors that `find` returns, as long as the better embedder has not embedded all memories."""
+        """Let searches also use the vectors from `find`, until the better embedder has embedded all memories."""
         self._spaces.beside = find
 
     def close(self) -> None:
@@ -191,8 +191,8 @@ class LongTermMemory:
     async def conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
         """Add the fix to the task's failures, if there is one, and count the result for the recalled lessons.
 
-        This is done once for each attempt. If the daemon dies before the task is finished, the attempt ends again, but
-        no lesson is counted twice.
+        Each attempt is counted only once. If the daemon dies before the task is finished, this method is called a
+        second time for the attempt, but no lesson is counted twice.
 
         Raises:
             StoreError: the database cannot be written.
@@ -257,7 +257,7 @@ class LongTermMemory:
         return Assignment.PROBATION if left_out else Assignment.SHOWN
 
     def _worth(self, stored: Stored) -> float:
-        """Return the similarity of a lesson, reduced by its age and by a low rate of help.
+        """Return the similarity of a lesson, reduced by its age and by a low rate of uses that helped.
 
         The rate is smoothed with one additional success and one additional failure.
         """
@@ -320,7 +320,10 @@ class LongTermMemory:
         return new_standing
 
     def _judge_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """Judge a lesson like `_judge` after counts of other nodes changed; a retired lesson may be used again."""
+        """Judge a lesson like `_judge`, after the counts of other nodes have changed.
+
+        A retired lesson may come into use again.
+        """
         new_standing = self._judge(conn, lesson, everyone, at)
         if new_standing is not Standing.RETIRED and rows.use_again(conn, *lesson):
             self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")

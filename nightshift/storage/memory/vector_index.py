@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 LessonKind = Literal["failure", "pattern"]
 # Maximum number of results for each kind.
 MAX_NEAREST = 1000
-# Engines compute cosines in 32 bits, which may order near vectors differently. So this many times as many results are
-# requested and then sorted in 64 bits.
+# Engines compute cosines in 32 bits, which may order near vectors differently. Therefore more results are requested
+# than are needed, by this factor, and then sorted in 64 bits.
 SPARE = 2
 
 

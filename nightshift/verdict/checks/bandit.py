@@ -88,7 +88,7 @@ def _load() -> Callable[[ast.Module, str], list[Any]]:
 
     # stevedore would cache its scan of entry points in the owner's home, and has no public switch for it.
     _cache._c._disable_caching = True  # noqa: SLF001
-    for name in ("bandit", "stevedore"):  # Their warnings are only about report formats that are unused here.
+    for name in ("bandit", "stevedore"):  # These loggers only warn about report formats, which are unused here.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # raised between Bandit and its own plug-in loader

@@ -37,7 +37,8 @@ class _Seen:
 
     Attributes:
         path: the file.
-        text: the text of the line. Together with the rule, it identifies the same finding in other files and versions.
+        text: the text of the line. The same rule on a line with the same text counts as the same finding, even in
+            another version of the file.
         finding: the finding.
         started: for a call that starts a program, the enclosing function, the called function, and the program. Empty
             for any other finding.
@@ -118,7 +119,10 @@ class StaticChecker:
         )
 
     def _odd_names(self, job: ChangeCheckJob) -> Iterator[Reported]:
-        """Report misspelt rules in the task's `allow`. They allow nothing, which the owner should learn at once."""
+        """Report misspelt rules in the task's `allow`.
+
+        A misspelt rule allows nothing, and the owner should learn this at once.
+        """
         for name in job.spec.allow:
             if fault := unknown(name, self._rules):
                 yield Reported(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
@@ -164,7 +168,7 @@ class StaticChecker:
         return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
 
     def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
-        """List the commands of a shell text that must not run, with the line that best matches each."""
+        """List the forbidden commands in a shell text, each with the number of the best matching line."""
         for blocked in self._hooks.in_text(text):
             yield _line_of(blocked.argv, text), blocked
 
@@ -186,11 +190,11 @@ def is_test(path: str) -> bool:
 
 
 def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
-    """Return the findings that are new: their rule and line occur more often than before the change.
+    """Return the findings that the change adds.
 
-    There are two exceptions. A file may repeat the import of a module that it already imported. A call that started a
-    program may start the same program in the same function with other arguments, because forbidden commands are checked
-    separately.
+    A finding is new if the same rule matches lines with the same text more often than before the change. There are two
+    exceptions. A file may repeat the import of a module that it already imported. A call that started a program may
+    start the same program in the same function with other arguments, because forbidden commands are checked separately.
     """
     left, new = Counter[tuple[str, ...]](sighting.key for sighting in before), list[_Seen]()
     imported = {sighting.imported for sighting in before}
@@ -210,7 +214,7 @@ def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
 
 
 def _take_one(left: Counter[tuple[str, ...]], key: tuple[str, ...]) -> bool:
-    """Decrement a counter; return false if it was already used up."""
+    """Decrement the counter of a key; return false if the counter was not positive before."""
     left[key] -= 1
     return left[key] >= 0
 

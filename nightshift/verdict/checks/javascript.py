@@ -1,6 +1,6 @@
 """Finds suspicious code in the syntax trees of JavaScript and TypeScript; strings and comments do not count as code.
 
-Some findings are about code that reaches out of its module: into the internals of Node.js, to file descriptors and
+Some rules concern code that reaches beyond its own module: into the internals of Node.js, to file descriptors and
 processes, or to the tests of the repository.
 """
 
@@ -67,7 +67,7 @@ MEMBERS = {
     "module.parent": "js.call-site",
     **dict.fromkeys(("assert.AssertionError", "assert/strict.AssertionError"), "js.odd-throw"),
 }  # fmt: skip
-"""Members of Node.js that match a rule wherever they are used, dotted name to rule."""
+"""Members of Node.js modules and globals, each with the rule that any use of the member matches."""
 _MODULES = {
     **dict.fromkeys(("diagnostics_channel", "trace_events"), "js.hooks"),
     **dict.fromkeys(("repl", "wasi"), "js.native"),
@@ -121,7 +121,7 @@ def scan(path: str, text: str, hooks: Hooks, *, is_test: bool = False) -> list[F
         path: the module's path; its extension selects the language.
         text: the module's text.
         hooks: returns the findings for commands that must not run.
-        is_test: true for a test; only other code is not allowed to detect that it is being tested.
+        is_test: true for a test. Code that is no test must not detect that it is being tested.
     """
     if len(text) > MAX_CHARS:
         return []
@@ -231,7 +231,7 @@ class _Reader:
 
 
 def _makes_function(target: str, function: Node | None, arguments: list[Node]) -> bool:
-    """Check for a call like `(() => {}).constructor("…")`, which makes a function from text like `Function`."""
+    """Check for a call like `(() => {}).constructor("…")`, which compiles text to a function, as `Function` does."""
     named = target.endswith(".constructor") or (not target and _is_constructor(function))
     return named and bool(arguments) and arguments[-1].type in {*javascript.STRINGS, "binary_expression", "identifier"}
 

@@ -173,7 +173,7 @@ class Names:
         return f"{self._stars[0]}.{name}" if self._stars else None
 
     def _name_called(self, node: ast.Call, depth: int) -> str | None:
-        """Return the dotted name of a call's result if the result is a module or a member of one; otherwise None."""
+        """Return the dotted name that a call evaluates to, if it is a module or a member of one; otherwise None."""
         func = self.resolve(node.func, depth + 1)
         if func == "builtins.getattr" and len(node.args) >= 2:
             base, attr = self.resolve(node.args[0], depth + 1), self.text(node.args[1], depth + 1)
@@ -219,7 +219,10 @@ class Names:
         return UNKNOWN
 
     def _part(self, node: ast.Subscript, depth: int) -> str:
-        """Return a text that `[::-1]` reverses, or `~` for the environment variable HOME; otherwise `UNKNOWN`."""
+        """Evaluate a subscript: a text reversed by `[::-1]`, or `~` for the environment variable HOME.
+
+        The result for any other subscript is `UNKNOWN`.
+        """
         if self.resolve(node.value, depth) == "os.environ":
             return "~" if self.text(node.slice, depth) == "HOME" else UNKNOWN
         match node.slice:

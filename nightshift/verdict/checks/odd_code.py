@@ -1,7 +1,7 @@
-"""Finds code that inspects its callers, the tests or the processes around it, and notes it for the reader of a change.
+"""Finds code that inspects its callers, the tests or the processes around it, and notes this for reviewers.
 
-Such code cannot make a wrong change pass, because copies of the tests and replayed calls reveal false results. The
-reader should know of it all the same.
+Such code cannot make a wrong change pass, because copies of the tests and replayed calls reveal false results.
+Reviewers should know of it all the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BY_NAME: dict[str, str] = {
     **dict.fromkeys(("os.register_at_fork", "weakref.finalize"), "python.signals"),
     "importlib.reload": "python.dynamic-import",
 }
-"""Functions that match a rule wherever they are mentioned, dotted name to rule."""
+"""Functions that match a rule whenever they are mentioned, dotted name to rule."""
 _PROCESS_FILES = re.compile(r"/proc/(self|thread-self|\d)|/dev/(fd|shm|pts|ptmx|mem|kmem)\b")
 _READERS = frozenset(
     {"builtins.open", "io.open", "os.open", "pathlib.Path", "os.listdir", "glob.glob", "runpy.run_path"}

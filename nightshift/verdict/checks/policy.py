@@ -1,4 +1,8 @@
-"""Decides the severity of a finding: the owner's setting or else the rule's default, which some tasks reduce."""
+"""Decides the severity of a finding.
+
+The owner's setting for the rule decides. Without a setting, the rule's default applies, which is reduced for some
+tasks.
+"""
 
 from __future__ import annotations
 

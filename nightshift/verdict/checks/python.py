@@ -60,7 +60,7 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
     Args:
         text: the module's text.
         hooks: returns the findings for commands that must not run.
-        is_test: true for a test; only other code is not allowed to detect that it is being tested.
+        is_test: true for a test. Code that is no test must not detect that it is being tested.
         depth: the number of enclosing texts that are run as code.
     """
     tree = read_tree(text)
@@ -247,7 +247,7 @@ class _Reader:
 
 
 def _swap(base: str, attr: str) -> str | None:
-    """Return the rule for an assignment to an attribute of an imported object."""
+    """Return the rule that an assignment to an attribute of an imported object breaks; None if it breaks none."""
     if base.startswith("builtins") or (base == "sys" and attr in _HOOKS) or base in _SHARED:
         return "python.swap"
     if base.partition(".")[0] in _FRAMEWORKS or (base == "warnings" and attr in _WARNERS):

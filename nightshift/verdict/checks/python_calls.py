@@ -1,7 +1,7 @@
 """Finds the rules that calls and mentions of known functions match, and the commands that a call runs.
 
 A command comes from the arguments of a `subprocess` function, from the text of `os.system`, or from a deletion, which
-counts as `rm`. Two rules exist for `eval`: `eval(text)` of a parameter runs whatever a caller passes, while
+counts as `rm`. Two rules concern `eval`, because `eval(text)` with a parameter runs whatever a caller passes, while
 `eval(str(a) + op + str(b))` is only a clumsy way to compute. Both can go wrong, but only the first lets outsiders run
 code.
 """
@@ -71,7 +71,7 @@ _WRITERS = frozenset({"write_text", "write_bytes", "touch", "mkdir"})
 
 
 def find_rule(target: str) -> str | None:
-    """Return the rule that every use of a function matches; None if there is no such rule."""
+    """Return the rule that any use of a function matches; None if there is none."""
     if target.startswith(_EXECS):
         return "python.os-exec"
     # A member of a listed function counts like the function itself.
@@ -114,7 +114,7 @@ def _of_system(node: ast.Call, target: str, args: list[str]) -> Iterator[str]:
 
 
 def _dynamic(node: ast.Call, target: str, args: list[str], names: Names) -> Iterator[str]:
-    """List the rules for dynamic imports, and for `getattr` and `setattr` on modules."""
+    """List the rules that a dynamic import breaks, or a call of `getattr` or `setattr` on a module."""
     if target == "builtins.__import__" and UNKNOWN in (args or [UNKNOWN])[0]:
         yield "python.import-builtin"
     elif target in {"importlib.import_module", "importlib.__import__"} and args and UNKNOWN in args[0]:
@@ -128,7 +128,7 @@ def _dynamic(node: ast.Call, target: str, args: list[str], names: Names) -> Iter
 
 
 def _of_path(node: ast.Call, names: Names) -> Iterator[str]:
-    """List the rules for methods of `pathlib.Path`."""
+    """Yield the rules that a call of a `pathlib.Path` method breaks."""
     if not isinstance(node.func, ast.Attribute):
         return
     attr = node.func.attr
@@ -167,7 +167,10 @@ def show(node: ast.AST) -> str:
 
 
 def list_started(text: str) -> dict[int, tuple[str, ...]]:
-    """Return the calls that start a program: first line to enclosing function, called function, and program."""
+    """Return the calls that start a program, by the first line of the call.
+
+    Each value consists of the enclosing function, the called function, and the program.
+    """
     tree = parse_quietly(text)
     waiting: list[tuple[ast.AST, str]] = [(tree, "")] if tree else []
     started = dict[int, tuple[str, ...]]()

@@ -49,7 +49,7 @@ def shells(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _recipes(text: str) -> Iterator[tuple[int, str]]:
-    """List the recipe lines of a Makefile with their numbers; a shell of its own runs each line.
+    """List the recipe lines of a Makefile with their numbers; make runs each line in a separate shell.
 
     References to Make variables with a plain value are replaced by the value.
     """

@@ -1,8 +1,8 @@
 """The files in which a repository declares its dependencies, as a run sees them: the base with a change on top.
 
-A task of a project, which is a folder of a larger repository, sees this folder as the root. Dependency files above the
-folder count as well, because a lock may be at the root of the repository. So paths in this module are relative to the
-whole repository.
+A task may belong to a project that is a folder of a larger repository; the task then sees this folder as the root.
+Dependency files above the folder count as well, because a lock may be at the root of the repository. So paths in this
+module are relative to the whole repository.
 """
 
 from __future__ import annotations

@@ -49,9 +49,10 @@ def _line(name: str, version: str) -> str:
 
 
 def _target(files: Mapping[str, str], *, create: bool) -> str | None:
-    """Return the path of the only file that can declare packages; None if there are several.
+    """Return the path of the only file that can declare packages.
 
-    If there is no such file, return requirements.txt if it may be created, and None otherwise.
+    If there are several such files, return None. If there is none, return requirements.txt if it may be created, and
+    None otherwise.
     """
     candidates = [path for path in (REQUIREMENTS, PYPROJECT) if path in files]
     if PYPROJECT in candidates and _read_list(files[PYPROJECT]) is None:

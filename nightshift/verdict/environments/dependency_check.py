@@ -1,10 +1,10 @@
 """Installs the packages that a change needs and the owner allows, asks the owner about others, or refuses them.
 
 The owner allows a package by naming it in the settings or with the task, or by granting a question. Allowed packages
-are installed from wheels into a folder that runs see read-only. Any other package becomes a question to the owner, with
-the file that imports it and its description in the package index. A name that the index does not have is the model's
-mistake and is reported to the model. Files that the owner wrote are trusted: if such a file imports a module that is in
-no table of known packages, nothing is asked, because the task is probably to write that module.
+are installed from wheels into a folder that is mounted read-only in runs. Any other package becomes a question to the
+owner, with the file that imports it and its description in the package index. A package that the index does not have is
+a mistake of the model and is reported to the model. Files that the owner wrote are trusted: if such a file imports a
+module that is in no table of known packages, nothing is asked, because the task is probably to write that module.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ class DependencyCheck:
     ) -> Layer | Finding | None:
         """Install the packages that the change needs and the owner allows, and the packages that the owner named.
 
-        Named packages that the base declares are left out if the base has an environment, which then contains them.
-        Return None if there is nothing to install, and a finding if packages that the change imports cannot be
-        installed.
+        Packages that the owner named and that the base declares as well are left out if the base has an environment,
+        because the environment contains them. Return None if there is nothing to install, and a finding if packages
+        that the change imports cannot be installed.
         """
         named = {normalise(name) for name in job.spec.packages}
         named -= survey.declared.keys() if job.environment else set()
@@ -168,7 +168,7 @@ class DependencyCheck:
         if self._may_use(job, package) or not (package.written or package.is_known):
             return None
         if job.environment and not package.written:
-            return None  # Declared packages are installed; the owner's file lacked others before the change too.
+            return None  # The environment has the declared packages. Others were missing before the change too.
         index_answer = await self._look_up(wanted)
         if isinstance(index_answer, str):
             text = f"the module {need.module} is no file of the tree, and {index_answer}"

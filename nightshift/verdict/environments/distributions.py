@@ -1,7 +1,7 @@
 """Finds the distribution that contains a module, with tables of known names and the owner's dependency files.
 
-If neither covers a module, its distribution is assumed to have the module's name, because that is usually true. Such a
-guess is marked: it may lead to a question to the owner, but never to an installation by itself.
+If a module is in neither, its distribution is assumed to have the module's name, because that is usually true. Such a
+guess is marked: it may lead to a question to the owner, but never to an installation without one.
 """
 
 from __future__ import annotations

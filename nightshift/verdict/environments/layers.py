@@ -77,8 +77,9 @@ class LayerStore:
     async def satisfy(self, requirements: Sequence[str]) -> Layer:
         """Return the layer of these packages and all their dependencies.
 
-        The versions that the requirements resolve to are stored until they have been unused for long. So a task's code
-        is judged with the versions that it was written with, and the task can continue while the index does not answer.
+        The versions that were chosen for these requirements are stored until they have been unused for long. So a
+        task's code is judged with the versions that it was written with, and the task can continue while the index does
+        not answer.
 
         Raises:
             Unobtainable: a package has no fitting wheel.
@@ -137,9 +138,9 @@ async def compile_all(runtime: Runtime, folder: Path) -> None:
 
 
 def tame(folder: Path) -> None:
-    """Remove files that would run automatically in a run or in its processes, or that would hide the standard library.
+    """Remove files that would run automatically, and modules that would hide the standard library.
 
-    In `bin`, only binaries stay.
+    Files in `bin` are removed as well, except binaries.
     """
     for path in folder.iterdir():
         name = path.name.partition(".")[0]

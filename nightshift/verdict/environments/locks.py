@@ -1,8 +1,8 @@
 """Reads a repository's Python dependencies: exact packages of a lock, or requirements that are still to be resolved.
 
 Only packages of the package index are accepted, by name and version. Packages from folders, addresses and repositories
-are left out with a remark. The address of an index in a lock is ignored too: a lock may name the packages, but it may
-not decide where this machine gets them.
+are left out with a remark. The address of an index in a lock is ignored too, because a lock may name the packages, but
+may not decide from which server this machine downloads them.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class _Said:
     """The content of the requirement files read so far.
 
     Attributes:
-        lines: the requirements by group; a group is a file with the files that it includes.
+        lines: the requirements by group. A group consists of one file and the files that it includes.
         constraints: requirements that limit the versions of whatever is installed.
         hashes: the hashes of a package's accepted files, by its name in normal form.
         extras: the extras of the repository's own package that the files request.
-        seen: the files read, each with whether its lines are constraints.
+        seen: the files read, each with true if its lines were read as constraints.
     """
 
     lines: dict[str, list[str]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class _Said:
 
 
 def is_for_tests(group: str) -> bool:
-    """Check by the name of a group of requirements whether tests may need the group."""
+    """Check whether a group of requirements may be needed by tests, judged by the name of the group."""
     name = group.lower()
     return bool(_FOR_TESTS.search(name)) and not _FALSE_FRIENDS.search(name)
 
@@ -203,7 +203,7 @@ class Reader:
         )
 
     def with_lines(self, declaration: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
-        """Return a declaration with further requirements, which the exact packages of the declaration constrain."""
+        """Return a declaration with further requirements, whose versions must fit the declaration's exact packages."""
         self._remarks.clear()
         group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
         if not group:
@@ -423,7 +423,7 @@ class Reader:
 
 
 def without(declaration: Declaration, names: Collection[str], remarks: Sequence[str]) -> Declaration:
-    """Return a declaration with further remarks, and without exact packages of these names in normal form."""
+    """Return a declaration with further remarks, and without the exact packages of the given names (in normal form)."""
     remaining = tuple(package for package in declaration.pinned if package.key not in names)
     return replace(declaration, pinned=remaining, remarks=(*declaration.remarks, *remarks))
 
@@ -436,8 +436,8 @@ def _check_count(where: str, packages: Collection[object]) -> None:
 def _markers_of(markers: object, groups: Sequence[str]) -> list[str]:
     """Return the markers of a package in poetry.lock.
 
-    The lock has one marker for all groups, or a marker for each group. A missing marker is replaced by one that always
-    holds.
+    The lock has one marker for all groups, or a marker for each group. A missing marker is replaced by a marker that is
+    always true.
     """
     always = "python_version >= '0'"
     if isinstance(markers, dict):

@@ -33,7 +33,7 @@ KEEP_MB = 8192
 
 @dataclass(frozen=True, kw_only=True)  # No slots: the cached name needs `__dict__`.
 class Recipe:
-    """A part of an environment before it is made.
+    """A description of a part of an environment, from which the part can be made.
 
     Attributes:
         kind: the kind of the part, which selects the maker.
@@ -137,7 +137,7 @@ class Environments:
         return recipe.script is None or self._agreed(recipe.script.digest)
 
     async def declares(self, tree: Tree, digest: str) -> bool:
-        """Check whether a digest identifies all parts that the tree declares, or some of these parts."""
+        """Check whether a digest stands for all parts that the tree declares, or for a subset of these parts."""
         return any(_of(some).digest == digest for some in _choices(await self._recipes(tree)))
 
     async def make(self, tree: Tree, environment: Environment) -> Making:

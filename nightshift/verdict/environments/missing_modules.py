@@ -108,7 +108,10 @@ class MissingModuleFinder:
         self._roots, self._available = tuple(roots), available
 
     def missing(self, starts: Iterable[str]) -> list[MissingModule]:
-        """List the modules that these files and their imports need and lack, each once, in order of discovery."""
+        """List the missing modules that these files, and the files that they import, need.
+
+        Each module is listed once, in the order in which the search finds it.
+        """
         waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
         seen, needs = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
         while waiting:
@@ -134,7 +137,7 @@ class MissingModuleFinder:
         return bool(roots), [file for root in roots for file in self._files(root, parts, each.names)]
 
     def _knows(self, folder: str, name: str) -> bool:
-        """Check whether a folder contains a module of this name, or a folder of this name that contains one."""
+        """Check whether a folder has a module of this name, or a subfolder of this name that contains a module."""
         beside, package = f"{folder}{name}.", f"{folder}{name}/"
         return any(
             path.endswith(_ENDINGS) and "/" not in path[len(beside) :] for path in self._paths.below(beside)

@@ -121,7 +121,8 @@ class NpmMaker:
     async def _install(self, layout: Layout, target: Path) -> Layout:
         """Install the packages of a layout, and return the layout with the packages that were installed.
 
-        Packages that the registry lacks, or has with other bytes than the lock says, are left out with a remark.
+        A package is left out with a remark if the registry does not have it, or if its content there does not match the
+        lock.
         """
         npm, left = shutil.which("npm", path=self._environ.get("PATH")), MOST_LEFT_OUT
         if npm is None:
@@ -196,7 +197,7 @@ def _find_members(files: DeclaredFiles) -> dict[str, str]:
 
 
 def _choose_wanted(manifest: str | None) -> str:
-    """Return the parts of a `package.json` that decide what is installed."""
+    """Return those parts of a `package.json`, as text, that decide what is installed."""
     try:
         content = json.loads(manifest or "{}")
         return json.dumps({group: content[group] for group in GROUPS if content.get(group)}, sort_keys=True)

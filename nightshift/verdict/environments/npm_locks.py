@@ -38,7 +38,7 @@ class Locked:
         version: the exact version.
         integrity: the hash of the archive, in npm's form.
         resolved: the address in the lock, which is only checked and never used; empty if there is none.
-        optional: true if npm may go without the package.
+        optional: true if npm may leave the package out.
         limits: the systems that the package is for, in npm's form: `os`, `cpu` and `libc`.
     """
 
@@ -75,7 +75,7 @@ class Locked:
 
     @property
     def is_public(self) -> bool:
-        """True if the lock takes the package from the public registry, or from a mirror of it."""
+        """True if the lock names the public registry, or a mirror of it, as the source of the package."""
         return self._from_registry and urlsplit(self.resolved).hostname in _PUBLIC
 
 
@@ -184,7 +184,7 @@ def _lock(name: str, entry: Mapping[str, Any]) -> Locked:
 
 
 def is_below(path: str) -> bool:
-    """Check whether a relative path stays below the folder that it is relative to."""
+    """Check whether a relative path stays inside its starting folder."""
     return bool(path) and not path.startswith("/") and ".." not in path.split("/") and path.isprintable()
 
 

@@ -1,9 +1,9 @@
 """Runs a job with network access through a proxy of the daemon, and with writable folders on disk.
 
 The job runs in the strong sandbox with two differences. Its folders are on disk, where the daemon watches their size.
-And the job passes a listening socket from its otherwise empty network to the daemon, whose proxy answers there. So the
-job has neither a route nor a name service, and cannot reach this machine's own services, which trust any client on the
-loopback.
+And the job creates a listening socket in its otherwise empty network, and passes the socket to the daemon, whose proxy
+answers on it. So the job has neither a route nor a name service, and cannot reach this machine's own services, which
+trust any client on the loopback.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class OutboundProxy:
             raise Refused("502 Bad Gateway", f"{endpoint} cannot be reached: {error}", str(endpoint)) from None
 
     async def _look_up(self, endpoint: Endpoint) -> list[str]:
-        """Resolve a host to its addresses; empty if only the upstream proxy may know the name.
+        """Resolve a host to its addresses; empty if only the upstream proxy may be able to resolve the host.
 
         A direct connection uses exactly these addresses.
 
@@ -237,8 +237,8 @@ class OutboundProxy:
 def _read_request(head: bytes) -> _Request:
     """Parse the head of a request.
 
-    A request that asks for no tunnel is rewritten: it loses the headers for proxies, and its connection closes after
-    the response.
+    The head of a request that is not for a tunnel is rewritten: the headers for proxies are removed, and the connection
+    is to be closed after the response.
     """
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     if tunnel := _CONNECT.fullmatch(first):

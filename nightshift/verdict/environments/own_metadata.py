@@ -126,7 +126,10 @@ def write(
 
 
 def begin(folder: Path, python: str) -> None:
-    """Turn a folder that has `bin` into a virtual environment of an interpreter, which is given by its path inside."""
+    """Turn a folder that has `bin` into a virtual environment.
+
+    `python` is the path of the environment's interpreter inside the sandbox.
+    """
     for name in ("python", "python3", python.rpartition("/")[2]):
         (folder / "bin" / name).unlink(missing_ok=True)
         (folder / "bin" / name).symlink_to(python)

@@ -71,8 +71,8 @@ class Series:
     def chosen(self, asked: str, pinned: str) -> str:
         """Return the Python series for a repository.
 
-        A pinned series is used if it is available. Otherwise the usual series is used if it fits or if no other series
-        does, and else the newest series that fits.
+        A pinned series is used if it is available. Otherwise the default series is used if `requires-python` accepts
+        it. If not, the newest accepted series is used, or the default series if none is accepted.
 
         Args:
             asked: the repository's `requires-python`.

@@ -43,7 +43,7 @@ class Registries:
         variables: the environment variables inside the sandbox.
         npmrc: the text of npm's settings inside the sandbox.
         certificates: the certificates that this machine trusts, in PEM; empty if none were found.
-        upstream: the proxy that this machine itself must use.
+        upstream: the proxy through which this machine reaches the network; None without one.
         remarks: lines for the owner about settings that do not apply inside the sandbox.
     """
 
@@ -69,7 +69,7 @@ def find(environ: Mapping[str, str]) -> Registries:
             variables |= {name: addresses, of_uv: addresses}
     variables |= {name: environ[name] for name in ("UV_DEFAULT_INDEX", "UV_INDEX", "GOPROXY") if environ.get(name)}
     if "UV_INDEX" in variables:
-        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # pip takes the best match of several indexes
+        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # pip chooses the best match among all indexes
     if trusted := pip.get("trusted-host"):
         variables["PIP_TRUSTED_HOST"] = " ".join(trusted.split())
     lines = [

@@ -127,9 +127,9 @@ class PackageSurvey:
             yield self._read_named(Requirement(name=name), "", 0)
 
     def _read_named(self, named: Requirement, path: str, line: int) -> WantedPackage:
-        """Return a package that is wanted by its name, without an import.
+        """Return a package that is wanted because its name was given, without an import.
 
-        Its version counts only if the owner wrote it.
+        The given version counts only if the owner wrote it.
         """
         wanted = self.allowed.get(named.key) or Requirement(name=named.name)
         is_known = named.key in self.allowed or distributions.is_known(named)

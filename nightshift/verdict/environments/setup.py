@@ -214,14 +214,14 @@ _FOLDERS = {"work": WORK, "tmp": TMP, "env": ENV}
 
 
 def _words(runtime: Runtime) -> dict[str, str]:
-    """Return the `NAME=value` words of the command that starts the interpreter, as variables."""
+    """Return the variables that the interpreter's start command sets by words of the form `NAME=value`."""
     return dict(word.split("=", 1) for word in runtime.python if "=" in word)
 
 
 def _order(script: FoundScript, runtime: Runtime, reach: Registries) -> bytes:
     """Return the instructions for the program `START`, as JSON: the command, its environment and its folder.
 
-    A command from Cursor's JSON file runs in bash, and so does a script without a shebang line.
+    The command from Cursor's `environment.json` runs in bash, and so does a script without a shebang line.
     """
     environ = {
         **dict(runtime.variables),
@@ -337,7 +337,10 @@ def _keep(root: Path, location: str, folder: Path, runtime: Runtime, own: Collec
 
 
 def _tame(site: Path, own: Collection[str]) -> Iterator[str]:
-    """Remove files that runs must not see, and yield a remark that names them; our own copy of pip is not named."""
+    """Remove files that runs must not see, and yield a remark with their names.
+
+    Our own copy of pip is removed as well, but not named.
+    """
     for path in (site / "pip", *site.glob("pip-*.dist-info")):
         remove(path)
     before = {path.name for path in site.iterdir()} - {"__pycache__", "bin"}
@@ -354,12 +357,12 @@ def _tame(site: Path, own: Collection[str]) -> Iterator[str]:
 
 
 def _drop_links_out(folder: Path, inside: str, work: Path | None = None) -> None:
-    """Remove pipes, sockets, devices, and links that lead out of a folder; links within it become relative.
+    """Remove pipes, sockets, devices, and links that lead out of a folder; links that stay inside become relative.
 
     Args:
         folder: the script's result.
-        inside: its path as the script saw it.
-        work: the copy of the commit, to whose files links may lead.
+        inside: the path of this folder inside the sandbox of the script.
+        work: the copy of the commit, whose files links may point to.
     """
     entries = [Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files)]
     links = [path for path in entries if path.is_symlink()]

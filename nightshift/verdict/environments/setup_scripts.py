@@ -51,7 +51,7 @@ class FoundScript:
 
     @property
     def digest(self) -> str:
-        """The digest that the owner agrees to: SHA-256 of the text and of the files that it names."""
+        """The digest that the owner agrees to: SHA-256 of the script's text and of the files that the script names."""
         return _digest({"": self.text, **self.named})
 
     @property

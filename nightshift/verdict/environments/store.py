@@ -179,7 +179,7 @@ def notes_in(folder: Path) -> list[Kept]:
 
 
 def _read_note(note: Path) -> tuple[Any, int]:
-    """Return the content of a note, and the size of its folder on disk in bytes.
+    """Return the content of a note, and the size on disk, in bytes, of the folder that the note describes.
 
     Raises:
         OSError, ValueError: there is no valid note.

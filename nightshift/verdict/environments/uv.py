@@ -74,9 +74,9 @@ class Uv:
     async def resolved(
         self, declaration: Declaration, runtime: Runtime, ours: Mapping[str, str], own: str = ""
     ) -> tuple[tuple[Pinned, ...], tuple[str, ...]]:
-        """Resolve requirements to exact packages; return these and remarks on what was left out.
+        """Resolve requirements to exact packages; return these packages, and remarks on what was left out.
 
-        The result contains neither the repository's own package, which `own` names, nor the test libraries in `ours`.
+        The result contains neither the repository's own package, whose name is `own`, nor the test libraries in `ours`.
 
         Raises:
             Unreachable: the index does not answer.
@@ -132,7 +132,7 @@ class Uv:
     ) -> tuple[tuple[Pinned, ...], tuple[str, ...]]:
         """Unpack exact packages into a folder and check their hashes; return the installed packages, and remarks.
 
-        A package that has no wheel, or other bytes than its lock says, is left out with a remark.
+        A package is left out with a remark if it has no wheel, or if its content does not match the hashes in its lock.
 
         Raises:
             Unreachable: the index does not answer.
@@ -185,7 +185,7 @@ def _read(folder: str, name: str) -> str:
 
 
 def _find_blamed(output: str) -> str:
-    """Return the package that uv's error blames, by normal form; empty if there is no single one."""
+    """Return the package that uv's error blames first, by its name in normal form; empty if it blames none."""
     for pattern in (_HASH_FAULT, *_NO_WHEEL):
         if match := pattern.search(output):
             return normalise(match[1])

@@ -46,7 +46,10 @@ def installers_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class Unobtainable(SandboxError):
-    """Raised if a package has no wheel: none of the wanted name or version, or none for this Python."""
+    """Raised if a package has no fitting wheel, or if the wanted versions conflict.
+
+    A wheel fits if it has the wanted name and version, and is for this Python.
+    """
 
 
 class Unreachable(SandboxError):
@@ -159,7 +162,10 @@ class Wheels:
         raise SandboxError(f"pip failed: {words}")
 
     async def _why_missing(self, name: str) -> str:
-        """Return the reason why pip found no package: it has no wheel, or it does not exist. Asks the index again."""
+        """Return the reason why pip found no package: it has no wheel, or it does not exist.
+
+        This method asks the package index again.
+        """
         words = ["index", "versions", "-q", "--disable-pip-version-check", "--no-input", "--", name]
         try:
             await self._pip(words, LOOK_UP_S, explained=True)

@@ -1,4 +1,4 @@
 """Looks for evidence against a change whose tests pass.
 
-Each module makes one comparison and reports findings. What the findings mean for the verdict is decided elsewhere.
+Each module makes one comparison and reports findings. `verdict.judge` decides what the findings mean for the verdict.
 """

@@ -1,7 +1,7 @@
-"""Judges must-fail copies: test files under their own names, with one expected value of each test changed.
+"""Judges must-fail copies: copies of test files, with the original names and one changed expected value in each test.
 
-Only a copy that passes proves something: its test does not check its expected value. A copy that fails, hangs or cannot
-be collected proves nothing, because a right program may also reject the changed value.
+A copy proves something only if it passes: then the test does not check its expected value. A copy that fails, hangs or
+cannot be collected proves nothing, because a right program may also reject the changed value.
 """
 
 from __future__ import annotations

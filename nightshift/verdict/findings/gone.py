@@ -78,7 +78,10 @@ def _find_lost(
 
 
 def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
-    """Report the tests that are skipped both with and without the change, as one finding with the first reason."""
+    """Report the tests that are skipped both with and without the change.
+
+    The result is one finding for all these tests, with the reason of the first.
+    """
     idle = [case for case in native.tests or () if case.result is Result.SKIPPED and case.message != EXPECTED]
     same = [case for case in idle if base.ends.get(case.id) is Result.SKIPPED]
     if same:

@@ -1,7 +1,8 @@
-"""Repeats the calls that JavaScript tests make, in a process without the tests, and compares the results here.
+"""Repeats the calls that JavaScript tests make, in a process without the tests, and compares the results.
 
-A test reports its result from the process in which the tested code runs, so that code could forge the report. Here the
-code runs alone. The expected values of the tests never enter the sandbox.
+A test reports its result from the process in which the tested code runs, so that code could forge the report. When the
+calls are repeated, the code runs without the tests. The results are compared outside of the sandbox, so the expected
+values never enter it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Fin
         call = " ".join(asked.split())
         if not call:
             return None
-        if not has_answer:  # the code may need a setup that only its tests do
+        if not has_answer:  # the code may need a setup that only its tests perform
             says = f"`{call}` gives no value outside of the tests"
             return Finding(kind=FindingKind.VALUE, where=path, says=says)
         says = f"`{call}` gives another value outside of the tests than in them"

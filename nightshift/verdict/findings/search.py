@@ -110,7 +110,7 @@ class Search:
             yield from (self._ask(finding) for finding in taking_away.find_more(job))
 
     def _find_unmade(self) -> Iterator[Finding]:
-        """Report test files of the task that should generate tests at run time and generated none."""
+        """Report each test file of the task that was expected to generate tests at run time, but generated none."""
         ran = set(self.native.ends)
         for file in self.planned.files:
             listed_tests = {f"{file.path}::{name}" for name in file.names}

@@ -27,7 +27,8 @@ _CHECKS = re.compile(r"^\s*(raise|if|elif|assert|except|return (False|None)\b)")
 def find_more(job: SuiteJob) -> Iterator[Finding]:
     """Ask about removals that the task does not name.
 
-    All removed files share one question. Each changed Python file in which a function lost a check gets another one.
+    One question covers all removed files. Each changed Python file in which a function lost a check gives a further
+    question.
 
     Args:
         job: a job whose change removes files; renaming a file does not count.
@@ -75,8 +76,8 @@ def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
 def _find_lessened(before: str, after: str, names: Collection[str]) -> Iterator[str]:
     """List functions that lost a check or were removed.
 
-    A function does not count if `names` contains its name. Nor does a function that still exists if one of its lost
-    lines mentions one of `names`.
+    A function is not listed if `names` contains its name. A function that still exists is not listed either if one of
+    its removed lines mentions one of `names`.
     """
     then, now = _functions(before), _functions(after)
     for name, lines in then.items():

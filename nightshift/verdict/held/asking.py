@@ -1,14 +1,15 @@
 """Calls the tested code to get the results of held-out cases, and calls the owner's oracle to get the expected results.
 
-The tested code and the oracle never share a process or a sandbox, neither with each other nor with the tests: code that
-has seen the whole tests could leave the answers in a file or in shared memory. Only names of functions and inputs enter
-either sandbox; the results are compared here. The calls are made in the order of the tests, and they include the calls
-that the model has seen. The order does not reveal the answers, and a function with state finds the same state as in the
-tests.
+The tested code and the oracle never share a process or a sandbox, neither with each other nor with the tests, because
+code that has seen all the tests could leave the answers in a file or in shared memory. Only names of functions and
+inputs enter the two sandboxes; the results are compared here. The calls are made in the order of the tests, and they
+include the calls that the model has seen. The order does not reveal the answers, and a function with state finds the
+same state as in the tests.
 
-The oracle is run once for each tree. It is also called with further inputs, which are small changes of the given
-inputs. Only the given inputs show what an input may be, so the changes preserve signs, emptiness, order and the letters
-of a text. If the oracle rejects a further input, that input is dropped, because the task may not allow it.
+The oracle runs once for each tree. It is called with the given inputs, and with further inputs that are small changes
+of the given ones. Only the given inputs show which inputs are allowed, so the changes preserve signs, emptiness, order
+and the letters of a text. If the oracle rejects a further input, that input is dropped, because the task may not allow
+it.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class Asked:
         """True if all cases that no prompt shows gave the right value, and a guess could not have achieved that.
 
         A guessed truth value is right in half of the cases. So at least one of these conditions must hold: an expected
-        value is not a truth value, the owner wrote a case, or several expected truth values differ, which rules out a
-        constant function.
+        value is not a truth value; the owner wrote a case; or there are at least `ENOUGH` expected truth values that
+        are not all equal, so that a constant function would fail.
         """
         unseen = [(case, finding) for case, finding in self.findings if not case.shown]
         if not unseen or any(finding is not Finding.RIGHT for _, finding in unseen):
@@ -144,7 +145,8 @@ class Asker:
     async def select(self, job: SuiteJob, cases: Sequence[ValueCase]) -> list[ValueCase]:
         """Return the cases whose module is in the job's tree.
 
-        A module may be missing because the test imports it from a folder that only the test adds to the import path.
+        A module is missing from the tree if the test imports it from a folder that only the test adds to the import
+        path.
         """
         planned = await self._runs.planned(job)
         return [case for case in cases if _has_module(case, planned, job)]
@@ -194,7 +196,7 @@ class Asker:
         for time in (
             time_limit.at_most(FIRST_S),
             time_limit,
-        ):  # If the short limit is exceeded, run again alone.
+        ):  # If the calls exceed the short limit, they run again alone with the full limit.
             ready, result = await self._runs.executed(job, alone, time, alone=time is time_limit)
             got = answer.read_calls(result, ready.key)
             if not (result.ended is Ended.TIMEOUT or (got and got.how == "timeout")):
@@ -231,7 +233,7 @@ def _pack_case(case: ValueCase) -> tuple[object, object]:
 def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
     """Check whether the tree has the called module.
 
-    It may be missing, because a test can add folders to the import path that only the test knows.
+    A module can be missing because a test may add folders to the import path that are unknown here.
     """
     stem, below = case.module.replace(".", "/"), job.base.entries()
     names = (f"{stem}.py", f"{stem}/__init__.py")
@@ -240,7 +242,7 @@ def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
 
 
 def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
-    """Return up to `count` new cases without an expected result, with inputs that differ from all given ones."""
+    """Return up to `count` new cases without an expected result; their inputs differ from those of all given cases."""
     inputs = {(case.call, case.args, case.kwargs) for case in cases}
     new_cases: list[ValueCase] = []
     for turn in range(count * TRIES if cases else 0):

@@ -1,8 +1,9 @@
 """Finds the checks of a test file that can be judged by value, each with its location in the text.
 
 A right answer must never be refused. So a check that may depend on more than the inputs of its call is not extracted.
-This excludes files with any set-up, tests that use fixtures or do more than check, and functions that a test calls for
-their effect, without arguments, or twice with different results. The tests themselves still run as always.
+This excludes files with any set-up, tests that use fixtures, and tests that do more than check. It also excludes
+functions that a test calls for their effect, without arguments, or twice with different results. The tests themselves
+still run as always.
 
 A check becomes a case only if its meaning is certain. The called function must be imported by the module. The arguments
 and the expected value must be literals, or names that get literals from a table of test rows. A case made from `==` is
@@ -32,7 +33,8 @@ _SET_UP = re.compile(
     r"usefixtures|load_tests|teardown_\w+|tearDown\w*)\b"
 )
 _FOREIGN = sys.stdlib_module_names | LIBRARY_NAMES | {"numpy", "pandas", "requests", "mock"}
-# A tested function cannot notice whether a module-level value was made with these names.
+# Functions and classes that may be called to make a module-level value, because a tested function cannot notice these
+# calls.
 _HARMLESS = frozenset({
     "Decimal", "Fraction", "Path", "bytes", "date", "datetime", "dict", "float", "frozenset", "int", "json", "list",
     "math", "pathlib", "range", "re", "set", "str", "textwrap", "timedelta", "tuple",
@@ -177,7 +179,7 @@ class _Reader:
         order: list[str],
         scope: Scope,
     ) -> Iterator[Spot]:
-        """List the rows of a table that each make one check.
+        """List the rows of a table whose test or loop body is a single check, as one check for each row.
 
         `order` contains the names that the values of a row are bound to, in order.
         """
@@ -200,9 +202,9 @@ class _Reader:
         return Scope(targets={**self._targets, **own})
 
     def _scope_of_helper(self, name: str, helper: ast.FunctionDef) -> Scope | None:
-        """Return the scope of a helper whose one parameter is the same imported function in all calls.
+        """Return the scope of a helper that has one parameter, if all calls pass the same imported function to it.
 
-        None for others.
+        None for any other helper.
         """
         names = [argument.arg for argument in helper.args.args]
         if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _list_stored(helper):
@@ -215,9 +217,10 @@ class _Reader:
         return Scope(targets={**self._targets, names[0]: given.pop()})
 
     def _list_imported(self, body: list[ast.stmt]) -> dict[str, str]:
-        """Return the names that import statements bind to modules and functions of the tree, each with its target.
+        """Return the names that imports bind to the tree's modules and functions.
 
-        Names that are bound a second time are left out.
+        Each name is mapped to `module:function`, where the function is empty for a module. Names that are bound a
+        second time are left out.
         """
         targets: dict[str, str] = {}
         for node in body:
@@ -272,7 +275,7 @@ class _Reader:
 
 
 def _contradicting(spots: list[Spot]) -> set[str]:
-    """Return the modules with a function for which the checks expect different results from the same call."""
+    """Return the modules that have a function for which two checks expect different results from the same call."""
     expected: dict[tuple[str, str, str], set[tuple[str | None, tuple[str, ...]]]] = defaultdict(set)
     for spot in spots:
         case = spot.case
@@ -461,7 +464,7 @@ def _almost(arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope)
     places = int(_number(named.pop("places"))) if "places" in named else _PLACES
     called, expected = arguments if isinstance(arguments[0], ast.Call) else arguments[::-1]
     case = _call(called, scope) if isinstance(called, ast.Call) and not named else None
-    slack = 0.5 * 10.0**-places * (1 + 1e-9) if delta is None else delta  # `round(difference, places)` is 0 up to here
+    slack = 0.5 * 10.0**-places * (1 + 1e-9) if delta is None else delta  # largest difference that rounds to 0
     return case and replace(case, compare=Compare.WITHIN, expect=_literal(expected, scope), abs=slack)
 
 
@@ -518,7 +521,7 @@ def _substitute_names(node: ast.expr, scope: Scope) -> ast.expr:
         return scope.row.get(node.id, node)
     if not scope.row or not any(isinstance(inner, ast.Name) and inner.id in scope.row for inner in ast.walk(node)):
         return node
-    raise ValueError("reckons with a name")  # leave a computed value, as in `f(x) == y + 1`, to the tests
+    raise ValueError("reckons with a name")  # the tests judge a check with a computed value, as in `f(x) == y + 1`
 
 
 def _number(node: ast.expr) -> float:

@@ -3,10 +3,10 @@
 The layers of a verdict work together as follows. The shown tests run first (layers 1 to 3), and their failures are
 reported as always. If they pass, the held-out cases run (layer 4): only their inputs enter the sandbox, and the results
 are compared outside. Then the owner's complete tests run, with their must-fail copies. The model learns only whether
-the complete tests passed, because code in that run can read every check and print it. A failure in the held-out cases
-or only in the complete tests is reported as the name of a function and the kind of failure. So each attempt reveals a
-few bits about the hidden checks, and never an input or a result. Failures, reflections, memory and later runs are
-derived from that verdict and contain nothing more. The cases themselves are stored separately, for the owner only.
+the complete tests passed, because code in that run can read every check and print it. If the held-out cases fail, or
+only the complete tests fail, the report contains the name of a function and the kind of failure. So each attempt
+reveals a few bits about the hidden checks, and never an input or a result. Failures, reflections, memory and later runs
+are derived from that verdict and contain nothing more. The cases themselves are stored separately, for the owner only.
 
 The choice depends only on the text of the tests, so every attempt, resumption and repetition holds out the same checks.
 A check is held out only if a similar check stays visible, so that the shown tests still say everything that the
@@ -41,7 +41,7 @@ from nightshift.verdict.languages.python.pytest_settings import PytestSettings
 from nightshift.verdict.languages.python.suite import suite_paths
 
 ENOUGH = 4
-"""Minimum number of checks. Nothing is held out of tests with fewer."""
+"""Minimum number of checks. If the tests have fewer, no check is held out."""
 MOST, CANDIDATES = 12, 100
 """`MOST`: maximum number of held-out checks, because more prove nothing further.
 
@@ -134,7 +134,7 @@ class _Chooser:
                 if len(chosen) < count and self._fits(spot, chosen, alike, shape):
                     chosen.append(spot)
             if chosen:
-                break  # choose roughly similar checks only if no check has a closely similar one
+                break  # use rough similarity only if close similarity gave no check
         return [spot for spot in self._spots if spot in chosen]
 
     def _unseen(self, spot: Spot) -> bool:
@@ -142,7 +142,7 @@ class _Chooser:
         return self._mentions.unseen(inputs, in_table=spot.table is not None)
 
     def shown(self, chosen: Sequence[Spot]) -> Files:
-        """Return the test files without the chosen checks, path to text."""
+        """Return the texts of the test files that contain chosen checks, without these checks, by path."""
         groups: dict[str, list[Spot]] = defaultdict(list)
         for spot in chosen:
             groups[spot.path].append(spot)
@@ -175,7 +175,7 @@ def _inputs(source: Source, spot: Spot) -> str:
 
 
 def _are(case: ValueCase, parts: list[ast.expr], named: list[tuple[str, ast.expr]]) -> bool:
-    """Check whether these positional and keyword arguments are the arguments of a case."""
+    """Check whether a case has exactly these positional and keyword arguments."""
     try:
         written = literals.write(tuple(map(literals.value_of, parts)))
         return written == case.args and len(named) == len(literals.read(case.kwargs))

@@ -4,9 +4,9 @@ The shown tests run first, because their failures may be reported, and because n
 the model does not know. The held-out calls come next; only their inputs enter the sandbox. The owner's complete tests
 come last, so that code in them cannot carry anything out of its sandbox in time for the other two.
 
-Compared with the shown tests, the complete tests only add the checks that the held-out calls repeat. If each of these
-calls gave the right value, the shown tests have proven the rest, and one run of the complete tests without must-fail
-copies is enough.
+The complete tests are the shown tests plus the checks that were held out of them. The held-out calls repeat these
+checks. If every such call returned the right value, a single plain run of the complete tests is enough. It needs no
+must-fail copies of the tests, because the run of the shown tests has already included such copies.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
 
 
 def _all_right(job: SuiteJob, asked: Asked) -> bool:
-    """Check whether every check that is held out of the tests was repeated by value and gave the right result."""
+    """Check whether every check that is held out of the tests was repeated as a call and gave the right result."""
     right = {case for case, finding in asked.findings if finding is Weighed.RIGHT}
     is_clean = not (asked.wrong or asked.stopped or asked.is_forged)
     return is_clean and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
 
 
 def _prove_by_whole(seen: Verdict, full_verdict: Verdict) -> Verdict:
-    """Return the verdict of a plain run of the complete tests, with the evidence that the shown tests gave."""
+    """Return the verdict of a plain run of the complete tests, with the evidence from the run of the shown tests."""
     proof = seen.evidence
     evidence = replace(full_verdict.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
     return replace(full_verdict, evidence=evidence)
@@ -148,7 +148,7 @@ def _of_cases(job: SuiteJob, asked: Asked, sandbox: str) -> Verdict:
 def _refuse_verdict(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
     """Return a failing verdict about hidden checks.
 
-    Its failures contain the name of a function and a kind of failure, but no input or result.
+    The failures in this verdict contain the name of a function and a kind of failure, but no input or result.
     """
     ways = dict.fromkeys((case.function, _way(case, finding)) for case, finding in asked.wrong)
     if asked.stopped:

@@ -1,8 +1,8 @@
 """Replays checks: repeats calls with literal results that the task's tests make, in a sandbox without tests.
 
-Only a certain finding refuses a change: the test passes, but its call returns a plain value other than the expected
-one. A call that raises makes the change doubtful. An object instead of a plain value is only noted, because it may be
-right.
+A finding refuses a change only if it is certain: the test passes, but its call returns a plain value other than the
+expected one. A call that raises makes the change doubtful. An object instead of a plain value is only noted, because
+the object may be right.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _REL, _ABS = 1e-6, 1e-12
 
 
 class Finding(StrEnum):
-    """The judgement of a call's result. A model reads this text, so it reveals nothing more."""
+    """The judgement of a call's result. The model reads these texts, so they reveal nothing more than the judgement."""
 
     RIGHT = "right"
     UNKNOWN = "cannot be judged by value"

@@ -56,7 +56,8 @@ class CodeReader:
             return "holds no test with an assertion"
         if words := excuses(path, text):
             return f"lets tests off ({', '.join(words)}); a test that does not run proves nothing"
-        # A test without an assertion may show that a call does not raise; mutants measure what such tests are worth.
+        # A test without an assertion may still show that a call does not raise, so a file is at fault only if no test
+        # asserts anything. Mutants measure what such tests are worth.
         return f"its tests assert nothing: {', '.join(idle_tests(path, text)[:5])}" if all_idle(path, text) else ""
 
     def refuse_removal(

@@ -39,7 +39,7 @@ class Fault:
         edit: the edit of the file.
         was: the original code, shortened for people.
         now: the new code, shortened for people.
-        needs_other: whether the edit calls the helper function that returns another value of the same type.
+        needs_other: true if the edited code calls a helper function that returns another value of the same type.
     """
 
     kind: str

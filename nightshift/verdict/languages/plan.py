@@ -220,7 +220,7 @@ def copies(plan: Plan) -> Plan | None:
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:
-    """Return a plan that runs only the base's test files in `paths`, which another run did not get to."""
+    """Return a plan that runs only those test files of the base that are in `paths`, because another run left them."""
     files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.path in paths)
     if plan.words is not None:
         return with_files(plan, files)

@@ -1,4 +1,7 @@
-"""Plans the run of one job, as far as all languages share it: the visible files, their origin and their names."""
+"""Plans the run of one job, as far as the plan is the same for all languages.
+
+The common part consists of the visible files, their origin and their names.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def sift(
     Args:
         change: path to new text, None for a removed file.
         base: returns the text of a file before the change, None if the file does not exist.
-        given: the task's tests; a change that contains them with the same text is not at fault.
+        given: the task's tests. A change may contain these files with the same text.
         present: the paths of all files before the change.
     """
     folders = frozenset(_test_folders(given))

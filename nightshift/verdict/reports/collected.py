@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from nightshift.core.tasks.verdicts import Result
 
 MOST = 5000
-"""Maximum number of failed tests that are stored, and of other tests; further tests are only counted."""
+"""Maximum number of stored tests, for failed and for other tests separately; tests beyond it are only counted."""
 NAME, MESSAGE, OUTPUT = 1000, 4000, 6000
 """Maximum characters of a test's name, message and output."""
 _WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
@@ -63,7 +63,7 @@ class Collected:
         return bool(self._bad or self.faults)
 
     def add(self, test: Told) -> None:
-        """Add a test, and shorten its texts."""
+        """Add a test with shortened texts, unless a test with the same id has the same or a worse result."""
         test = replace(
             test, id=test.id[:NAME], kind=test.kind[:100], message=test.message[:MESSAGE], output=test.output[-OUTPUT:]
         )

@@ -10,7 +10,7 @@ from tests.support.sandboxes import runtime
 
 
 def test_mining_says_what_each_filter_dropped_and_looks_at_a_commit_once(home: Home, tmp_path: Path) -> None:
-    runtime()  # prepared here, because the command expects it
+    runtime()  # the command needs a runtime that already exists
     repo = make_repo(tmp_path / "shop", {"price.py": "def price():\n    return 1\n"})
     write(repo, {"price.py": "def price():\n    return 2\n", "test_price.py": "def test_price():\n    assert 1\n"})
     git(repo, "add", "-A")

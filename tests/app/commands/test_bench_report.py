@@ -23,7 +23,10 @@ def database(home: Home) -> Path:
 
 @pytest.fixture
 def shop(home: Home, database: Path) -> str:
-    """Make a repository with 20 items, of which the strong arm solved 18 and the weak one 5."""
+    """Make a repository with 20 benchmark items.
+
+    The arm (model set-up) `strong` solved 18 of them, and `weak` solved 5.
+    """
     repo = home.path / "shop"
     (repo / "inner").mkdir(parents=True)
     read_stored(database, str(repo), {WEAK: range(5), STRONG: range(18)})

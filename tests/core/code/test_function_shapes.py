@@ -61,7 +61,7 @@ def test_a_function_is_named_with_its_line_wherever_it_stands() -> None:
     assert (shape.name, shape.line, shape.digest) == ("total", 2, digest(TEXT))
 
 
-@settings(deadline=None)  # Reads real functions of any length, on a machine that may be busy
+@settings(deadline=None)  # No deadline: real functions may be long and the machine busy
 @given(st.integers(0, 10**6))
 def test_renaming_every_local_name_of_real_functions_changes_nothing(seed: int) -> None:
     texts = sorted((ROOT / "nightshift" / "core").rglob("*.py"))

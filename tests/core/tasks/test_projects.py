@@ -116,11 +116,11 @@ def test_only_a_project_s_own_pytest_ini_is_no_work_of_a_model() -> None:
 @pytest.mark.parametrize(
     ("change", "start"),
     [
-        ({"a.py": "x = 1\n"}, {"a.py": "x = 1\n"}),  # As given
-        ({"a.py": "x = 2\n", "b.py": "y = 1\n"}, {"a.py": "x = 1\n"}),  # Changed since
-        ({"b.py": "y = 1\n"}, {}),  # Set back to the base's text
+        ({"a.py": "x = 1\n"}, {"a.py": "x = 1\n"}),  # The model kept the task's file
+        ({"a.py": "x = 2\n", "b.py": "y = 1\n"}, {"a.py": "x = 1\n"}),  # The model changed the task's file
+        ({"b.py": "y = 1\n"}, {}),  # The task's file has the base's text again
         ({}, {}),
-        ({"a.py": None}, {"a.py": "x = 1\n"}),  # Removed
+        ({"a.py": None}, {"a.py": "x = 1\n"}),  # The model removed the task's file
     ],
 )
 def test_a_given_file_that_is_as_in_the_base_again_is_no_part_of_the_start(

@@ -1,4 +1,4 @@
-"""The only validation of tasks: the input that every interface accepts and rejects."""
+"""The validation that all interfaces share: the input for new tasks that it accepts and rejects."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -42,7 +42,7 @@ def install_example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def kind() -> str:
-    """Return the kind that the tests of the contract run on."""
+    """Return the kind of forge on which the contract's tests run."""
     return "mini"
 
 
@@ -62,12 +62,12 @@ async def test_the_settings_of_the_page_lead_to_the_example(tmp_path: Path) -> N
 
 
 LEFT_OUT = frozenset({
-    "test_a_comment_of_somebody_permitted_becomes_a_follow_up_on_the_branch",  # comments on lines
+    "test_a_comment_of_somebody_permitted_becomes_a_follow_up_on_the_branch",  # needs comments on lines
     "test_failed_checks_of_our_commit_become_one_task_when_all_have_ended",
     "test_checks_that_go_on_failing_are_left_to_people_in_the_end",
     "test_statuses_of_gitlab_that_end_by_themselves_are_waited_for",
 })  # fmt: skip
-"""Tests of what the page says that the example leaves out."""
+"""Contract tests of features that the example leaves out, as the page says."""
 CONTRACT = {
     name: test
     for module in (test_issues, test_pulls, test_away)

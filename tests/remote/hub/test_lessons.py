@@ -227,7 +227,7 @@ ENDS = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_
 
 
 @given(ends=ENDS)
-@example(ends=[(turn % 2, turn % 4 < 2, turn % 4 >= 2) for turn in range(48)])  # useless only by the sum of both nodes
+@example(ends=[(turn % 2, turn % 4 < 2, turn % 4 >= 2) for turn in range(48)])  # only the nodes' sum proves it useless
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nodes_judge_as_one_that_has_seen_what_all_have(
     server: PostgresServer, tmp_path: Path, ends: list[tuple[int, bool, bool]]

@@ -35,7 +35,7 @@ def by_difficulty(dice: Random, *abilities: float) -> list[Solved]:
 
 
 def runs(draw: Callable[..., list[Solved]], *abilities: float) -> Iterator[list[Solved]]:
-    """Yield `RUNS` simulated runs of arms with these abilities, the same ones each time."""
+    """Yield `RUNS` simulated runs of arms with these abilities. Each call yields the same runs."""
     dice = Random(19)
     return (draw(dice, *abilities) for _ in range(RUNS))
 
@@ -47,7 +47,7 @@ def holds(rate: float, stated: float) -> bool:
 
 @pytest.mark.parametrize(
     ("pairs", "p_value", "low", "high"),
-    [  # hyperresponsive airways before and after a transplant; complete response before and after a therapy
+    [  # Two published studies: hyperresponsive airways around a transplant, and complete response around a therapy
         (Pairs(both=1, only_first=1, only_second=7, neither=12), 0.0391, -0.5069, -0.0256),
         (Pairs(both=59, only_first=6, only_second=16, neither=80), 0.0347, -0.1186, -0.0046),
     ],

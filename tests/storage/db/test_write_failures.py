@@ -1,4 +1,4 @@
-"""A database that refuses writes for a while, and a database that refuses them from then on."""
+"""A database that refuses writes, either for a while or for good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimator that decides whether lessons help detects simulated effects, within the asserted error rates."""
+"""The estimator of a lesson's benefit detects simulated effects, within the error rates that the tests assert."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.support.store import Store
 
 
 def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool, first: int = 100) -> None:
-    """Add attempts of invented tasks for which a failure's lesson was relevant, all with the same result."""
+    """Add attempts of invented tasks for which this lesson about a failure was relevant, all with the same result."""
 
     def job(conn: object) -> None:
         task = first

@@ -54,7 +54,7 @@ class GitHubApi:
         return 200, {"id": 1, **named}
 
     def _issues(self, request: Request) -> Answer:
-        threads = [*self.world.issues.values(), *self.world.pulls.values()]  # GitHub counts both as issues
+        threads = [*self.world.issues.values(), *self.world.pulls.values()]  # for GitHub, pull requests are issues too
         issues = [
             self._issue(each)
             for each in sorted(threads, key=lambda each: -each.number)

@@ -54,7 +54,7 @@ class World:
     project: str = "octo/hello"
     remote: Path | None = None
     people: dict[str, str] = field(default_factory=lambda: {"olga": "owner", "mia": "member", BOT: "owner"})
-    """Name and role of the people who may push; everybody else is a stranger."""
+    """Maps the name of each person who may push to a role; everybody else is a stranger."""
     issues: dict[int, Thread] = field(default_factory=dict)
     pulls: dict[int, Thread] = field(default_factory=dict)
     checks: dict[str, list[Check]] = field(default_factory=dict)

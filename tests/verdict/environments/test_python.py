@@ -1,4 +1,4 @@
-"""Python environments in real runs: tests find the repository's declared packages and its own one, but no others."""
+"""Python environments in real runs: tests find the declared packages and the repository's own one, but no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registries that pip and npm are configured with on a machine, and the settings of these that a setup script gets."""
+"""Package registries in a machine's pip and npm settings, and those of the settings that a setup script gets."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ TESTS = {
 }
 
 IDLE = {Language.PYTHON: "    add(1, 2)", Language.JAVASCRIPT: "  add(1, 2);", Language.GO: "\tadd(1, 2)"}
-"""The line of each test that compares, without its comparison."""
+"""The line with the comparison in each language's test, with the comparison removed."""
 
 
 @pytest.fixture(params=list(SOURCES), ids=str)

@@ -113,7 +113,7 @@ class Bank:
                     yield from self._triples(rule, costs, kinds, cost)
 
     def _kinds(self, rule, costs):
-        """Return the combinations of argument kinds at these costs that the rule accepts."""
+        """Return the combinations of argument kinds that the rule accepts, for arguments with these costs."""
         choices = [()]
         for spec, cost in zip(rule.specs, costs, strict=True):
             fitting = [kind for kind in self.levels[cost] if self._fit(spec, kind)]

@@ -4,9 +4,10 @@ A context has a bank over its variables; the variables of the outermost context 
 grow in small steps, so that a scheduler can share the time between them.
 
 A loop over a collection `xs` has an inner context whose examples are the items. Each inner expression `E` gives outer
-ones such as `[E for x in xs]`, `sum(E for x in xs)` and `sorted(xs, key=lambda x: E)`; each inner predicate filters,
-counts, and goes into `all` and `any`. If the wanted value of a loop determines the result of each turn, the inner
-context has goals. Growing it is then much cheaper than finding the whole expression.
+expressions such as `[E for x in xs]`, `sum(E for x in xs)` and `sorted(xs, key=lambda x: E)`. Each inner predicate is
+used to filter and count the items, and in `all` and `any`. If the wanted value of a loop determines the value that each
+item must give, the inner context gets this as a goal. Finding an inner expression is then much cheaper than finding the
+whole expression.
 """
 
 from .bank import Bank

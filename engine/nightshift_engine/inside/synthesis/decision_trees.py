@@ -18,7 +18,7 @@ INFINITE = 1 << 30
 
 
 class PartialSolutions:
-    """The smallest expression for each set of examples that it is right for, and the predicates.
+    """The smallest expressions, by the set of examples for which they are right, and the predicates.
 
     Args:
         full: the set of all examples.
@@ -74,7 +74,8 @@ class _TreeSearch:
     def best(self, left, depth, most):
         """Return cost and tree of the cheapest tree for a set of examples that costs at most `most`.
 
-        A tree is an entry, or a tuple of predicate, whether it must hold, and the trees for either case.
+        A tree is an entry, or a tuple of four: a predicate, whether the predicate must hold for the first branch, the
+        tree of the first branch, and the tree of the other branch.
         """
         leaf = self.leaf(left)
         if leaf or not depth or time.monotonic() > self.until:

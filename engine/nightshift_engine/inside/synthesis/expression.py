@@ -52,7 +52,7 @@ class Entry:
 
 
 LOOP, ALONE = "loop", "alone"
-"""Styles of an argument that are no rank: as in the head of a `for`, and as the only argument of a call."""
+"""Ways to write an argument, given in place of a rank: as in the head of a `for`, or as a call's only argument."""
 
 NUMBERS = frozenset({"int", "float"})
 PLAIN = frozenset({"int", "float", "bool", "str"})

@@ -1,8 +1,8 @@
 """Goals: vectors that are wanted in a context, and the decomposition of a goal into goals for its parts.
 
-A goal of a function or of a loop's items records which expressions are right for some of the examples, so that
-conditionals can be made from them. A part of another goal is only looked up among present and future entries, which
-costs nothing.
+A `Goal` is made for the function's result and for the items of a loop. It records which expressions are right for some
+of the examples, so that conditionals can be made from them. A plain `Part` is made for a part of another goal. Such a
+part is only looked up among present and future entries, which costs nothing.
 
 A wanted collection or text is made by a loop over an existing collection, or by joining parts. A wanted number is
 approached by inverses: if `a + E` is wanted and `a` is known, so is `E`. That halves the depth of the search for
@@ -28,7 +28,7 @@ class Part:
         values: the vector.
         deliver: called with each entry that has these values.
         search: admits goals and shares the time.
-        depth: number of goals above it.
+        depth: number of goals that this goal is nested in.
     """
 
     def __init__(self, context, values, deliver, search, depth):
@@ -72,8 +72,8 @@ class Goal(Part):
 
     Args:
         loose: True if an int and a float count as equal.
-        same: called with an example's number and a value; checks whether the value is the wanted one, if plain equality
-            does not suffice.
+        same: checks whether a value is the wanted one; called with the number of an example and the value. None if
+            plain equality suffices.
         evidence: maximum cost of a conditional.
     """
 
@@ -230,7 +230,10 @@ def _add(left, right):
 
 
 def by_item(goal, entry):
-    """Return the value that each item must become, and a writer; None unless list and collection are equally long."""
+    """Return the value that each item must become, and a writer (see `LOOP_RULES`).
+
+    None unless each wanted list is as long as its collection.
+    """
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) != len(value):
             return None
@@ -238,7 +241,10 @@ def by_item(goal, entry):
 
 
 def by_choice(goal, entry):
-    """Return which items stay, and a writer; None unless each list is a subsequence of its collection."""
+    """Return for each item whether it stays in the wanted list, and a writer (see `LOOP_RULES`).
+
+    None unless each wanted list is a subsequence of its collection. Also None if no item is dropped.
+    """
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) < len(value):
@@ -262,7 +268,10 @@ def _match_items(value, items):
 
 
 def by_name(goal, entry):
-    """Return the value of each key, and a writer; None unless the items are the keys of the dict."""
+    """Return the value that each item has as a key of the wanted dict, and a writer (see `LOOP_RULES`).
+
+    None unless the items are the keys of the dict.
+    """
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _hashable(items) or set(items) != set(value):
@@ -272,7 +281,10 @@ def by_name(goal, entry):
 
 
 def by_second(goal, entry):
-    """Return the value of each key, and a writer; None unless the second parts of the items are the dict's keys."""
+    """Return the value that each item's second part has as a key of the wanted dict, and a writer.
+
+    None unless the items are pairs whose second parts are the keys of the dict. Writers are explained at `LOOP_RULES`.
+    """
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _pairs(items) or {item[1] for item in items} != set(value):
@@ -291,7 +303,10 @@ def _turn(loop, entry, cost):
 
 
 def by_presence(goal, entry):
-    """Return which items are in a set, and a writer; None unless the set has only items of the collection."""
+    """Return which items of the collection are in the wanted set, and a writer (see `LOOP_RULES`).
+
+    None unless every wanted set contains only items of its collection.
+    """
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _hashable(items) or not value <= set(items):
@@ -312,8 +327,8 @@ def _choose(loop, entry, cost):
 
 
 LOOP_RULES = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
-"""Ways in which a loop may make a collection. Each function returns the wanted value per item, and a writer, which
-makes the entry of the whole loop.
+"""Ways in which a loop may make a collection, by the collection's kind. Each function returns the value that the loop's
+inner expression must have for each item, and a writer: the function that makes the entry of the whole loop.
 """
 
 
@@ -379,6 +394,6 @@ INVERSES = (
     (lambda value, a: value * a, _write("{partner} / {entry}", PRODUCT, PRODUCT, SIGN)),
     (lambda value, a: a / value, _write("{entry} / {partner}", PRODUCT, SIGN, PRODUCT)),
 )
-"""Rows: a function from the wanted value and the known operand to the other operand, and a function that makes the
-entry.
+"""Rows of two functions. The first computes the unknown operand from the wanted value and the known operand. The second
+makes the entry of the operation.
 """

@@ -268,7 +268,7 @@ def _learn(call):
 
 
 def _flip_last_answer(oracle, error):
-    """Change the answers or exceptions for another run of the test; return whether there are untried ones."""
+    """Set other answers or exceptions for the next run of the test; return False if all of them have been tried."""
     if oracle.calls and _raises(oracle, str(error), len(oracle.calls) - 1):
         return True
     del oracle.answers[oracle.asked :]
@@ -282,7 +282,11 @@ def _flip_last_answer(oracle, error):
 
 
 def _raises(oracle, error_text, last):
-    """Make the last call raise the missing exception, with the missing message; return whether that is new."""
+    """Make the last call raise the exception that the test expected, or give that exception the expected message.
+
+    Returns:
+        True if the exception or the message is new, so that the test is worth another run.
+    """
     missing, pattern = _NOT_RAISED.search(error_text), _PATTERN.search(error_text)
     if missing and last not in oracle.raising:
         kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)

@@ -17,12 +17,12 @@ from .grammar import rules
 from .kinds import freeze, kind_of
 
 EXAMPLES = 14
-"""Number of examples in a vector; the other examples are tried on solutions for these."""
+"""Number of examples in a vector. A solution for these examples is then checked on all others."""
 GOALS = 400
 SLICE_S = 0.005
 FOLDING = 0.6
-"""Limit of the share of time for the outermost expressions. A process with this share or more leaves the search for
-folds to another process.
+"""Share of the time for the outermost expressions, from which on a process does not search for folds. Another process
+with a smaller share does.
 """
 LOOP_GOAL_WEIGHT = 8
 """Factor for the time of a loop's context once it has a goal."""
@@ -44,7 +44,7 @@ class Search:
         share: share of the time for the outermost context, from 0 to 1.
         report: called with the statements of each solution, their size and the number of expressions tried.
         stopped: returns the reason why the search must end, or an empty text.
-        clock: returns the seconds by which the search shares its time and ends.
+        clock: returns the current time in seconds, for the time slices and the end of the search.
     """
 
     def __init__(self, task, share, report, stopped, clock=time.monotonic):
@@ -94,7 +94,10 @@ class Search:
             self.contexts.append(context)
 
     def take(self, entry):
-        """Check a solution for the examples of the vectors on all examples, and keep the solution if it fits."""
+        """Keep an entry that solves the examples of the vectors, if it is right for all other examples too.
+
+        Otherwise the entry may wait for the conditions of exceptions (see `take_text`).
+        """
         self.take_text(body(entry), entry.cost)
 
     def take_text(self, text, cost):
@@ -195,7 +198,7 @@ class Guards:
     """The conditions under which the function raises, one for each exception.
 
     Args:
-        search: shares the time.
+        search: the search for the function's result; the conditions are sought within its time limit.
         raising: the examples whose calls raise; their `wanted` is the exception's name and message.
         ready: called when the last condition was found.
     """

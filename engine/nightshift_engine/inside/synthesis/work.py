@@ -72,7 +72,7 @@ DEFAULTS = (
     ("None", 1), ("True", 1), ("False", 1), ("[]", 1), ("{}", 2),
 )  # fmt: skip
 SHARES = (0.85, 0.2)
-"""Shares of each process's time for the outermost expressions; the rest is for the parts of goals."""
+"""Share of the time for the outermost expressions, for each of two processes; the rest is for the parts of goals."""
 
 
 def run(task, events):
@@ -93,7 +93,7 @@ def run(task, events):
 
 
 class _Other:
-    """Another process that searches."""
+    """A forked process that searches at the same time, with another share of time for the outermost expressions."""
 
     def __init__(self, task, share, events, count):
         self.pid, self.over, self.is_successful = os.fork(), False, False

@@ -7,7 +7,7 @@ import {signal, useEffect, useMemo, useRef} from './ui.js';
 export {address, page};
 
 /**
- * An answer of the API; if it failed, `data.error` and `data.fields` say why.
+ * A response of the API. If the request failed, `data.error` and `data.fields` say why.
  * @typedef {{ok: boolean, status: number, data: any}} Answered
  */
 

@@ -32,7 +32,9 @@ async function settle(cause, span, what, onDone) {
   return '';
 }
 
-/** Form for a note, a package or a model. Fields left empty change nothing. */
+/**
+ * Form in which the owner gives the remedy for a cause: a note, a package or a model. Fields left empty change nothing.
+ */
 function Settle({cause, span, onDone, close}) {
   const [form, setForm] = useState({note: '', package: cause.module, model: ''});
   const [error, setError] = useState('');

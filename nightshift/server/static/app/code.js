@@ -18,8 +18,9 @@ export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html
   </code></pre>`;
 
 /**
- * One row of a diff. `kind` is `same`, `added`, `gone` or `place`, which is a heading between hunks. `old` and `new`
- * are line numbers. `parts` is the text or its pairs of class and text. `tone` is `good` or `warn`, for a heading only.
+ * One row of a diff. `kind` is `same`, `added`, `gone` or `place`; a row of the kind `place` is a heading between
+ * hunks. `old` and `new` are the line numbers in the old and in the new file. `parts` is the row's text, as a string or
+ * as pairs of class and text. `tone` is the colour of a heading, `good` or `warn`.
  * @typedef {{kind: string, old?: number|null, new?: number|null, parts: string|[string, string][]}} DiffRow
  */
 

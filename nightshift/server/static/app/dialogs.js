@@ -16,7 +16,7 @@ export function Dialog({open, title, onClose, wide = false, children}) {
       box.current.close();
     }
   }, [open]);
-  // The close event fires a little later, when the dialog may already be open again.
+  // The browser fires the close event a little later. By then the dialog may already be open again.
   const closed = () => {
     if (!isOwn.current) onClose();
     isOwn.current = false;

@@ -18,7 +18,8 @@ function change(next) {
 }
 
 /**
- * Return rows that say how many mutations in a hunk the tests noticed, and list the others; empty if there were none.
+ * Return rows about the small faults (mutations) that were tried in a hunk. The first row says how many of them the
+ * tests noticed, and one more row describes each that no test noticed. Empty if none was tried in the hunk.
  */
 function noticed(hunk, mutants) {
   const lines = new Set(hunk.lines.map((line) => line.new));
@@ -31,8 +32,8 @@ function noticed(hunk, mutants) {
 }
 
 /**
- * Return the rows of a diff. A hunk that does not begin the file has a heading. After each hunk come the rows about
- * mutations in its lines.
+ * Return the rows of a diff. A hunk that does not start at line 1 has a heading. After the lines of each hunk come the
+ * rows of `noticed` about mutations in these lines.
  */
 export function rowsOf(hunks, mutants = []) {
   return hunks.flatMap((hunk, index) => [
@@ -66,7 +67,10 @@ function File({file, path, open}) {
   </details>`;
 }
 
-/** Return for each file whether it is open at first: the first files are, up to `OPEN_LINES` lines in total. */
+/**
+ * Return for each file whether it is open at first. The first files are open, as long as they have at most `OPEN_LINES`
+ * lines together.
+ */
 function opened(files) {
   let lines = 0;
   return files.map((file) => {

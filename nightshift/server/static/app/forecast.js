@@ -1,4 +1,4 @@
-// Forecast for the open tasks: when they will be done and what they will cost, in sentences of the daemon.
+// Forecast for the open tasks: when they will be done and what they will cost. The daemon writes the sentences.
 
 import {status} from './state.js';
 import {html} from './ui.js';

@@ -82,7 +82,7 @@ function show(state) {
   if (isLeader) tell({kind: 'state', state});
 }
 
-// Functions of the leading tab
+// The following functions run in the leading tab.
 
 function lead() {
   isLeader = joined = true;
@@ -173,7 +173,7 @@ function mended() {
   tell({kind: 'gap', gap: gap.value});
 }
 
-// Functions of the tabs that follow the leader
+// The following functions run in the tabs that follow the leader.
 
 const HEARD = {
   line: ({line}) => (joined ? deliver(line) : held.push(line)),
@@ -209,7 +209,7 @@ function enter(message) {
   message.writing.forEach(write);
 }
 
-// ---- joining and leaving the other tabs
+// The following functions join the channel that all tabs share, take part in choosing the leader, and leave again.
 
 function join() {
   channel = new BroadcastChannel(NAME);
@@ -266,13 +266,14 @@ export function startLive() {
   });
 }
 
-// Repeating requests after events
+// The following functions repeat requests after events.
 
 /**
- * Return a function that schedules a call of `work`. Several calls of this function in quick succession lead to one
- * call of `work`. Two calls of `work` never overlap, and in a hidden tab they are rarer.
+ * Return a function that schedules a call of `work`. If it is called several times in quick succession, `work` is
+ * called once. Two calls of `work` never overlap. In a hidden tab, at least five seconds pass between two calls of
+ * `work`.
  * @param {() => Promise<void>} work
- * @param {number} [pauseMs] minimum milliseconds between two calls of `work`
+ * @param {number} [pauseMs] minimum milliseconds between two calls of `work` in a visible tab
  */
 export function gently(work, pauseMs = 300) {
   let due = false;
@@ -294,11 +295,12 @@ export function gently(work, pauseMs = 300) {
 }
 
 /**
- * Call `work`, throttled by `gently`, after each event of certain kinds, after the stream could not resume, and when
- * the connection is back.
- * @param {string[]|null|((line: object) => boolean)} kinds the kinds (null: all), or a function that selects events
+ * Call `work`, throttled by `gently`, in three cases: after an event that `kinds` selects, after the stream could not
+ * resume, and when a lost connection is back.
+ * @param {string[]|null|((line: object) => boolean)} kinds the kinds of events (null: all kinds), or a function that
+ * selects events
  * @param {() => Promise<void>} work
- * @returns {() => void} a function that ends this
+ * @returns {() => void} a function that stops these calls
  */
 export function whenever(kinds, work, pauseMs = 300) {
   const soon = gently(work, pauseMs);

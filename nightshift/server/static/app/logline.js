@@ -51,8 +51,8 @@ const pad = (text, width) => ' '.repeat(Math.max(0, width - text.length) + 1);
 /**
  * Create the list item of a line, with the id `L<id>`. Its columns are 14, 7, 6 and 21 characters wide (app/parts.css).
  *
- * It has as few nodes as possible: the spaces belong to an adjacent column, and a text that can be computed when needed
- * is not stored in an attribute.
+ * To keep the number of nodes small, the spaces between columns are part of the text of a column. Texts that can be
+ * computed when they are needed are not stored in attributes.
  * @param {LogLine} line
  * @param {boolean} [withTask] false omits the task's number, for the task's own page
  */

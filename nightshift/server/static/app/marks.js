@@ -20,7 +20,8 @@ export function Moment({at, form = 'relative'}) {
   const time = new Date(at);
   const full = `${day(time)} ${clock(time)} ${zone(time)}`;
   const said = {
-    // `quarter` may be older than a very recent time, which must not be shown as in the future.
+    // `quarter` is updated only every 15 seconds. A past time that is later than `quarter` would be shown as in the
+    // future.
     relative: () => relative(time.getTime(), time < Date.now() ? Math.max(quarter.value, time.getTime()) : quarter.value),
     clock: () => clock(time),
     short: () => (day(time) === day(Date.now()) ? '' : `${day(time).slice(5)} `) + clock(time).slice(0, 5),

@@ -27,12 +27,15 @@ const REMARK = {
 };
 
 /**
- * True if a cancelled task can be restored without loss: the task had not begun, and had no start time, which a retry
- * would drop.
+ * True if cancelling a task can be undone exactly by a retry. This holds if the task had not begun and had no start
+ * time, because a retry drops the start time.
  */
 const isUntouched = (task) => task.attempt === 0 && !task.not_before && ['queued', 'blocked'].includes(task.status);
 
-/** Report an action, with a button that undoes it within ten seconds. `after` is called after an undo. */
+/**
+ * Show a message about an action, with a button that undoes the action within ten seconds. `after` is called after the
+ * undo.
+ */
 export function offerUndo(said, path, body, after = undefined) {
   const undo = () => act(path, 'Undone.', body).then(after);
   toast(html`${said} <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
@@ -124,8 +127,8 @@ async function countOf(action, which) {
 }
 
 /**
- * Apply an action and return the result for each task. A failed request ends this, and is added as a result without a
- * task.
+ * Apply an action, and return the result for each task. If a request fails, no further requests are sent, and the error
+ * is the last result, with `task_id` null.
  */
 async function performed(which, asked) {
   const results = [];
@@ -149,7 +152,9 @@ function partsOf({ids, filter}) {
 const OPPOSITE = {cancel: 'retry', retry: 'cancel', prioritise: 'prioritise'};
 
 /**
- * Report an action on many tasks, with a button that undoes it for the tasks that the opposite action restores exactly.
+ * Show a message about an action on many tasks, with a button that undoes the action. `back` holds the results of the
+ * tasks that the opposite action restores exactly; only these tasks are restored. `all` is the number of tasks on which
+ * the action succeeded.
  */
 function offerUndoOfMany(action, back, all) {
   const undo = async () => {

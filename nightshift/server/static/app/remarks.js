@@ -1,4 +1,5 @@
-// Grave findings of readers that were still open at a commit: their number beside the commit's label, and a list.
+// Serious findings of the readers (the models that review or audit a change) that were still open when a commit was
+// made. They are shown as numbers beside the commit's label, and as a list.
 
 import {Pill} from './parts.js';
 import {html} from './ui.js';

@@ -30,7 +30,7 @@ const MOODS = {
 };
 
 function followMood(title) {
-  // Load the icon `away` in advance, because it is needed when the daemon cannot be reached.
+  // Load the icon `away` now. It is needed when the daemon cannot be reached, and could not be loaded then.
   new Image().src = icon.getAttribute('href').replace(/[^/]+$/, 'away.svg');
   effect(() => {
     const state = overall()?.state ?? 'idle';

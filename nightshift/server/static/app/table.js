@@ -5,8 +5,8 @@ import {classes, html, useMemo, useRef, useSignal} from './ui.js';
 
 /**
  * A column. `cell` draws its cells (default: the value of `key`). `sort` returns the value to sort by (true: the value
- * of `key`). With `minor`, it is hidden on narrow screens. With `what`, it takes the remaining width. With `most`, the
- * first click sorts in descending order.
+ * of `key`). A `minor` column is hidden on narrow screens. A column with `what` takes the width that the other columns
+ * leave. A column with `most` is sorted in descending order by the first click on its heading.
  * @typedef {{key: string, label: string, cell?: (row: any) => any, sort?: true|((row: any) => any), number?: boolean,
  * minor?: boolean, what?: boolean, most?: boolean}} Column
  */
@@ -68,8 +68,8 @@ export function toggle(chosen, key) {
 }
 
 /**
- * Return a function that toggles a row. With `ranged`, all rows between it and the row toggled before get the same
- * state.
+ * Return a function that toggles a row. With `ranged`, all rows between this row and the row that was toggled last get
+ * the same state as this row.
  */
 function useChoice(rows, keyOf, chosen) {
   const last = useRef(null);

@@ -11,10 +11,10 @@ let made = 0;
 const dismiss = (id) => { shown.value = shown.peek().filter((each) => each.id !== id); };
 
 /**
- * Show a message for a while.
+ * Show a message for a few seconds.
  * @param {string|object} text a sentence, or markup
  * @param {'good'|'plain'|'bad'} [kind] a `bad` message is shown longer
- * @param {number} [shownMs] milliseconds; by default they depend on `kind`
+ * @param {number} [shownMs] milliseconds for which the message is shown; the default depends on `kind`
  */
 export function toast(text, kind = 'plain', shownMs = SHOWN_MS[kind]) {
   const id = ++made;

@@ -65,7 +65,9 @@ function Head({brief, span, reload}) {
   </header>`;
 }
 
-/** A part of the brief's line, such as `9 failed (6 with the same cause)`, with its leading number emphasised. */
+/**
+ * One part of the brief's summary line, such as `9 failed (6 with the same cause)`, with its leading number emphasised.
+ */
 function Part({part}) {
   const [, figure, words] = part.text.match(/^(\$?[\d.,]+(?: \+ \?)?)(.*)$/) ?? [null, '', part.text];
   return html`<li data-topic=${part.topic}><a href=${part.address}><b>${figure}</b><span>${part.topic === 'cost' ? ' spent' : words}</span></a></li>`;

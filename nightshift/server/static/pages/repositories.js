@@ -24,7 +24,7 @@ function From({option}) {
   return text ? html`<${Pill} status=${status} title=${option.place}>${text}<//>` : null;
 }
 
-/** The value that was found in the repository, shown if another value overrides it. */
+/** The value that the daemon found in the repository's files. It is shown only if another value overrides it. */
 function Otherwise({option}) {
   const used = option.source === 'found';
   if (option.found === null || used) return null;

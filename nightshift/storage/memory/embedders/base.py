@@ -79,7 +79,8 @@ class Recent:
     """Cache of the vectors of recent texts, so that a text is not embedded again soon. Thread-safe.
 
     Args:
-        embed: computes the vectors, of shape (texts, dims). It is never called without texts or with duplicates.
+        embed: computes the vectors, as an array of shape (texts, dims). Its argument is never empty and has no
+            duplicates.
     """
 
     def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:

@@ -34,7 +34,7 @@ _COMMON = frozenset(
     """.split()  # noqa: SIM905  words are read more easily than quotes
 )
 WORD, COMMON, PAIR, PIECE, KIND, RELATION = 1.0, 0.2, 1.0, 0.05, 0.5, 4.0
-"""Weights of features. `RELATION` is the weight of the line that describes how the sides of a comparison differ."""
+"""Weights of features. `RELATION` is the weight of the line that describes how the two sides of a comparison differ."""
 FRAME, ASIDE = 0.1, 0.3
 """Weights of lines: `FRAME` for a line that contains only the name of a function; `ASIDE` for a line that does not name
 the error, if another line names it.
@@ -101,17 +101,17 @@ def _weight(word: str) -> float:
 
 
 WORDS = 0.5
-"""Weight of the hashed vector, relative to 1 in total, if the text names an error."""
+"""Weight of the hashed vector in the combined vector if the text names an error. All weights add up to 1."""
 
 
 class BlendedEmbedder:
     """A loadable embedder combined with hashing: one for meaning, the other for words.
 
-    A model recognises that two sentences have the same meaning. But errors use the same few words everywhere, with the
-    repository's own names, and a model gives these names too much weight. So the model gets only the lines that name an
-    error, and the hashed vector of all lines is appended to the model's vector. The cosine of such vectors is the mean
-    of both cosines (`../README.md` has the measured gain). A text that names no error, such as a task's description, is
-    embedded by the model alone.
+    A model recognises that two sentences have the same meaning. But error texts consist of a few words that occur in
+    all errors, and of the repository's own names, to which a model gives too much weight. So the model gets only the
+    lines that name an error, and the hashed vector of all lines is appended to the model's vector. The cosine of such
+    vectors is the mean of both cosines (`../README.md` has the measured gain). A text that names no error, such as a
+    task's description, is embedded by the model alone.
 
     Args:
         model: the model of word meanings.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
-"""Headers that ask for uncompressed answers, so that the number of received bytes is also the memory that they use."""
+"""Headers that ask for uncompressed answers, so that the number of received bytes equals the memory that they need."""
 PASSING = frozenset({408, 409, 425, 429})
 MAX_DIMS = 8192
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

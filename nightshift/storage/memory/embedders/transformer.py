@@ -197,7 +197,7 @@ class _Process:
             try:
                 pipe.close()
             except BrokenPipeError:
-                continue  # the answer to an earlier request that nobody read
+                continue  # this is the answer to an earlier request, which nobody read
 
     def _answer(self, wall_s: float) -> tuple[int, int, bytes]:
         """Return rows, dims and vectors of the next answer."""

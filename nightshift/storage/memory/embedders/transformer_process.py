@@ -57,7 +57,7 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
     disable_progress_bar()  # type: ignore[no-untyped-call]  # the package types little
     torch.set_num_threads(1)  # the workers need the cores; one thread embeds a text in ten milliseconds
     form: dict[str, object] = {}
-    if multiplies_bfloat16():  # its own attention is slow for texts this short
+    if multiplies_bfloat16():  # the model's own implementation of attention is slow for short texts
         form = {"dtype": torch.bfloat16, "attn_implementation": "eager"}
     try:
         return SentenceTransformer(source, device="cpu", local_files_only=True, model_kwargs=form)
@@ -70,8 +70,8 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
 def multiplies_bfloat16() -> bool:
     """Check whether the processor can multiply numbers in bfloat16.
 
-    This halves the time for long texts, and turns vectors by 2 degrees. That is far less than the angle between two
-    errors with the same cause, so the vector space stays the same.
+    Multiplying in bfloat16 halves the time for long texts, and turns vectors by 2 degrees. That is far less than the
+    angle between two errors with the same cause, so vectors with and without bfloat16 are comparable.
     """
     import torch  # noqa: PLC0415  as above
 

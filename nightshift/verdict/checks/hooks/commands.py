@@ -129,5 +129,5 @@ def device(word: str) -> bool:
 
 
 def _names(rest: str) -> bool:
-    """Check whether the part of a path below a scratch folder begins with a name rather than a wildcard."""
+    """Check whether the rest of a path, after its scratch folder, begins with a name rather than a wildcard."""
     return bool(rest.split("/", maxsplit=1)[0].strip("*?.")) if rest else False

@@ -85,7 +85,8 @@ class _Work:
     Attributes:
         job: the change to check.
         commands: the linters and commands that the base declares.
-        before: the files that the owner gave with the task, which lie over the base before the change.
+        before: the files that the owner gave with the task. Together with the base, they are the tree before the
+            change.
         change: the files that the change wrote or removed.
         tests: the tests that the change wrote.
     """
@@ -219,7 +220,7 @@ class LinterCheck:
     ) -> _Looked:
         """Run a linter on the tree before the change.
 
-        The result is cached by everything that decides it: the tree and the files over it, the environment, the
+        The result is cached. The cache key consists of the tree, the owner's files on top of it, the environment, the
         linter's wheels, and the command with its files.
         """
         old_files = [path for path in files if work.was(path) is not None]
@@ -268,8 +269,8 @@ class LinterCheck:
     def _report_issues(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
         """Return required issues as blocking findings, and all other issues as notes.
 
-        Each group of other issues gives one note. The groups are lines that the change wrote, tests of the change, and
-        lines that the change did not write.
+        The other issues give at most three notes: one for lines that the change wrote, one for tests of the change, and
+        one for lines that the change did not write.
         """
         findings, noted, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue](), list[Issue]()
         required = work.job.spec.lint is Lint.REQUIRED

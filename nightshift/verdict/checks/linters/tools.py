@@ -34,8 +34,8 @@ class Tool:
     Attributes:
         endings: the extensions of the files that the linter reads.
         words: the command without the files; it must print one finding per line, and write no files.
-        pattern: matches such a line, with the groups `path`, `line`, `message` and optionally `code`.
-        fine: the exit statuses after which the linter has checked everything.
+        pattern: matches a line with a finding; has the groups `path`, `line`, `message` and optionally `code`.
+        fine: the exit statuses that mean that the linter has checked everything.
         wheel: the distribution that contains the linter; empty if the linter is never downloaded.
         about_imports: the codes of findings that only report a missing module. They are ignored, because the
             environment is to blame.
@@ -203,15 +203,15 @@ def configures(path: str) -> bool:
 
 
 def mypy_targets(commands: Found, config: str) -> tuple[str, ...] | None:
-    """Return the targets that the repository's own mypy command names.
+    """Return the targets that mypy has to check for this repository.
 
     Args:
         commands: the commands of the repository.
         config: the text of mypy's configuration file.
 
     Returns:
-        Empty if mypy's configuration names the targets instead. None if neither names targets, so that mypy has to
-        check the files of the change.
+        The targets in the repository's own mypy command. Empty if mypy's configuration names the targets instead. None
+        if neither names targets, so that mypy has to check the files of the change.
     """
     command = commands.command(Purpose.TYPES)
     words = command.words if command else ()

@@ -1,10 +1,10 @@
 """Creates the must-fail copy of a Go test file by inverting each comparison that leads to a failure.
 
 Go has no assertions: a test compares values and calls `t.Error` or a similar method. Where the original finds nothing
-wrong, the copy fails, in the same test and by the same comparison. No changed expected value is needed as in Python,
-because types are fixed before the run, and tested code cannot redefine a comparison. If no comparison of a test is
-certain to be reached, an added call makes the copy fail at its end. That failure distinguishes a genuine report from a
-forged one, but says nothing about what the test checks.
+wrong, the copy fails, in the same test and by the same comparison. For Python, a copy changes an expected value; Go
+does not need this, because types are fixed before the run, and tested code cannot redefine a comparison. If no
+comparison of a test is certain to be reached, a call is added that makes the copy fail at its end. That failure
+distinguishes a genuine report from a forged one, but says nothing about what the test checks.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class _Checks:
                 continue
             if handle := next((owner for owner in map(self._failure, _statements(branch)) if owner), ""):
                 turned = Edit(condition.start_byte, condition.end_byte, f"!({node_text(condition)})")
-                # The block may rely on the condition, as `err.Error()` does, so the added failure comes before the
-                # block's own code.
+                # The block may rely on the condition, for example by calling `err.Error()`. So the added failure comes
+                # before the block's own code.
                 return Check(
                     node, (turned, Edit(branch.start_byte + 1, branch.start_byte + 1, f" {handle}.FailNow();"))
                 )

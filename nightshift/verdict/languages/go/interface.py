@@ -12,7 +12,7 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
     Args:
         text: the text of the file.
         lines: the lines that the change wrote, counted from 1.
-        short: a file with more declarations than this is described by its changed declarations only.
+        short: if a file has more declarations than this, only the changed declarations are described.
     """
     root = parse(text) if len(text) <= MAX_CHARS else None
     declarations = [node for node in (root.named_children if root else ()) if describe(node)]

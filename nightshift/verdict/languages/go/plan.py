@@ -61,7 +61,10 @@ class GoLaunch:
 
 
 def describe(go: Go) -> dict[str, object]:
-    """Describe a toolchain to the trusted parent process: its paths inside the sandbox, and its paths without one."""
+    """Describe a toolchain to the trusted parent process.
+
+    The description contains its paths inside the sandbox, and its paths for a run without a sandbox.
+    """
     places = [
         {"path": toolchain.path, "root": toolchain.root, "cache": toolchain.cache} for toolchain in (go.shown, go)
     ]
@@ -69,7 +72,10 @@ def describe(go: Go) -> dict[str, object]:
 
 
 def refusal(spec: TaskSpec, go: Go | None) -> str:
-    """Return why this machine cannot judge a Go task: Go is missing; empty if it can, and for other languages."""
+    """Return why this machine cannot judge a Go task, which is that Go is missing.
+
+    Empty if Go is there, or if the task is in another language.
+    """
     return INSTALL if spec.language is Language.GO and go is None else ""
 
 

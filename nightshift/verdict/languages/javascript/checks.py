@@ -50,9 +50,10 @@ class Check:
 
     Attributes:
         rank: the quality of the changed check.
-        edits: make a check fail that is certain to be reached. They need no helper function if `rank` is LITERAL, or if
-            they invert a comparison.
-        handed: pass the check to the helper function, which makes it fail and records that it was reached.
+        edits: the edits for a check that is certain to be reached. They use no helper function if `rank` is LITERAL, or
+            if they invert a comparison.
+        handed: the edits for a check that may not be reached. They pass the check to the helper function, which makes
+            it fail and records that it was reached.
     """
 
     rank: Rank

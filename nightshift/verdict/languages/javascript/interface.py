@@ -30,7 +30,8 @@ def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> l
         path: the file's path; its extension selects the language.
         text: the text of the file.
         lines: the lines that the change wrote, counted from 1.
-        short: a file with more definitions than this is described only by those that are changed or that these use.
+        short: if a file has more definitions than this, only the changed definitions and those that they use are
+            described.
     """
     nodes = parse(path, text).named_children if len(text) <= MAX_CHARS else []
     definitions = [node for node in nodes if any(describe(node))]

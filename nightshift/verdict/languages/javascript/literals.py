@@ -1,8 +1,8 @@
 """Replaces literal values by similar values of the same type and structure.
 
-The change is random: one literal or all, a number slightly up or down, or a letter changed, added or removed. It is
-small, because code that compares with any tolerance would distinguish a distant value from the right one. It varies,
-because a constant change would reveal the copy.
+The change is random. It affects one literal or all of them. A number becomes slightly larger or smaller, and in a text
+a letter is changed, added or removed. The change is small, because code that compares with any tolerance would
+distinguish a distant value from the right one. It varies, because a constant change would reveal the copy.
 """
 
 from __future__ import annotations

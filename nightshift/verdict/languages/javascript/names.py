@@ -153,10 +153,7 @@ def first_parameter(function: Node) -> str | None:
 
 
 def _inner(function: Node) -> Node:
-    """Return `f` if the called function is itself a call `f(…)`.
-
-    Other functions are returned unchanged.
-    """
+    """Return `f` if the called function is itself the call `f(…)`; return any other function unchanged."""
     if function.type == "call_expression" and (inner := function.child_by_field_name("function")):
         return inner
     return function

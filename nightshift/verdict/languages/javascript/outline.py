@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JOINED = " > "
 FUNCTIONS = frozenset({"arrow_function", "function_expression"})
-# If a call has only such nodes around it in a block, it runs exactly once when the block runs.
+# Types of syntax nodes. A call that is in a block only within such nodes runs exactly once when the block runs.
 _PLAIN = frozenset({"program", "expression_statement", "await_expression", "statement_block", "comment"})
 _NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
 

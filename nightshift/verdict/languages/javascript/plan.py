@@ -41,9 +41,10 @@ class NodeLaunch:
         program: the path of Node.js inside the sandbox.
         flags: the options of Node.js.
         runner: the program that runs the tests.
-        roots: vitest or jest files, each with the folder of its package if that is not the tree's root.
+        roots: for vitest and jest, the test files whose package is not in the tree's root, each with the folder of its
+            package.
         loads_types: whether TypeScript needs the project's own `tsx`, because this Node.js does not run TypeScript.
-        scripts: the files that are themselves one test.
+        scripts: the files that each count as a single test.
         marked: the ids of tests that a constant mark skips.
         printing: additional options for a command that preserve the output that the owner is used to.
         is_bare: whether a command runs without any reporter.
@@ -166,9 +167,9 @@ class _NodePlanner(Planner):
             yield suite.prepare(role, path, tests[path], self.framework)
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
-        """Return a file without a copy and without a list of its tests.
+        """Return a file without a must-fail copy and without a list of its tests.
 
-        A file that is itself one test keeps the list.
+        If the file as a whole is one test, the list stays.
         """
         file = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
         return file if suite.scripts([file]) else replace(file, outline=None, names=frozenset())

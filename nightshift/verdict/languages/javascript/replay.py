@@ -1,8 +1,8 @@
 """Writes a program that repeats the calls in a test file's checks without running any test.
 
-The program is the test file with node:test and node:assert replaced. Each check reports the value that it would
-compare; the expected values are not in the program. So code gives another answer, or none, if it is right only under a
-test framework or has replaced a comparison function.
+The program is the test file with substitutes for node:test and node:assert. Each check reports the value that it would
+compare; the expected values are not in the program. So code that is right only under a test framework, or that has
+replaced a comparison function, gives another answer or none.
 
 Only files that consist of tests, imports and declarations are replayed.
 """
@@ -156,7 +156,8 @@ def _checks(root: Node, local_names: Names) -> Iterator[tuple[Node, str]]:
 def _double_condition(condition: Node, token: str) -> str:
     """Return conditions to append to a repeated condition, so that special objects cannot satisfy it.
 
-    An operand must convert to the same number twice, and a class in `instanceof` must not claim a plain object.
+    An operand must convert to the same number twice. For `instanceof`, the class must not accept a plain object as its
+    instance.
     """
     if condition.type != "binary_expression":
         return ""

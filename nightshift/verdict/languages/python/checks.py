@@ -23,7 +23,7 @@ _COMPLEMENT: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.NotEq: "==", ast.Is: "is not",
     ast.IsNot: "is",
 }  # fmt: skip
-_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # a class may lack the opposite operator
+_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # for these operators, a class may lack the opposite one
 _EQUALITIES = frozenset({
     "assertEqual", "assertAlmostEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
     "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
@@ -52,9 +52,10 @@ class Rank(IntEnum):
 
     LITERAL = 0
     EMPTY = 1
-    """An expected empty text that becomes non-empty.
+    """The check expects an empty text, and the edit makes that text non-empty.
 
-    The tested code may return an object that reads the value it is compared with; such an object may now raise instead.
+    The tested code may return an object that reads the value it is compared with. With a non-empty text, such an object
+    may raise instead.
     """
     VALUE = 2
     TURNED = 3
@@ -67,8 +68,9 @@ class Check:
 
     Attributes:
         rank: the quality of the changed check.
-        edit: makes a check fail that is certain to be reached.
-        marked: makes the check fail, and records at run time that it was reached; None if that is impossible.
+        edit: the edit for a check that is certain to be reached.
+        marked: the edit for a check that may not be reached. It makes the check fail, and records at run time that the
+            check was reached. None if that is impossible.
     """
 
     rank: Rank
@@ -188,10 +190,11 @@ class Perturber:
         return None if other == value or repr(other) == repr(value) else self._source.replace(node, repr(other))
 
     def _other(self, value: Any, *, far: bool) -> Any:
-        """Return a different value, with the same number of minus signs if that is found within `TRIES` attempts.
+        """Return a different value, if possible with the same number of minus signs.
 
-        Code that reads the expected numbers from the text of the copy may not expect a new minus sign. The copy would
-        then fail as a right program makes it fail, and the cheating code would pass.
+        Up to `TRIES` values are tried. Cheating code may read the expected numbers from the text of the copy, and be
+        unprepared for a new minus sign. Its copy would then fail just like that of a right program, and the cheat would
+        not be noticed.
         """
         for _ in range(TRIES):
             other = beyond(value, self._chance) if far else close(value, self._chance)

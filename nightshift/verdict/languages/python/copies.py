@@ -124,9 +124,9 @@ def sort_reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
 
 
 def helpers_of(tree: ast.Module) -> dict[str, Function]:
-    """Return the module's undecorated functions that are used only in functions and classes, not by fixtures.
+    """Return the undecorated functions of a module that are used only in functions and classes, but not in fixtures.
 
-    Changing such a function affects only the tests that call it.
+    A change of such a function affects only the tests that call it.
     """
     functions = {node.name: node for node in tree.body if isinstance(node, Function)}
     elsewhere = {name for node in tree.body if not isinstance(node, Function | ast.ClassDef) for name in _names(node)}

@@ -1,4 +1,7 @@
-"""The faults from which Python mutants are made: each is an edit in one function, ranked by how hard it is to see."""
+"""The faults from which Python mutants are made.
+
+Each fault is an edit in one function, ranked by how hard the fault is to notice.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def {name}(value):
 
 
 def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """List the faults at these lines: the function's name, the fault, and a function that returns the faulty file.
+    """List the faults at these lines, each with the function's name, and a function that returns the faulty file.
 
     Args:
         text: the source; if it does not parse, there are no faults.

@@ -52,7 +52,8 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
     Args:
         text: the file with the change.
         lines: the lines that the change wrote, counted from 1.
-        short: a file with more definitions than this is described only by those that are changed or related by use.
+        short: if a file has more definitions than this, only the changed definitions and related ones are described.
+            Related definitions use a changed definition, or are used by one.
     """
     tree = parse_python(text)
     if tree is None:

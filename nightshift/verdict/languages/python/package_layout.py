@@ -111,9 +111,10 @@ def read(text_of: _Read, paths: Collection[str]) -> OwnPackage:
 
 
 def find_members(text_of: _Read, paths: Collection[str]) -> tuple[str, ...]:
-    """Return the import folders of the packages below the root, as if all were installed in editable mode.
+    """Return the import folders of the packages in subfolders, as if these packages were installed in editable mode.
 
-    Such packages are, for example, the members of a workspace, dependencies given by path, and `-e` lines.
+    Such packages are, for example, members of a workspace, dependencies given by a path, and requirements of the form
+    `-e PATH`.
 
     Args:
         text_of: returns the text of a file of the repository, or None.
@@ -174,7 +175,7 @@ class _Reader:
     def _options(self) -> Mapping[str, Any]:
         return _table(self._cfg.get("options"))
 
-    # Folders from which modules are imported.
+    # The methods below find the folders from which modules are imported.
 
     def _roots(self) -> Iterator[str]:
         setuptools = _table(self._tool.get("setuptools"))
@@ -198,7 +199,7 @@ class _Reader:
         if self._paths.below("src/"):
             yield "src"
 
-    # The version, which may be in the configuration or in a file that the configuration names.
+    # The methods below find the version, which may be in the configuration or in a file that the configuration names.
 
     def _version(self, name: str, roots: Sequence[str]) -> str:
         meta = _table(self._cfg.get("metadata"))
@@ -272,7 +273,7 @@ class _Reader:
         version = text.strip()
         return version.removeprefix("v") if _PLAIN_VERSION.fullmatch(version) else ""
 
-    # Entry points, requirements and metadata.
+    # The methods below read entry points, requirements and metadata.
 
     def _entry_points(self) -> dict[str, dict[str, str]]:
         tool = _table(self._tool.get("flit"))

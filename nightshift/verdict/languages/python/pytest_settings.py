@@ -77,9 +77,9 @@ class PytestSettings:
         return []
 
     def _enters(self, path: str, start: int) -> bool:
-        """Check whether pytest reaches a file when it starts in one of the file's folders.
+        """Check whether pytest reaches a file when it starts in a folder above the file.
 
-        `start` is the number of characters in the path of that folder.
+        `start` is the length of that folder's path, in characters.
         """
         below = [part for part in (*folders_of(path), path) if len(part) > start]
         return not any(_fits(part, self.ignored) for part in below) and not any(
@@ -180,7 +180,7 @@ def _fits(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _glob(location: str) -> str:
-    """Return a regular expression that matches a path with `glob` wildcards at the start of a file's path."""
+    """Return a regular expression for a path with `glob` wildcards, which matches at the start of file paths."""
     path = location.removeprefix("./").rstrip("/")
     parts = re.split(r"(\*\*/|\*|\?)", "" if path == "." else path)
     wild = {"**/": "(?:[^/]+/)*", "*": "[^/]*", "?": "[^/]"}
@@ -188,7 +188,7 @@ def _glob(location: str) -> str:
 
 
 def _starts(path: str, patterns: Iterable[re.Pattern[str]]) -> Iterable[int]:
-    """Yield for each pattern that matches the start of a path the number of characters that it matches."""
+    """For each pattern that matches the start of a path, yield the number of matched characters."""
     return (len(match[0].rstrip("/")) for pattern in patterns if (match := pattern.match(path)))
 
 

@@ -1,8 +1,8 @@
 """Finds test files and creates their must-fail copies: the same file with one expected value changed in each test.
 
-The copy replaces the original and has the same names. Nothing that treats all tests alike can satisfy both files, such
-as an early exit, a hook, an object that equals everything or a patched assertion. If a test has no check that can be
-changed, its copy runs to the end and then fails.
+The copy replaces the original, and its tests have the same names. A trick that treats all tests alike, such as an early
+exit, a hook, an object that equals everything or a patched assertion, cannot give the right result for both files. If a
+test has no check that can be changed, its copy runs to the end and then fails.
 """
 
 from __future__ import annotations

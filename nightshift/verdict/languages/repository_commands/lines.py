@@ -1,7 +1,7 @@
 """Recognises shell lines that test, lint or type-check, and returns the arguments that run them.
 
-The shell syntax is parsed roughly, and unclear lines are left out. If a command is missed, the owner adds a line to the
-repository's settings; a wrong command would judge the owner's tasks.
+The shell syntax is parsed roughly, and unclear lines are left out. A missed command is less harmful than a wrong one:
+the owner can add a line to the repository's settings, while a wrong command would judge the owner's tasks.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _is_plain(path: str) -> bool:
     return bool(path.strip("/.")) and ".." not in path.split("/") and not re.search(r"[*?\[\]\\\0]|^/", path)
 
 
-# Parsers that accept any text and return plain data.
+# The functions below parse any text without an error, and return plain data.
 
 
 def ini(text: str) -> configparser.ConfigParser | None:
@@ -322,7 +322,7 @@ def _constants(args: list[ast.expr]) -> list[str]:
     return words
 
 
-# Line numbers of findings in a file.
+# The functions below find the line numbers of the commands and linters in a file.
 
 
 def _line_of_header(text: str, name: str) -> int:

@@ -25,7 +25,7 @@ WITH_A_TIMER = {
     path: text.replace("'a', () => {", "'a', async () => {\n  await new Promise((end) => setTimeout(end, 1));")
     for path, text in GIVEN.items()
 }
-"""The given tests, with one that waits for a timer."""
+"""The tests that the owner supplies, changed so that the test `a` waits for a timer."""
 
 READS = """import fs from 'node:fs';
 const expected = (pattern) => {

@@ -134,7 +134,7 @@ async def test_what_proves_nothing_is_refused(what: str, judge: Judge) -> None:
     if reason:
         assert not verdict.passed
         assert reason in verdict.reason
-    else:  # its copy fails at the end; tests that the owner supplies are trusted
+    else:  # no reason: the copy fails, and the owner's tests are trusted
         assert verdict.passed
 
 

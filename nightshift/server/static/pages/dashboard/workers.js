@@ -55,7 +55,10 @@ function WorkerCard({worker, line}) {
   </li>`;
 }
 
-/** Return the newest log message of each worker. The live stream delivers it a moment before the status has it. */
+/**
+ * Return the newest log message of each worker. The live stream delivers a message a moment before the daemon's status
+ * contains it.
+ */
 function useLastLines() {
   const lines = useSignal({});
   useEffect(() => onLine(({worker, message, level}) => {

@@ -40,8 +40,8 @@ function Acts({ask, reload}) {
 }
 
 /**
- * The text of a question. If it has code, the text after the first paragraph is code: the diff of a changed test, or a
- * setup script.
+ * The text of a question. With `hasCode`, everything after the first paragraph is shown as code: the diff of a changed
+ * test, or a setup script.
  */
 function Question({text, hasCode}) {
   const end = hasCode ? text.indexOf('\n\n') : -1;

@@ -16,8 +16,8 @@ export function draftOf(id) {
 export const isQuestion = (ask) => ask.kind === 'question';
 
 /**
- * Send a decision. A text that answers a question is sent to another endpoint. A question that is granted without a
- * text gets its default answer.
+ * Send a decision. If the owner typed an answer to a question, it is sent to the endpoint for answers. If a question is
+ * granted without a text, the daemon uses its default answer.
  */
 function sent(ask, granted, text) {
   const path = `/api/approvals/${ask.approval_id}`;

@@ -110,8 +110,8 @@ function beside(row, step) {
 }
 
 /**
- * Return the visible row at which a search begins that has no start line: the first visible row, or when moving up the
- * last one.
+ * Return the visible row at which a search without a start line begins: the first visible row when searching downwards,
+ * the last visible row when searching upwards.
  */
 function edge(view, step) {
   const first = view.firstInSight();

@@ -106,8 +106,8 @@ export class LogView {
   }
 
   /**
-   * Handle a section that became visible or hidden. `laidOut` keeps the sections in the order in which they became
-   * visible.
+   * Handle a section that became visible or hidden. The set `laidOut` holds the sections whose layout the browser
+   * keeps, with the one that became visible last at its end.
    */
   changed({target, skipped}) {
     if (skipped) return;

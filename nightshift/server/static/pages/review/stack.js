@@ -8,8 +8,8 @@ import {UNDO_MS, status, toast} from '../../app/shell.js';
 import {html, useRef, useSignal} from '../../app/ui.js';
 
 /**
- * True if nothing is left to decide about a commit, because it was read, reverted or discarded. A draft must be
- * discarded.
+ * True if nothing is left to decide about a commit. This holds if it was discarded or, unless it is a draft, if it was
+ * read or reverted.
  */
 export const isSettled = (commit) => Boolean(commit.discarded_at || (commit.label !== 'draft' && (commit.reviewed_at || commit.reverted_by)));
 
@@ -85,7 +85,8 @@ export function useStack(found, reload) {
   now.current = {all, place, commit};
   const step = (by) => () => go(now.current.all[now.current.place + by]);
   /**
-   * Go to the next commit below about which something is left to decide, or else to the first such commit from the top.
+   * Go to the next commit that is not settled. The search begins below the current commit and continues from the top of
+   * the list.
    */
   const goOn = () => {
     const {all: those, place: from} = now.current;

@@ -34,8 +34,8 @@ const Secret = ({row, tied}) => html`<input type="password" autocomplete="new-pa
   value=${shown(row) ?? ''} placeholder=${row.is_set ? 'set; type to replace it' : 'not set'} onInput=${heard(row)} />`;
 
 /**
- * A control with one line for each name and its values. `parts` are pairs of a field and its label, in the order in
- * which they follow the name.
+ * A control for a setting that maps names to values. Each line has a field for the name, followed by the fields in
+ * `parts`, which are pairs of a field's key and its label. `named` is the label of the field for the name.
  */
 function Rows({row, parts, named}) {
   const all = shown(row);

@@ -19,7 +19,10 @@ export const drafts = signal({});
 
 const NOTHING = {diff: [], faults: {}, changed: [], later: []};
 
-/** What saving the drafts would do, from a dry run: the lines that would change, and why drafts would be refused. */
+/**
+ * The result of a dry run of saving the drafts: the lines of the file that would change, and why drafts would be
+ * refused.
+ */
 export const outlook = signal(NOTHING);
 
 /** Why the last attempt to save failed; empty if it succeeded. */

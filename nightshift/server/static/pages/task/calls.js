@@ -16,8 +16,8 @@ function Part({part}) {
 }
 
 /**
- * Return the model call, and a function that requests it with its full texts, for a call whose texts were cut or left
- * out.
+ * Return the model call to show, and a function that requests the call again with its full texts. The request is needed
+ * if the texts were cut or left out.
  */
 function useAlone(task, detail, call) {
   const [state, setState] = useState({call, error: ''});

@@ -29,8 +29,8 @@ const WAITS = {
 const linked = (id) => html`<a href=${`/task/${id}`}>#${id}</a>`;
 
 /**
- * Return the reason for the task's status. For a failed task, it begins with the failure and then says how the task
- * ended.
+ * Return the reason for the task's status. If a task failed with a known failure, the text begins with that failure,
+ * and how the task ended follows in brackets.
  */
 function why(task) {
   if (task.status === 'waiting') return WAITS.waiting;
