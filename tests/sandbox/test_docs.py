@@ -38,7 +38,7 @@ from tests.sandbox.test_isolation_contract import (
     test_suites_are_judged_in_it,
     test_what_cannot_be_set_up_is_an_error_and_nothing_runs,
 )
-from tests.support.doc_pages import follow, run_in, shown_files
+from tests.support.doc_pages import follow, run_in, list_shown_files
 from tests.support.sandboxes import RUNNER, runtime
 
 PAGE, NAME = "isolations.md", "unshare"
@@ -47,7 +47,7 @@ PAGE, NAME = "isolations.md", "unshare"
 @pytest.fixture(params=[NAME])
 def box(tmp_path: Path) -> Iterator[Sandbox]:
     path = tmp_path / f"{NAME}.py"
-    path.write_text(shown_files(PAGE)[f"nightshift/sandbox/{NAME}.py"])
+    path.write_text(list_shown_files(PAGE)[f"nightshift/sandbox/{NAME}.py"])
     spec = importlib.util.spec_from_file_location(f"example_{NAME}", path)
     assert spec is not None
     assert spec.loader is not None

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^```\w+ path=(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def shown_files(page: str) -> dict[str, str]:
+def list_shown_files(page: str) -> dict[str, str]:
     """Return the files in a page of docs/reference as a mapping of path to text."""
     return dict(_FENCE.findall((ROOT / "docs" / "reference" / page).read_text()))
 
@@ -21,7 +21,7 @@ def shown_files(page: str) -> dict[str, str]:
 def follow(page: str, folder: Path) -> Path:
     """Copy `nightshift/` into a folder, write the page's modules and apply its diffs as a reader would."""
     shutil.copytree(ROOT / "nightshift", folder / "nightshift", ignore=shutil.ignore_patterns("__pycache__"))
-    for path, text in shown_files(page).items():
+    for path, text in list_shown_files(page).items():
         target = folder / path
         target.parent.mkdir(exist_ok=True)
         target.write_text(text)

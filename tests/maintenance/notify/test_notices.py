@@ -1,4 +1,4 @@
-"""Which events cause a notice, and how several notices are combined into one."""
+"""The events that cause a notice, and the notice that several of them become together."""
 
 from __future__ import annotations
 
