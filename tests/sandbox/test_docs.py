@@ -38,7 +38,7 @@ from tests.sandbox.test_isolation_contract import (
     test_suites_are_judged_in_it,
     test_what_cannot_be_set_up_is_an_error_and_nothing_runs,
 )
-from tests.support.doc_pages import follow, run_in, list_shown_files
+from tests.support.doc_pages import follow, list_shown_files, run_in
 from tests.support.sandboxes import RUNNER, runtime
 
 PAGE, NAME = "isolations.md", "unshare"
