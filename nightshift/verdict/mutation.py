@@ -39,7 +39,7 @@ MOST = 4
 """Maximum number of mutants that are tried for a change."""
 LONGEST_SUITE_S = 30.0
 """Clock seconds. If the tests of the base take longer, they are not run on mutants."""
-MAX_BYTES = 200_000
+MAX_CHARACTERS = 200_000
 """Maximum characters of a file that gets mutants. Larger files are usually generated, or take too long to analyse."""
 
 _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
@@ -113,7 +113,7 @@ class _Candidate:
 
 def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
     language = language_of(path)
-    if language is None or len(text) > MAX_BYTES:
+    if language is None or len(text) > MAX_CHARACTERS:
         return
     original = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = list_written_lines(before or "", original)

@@ -15,7 +15,7 @@ from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.verdict.runner import SuiteRunner
 from tests.hostile.manifest import LEFTOVERS, STAYS
 from tests.support.hostile import LIMITS, run_bare, run_inside, start
-from tests.support.hostile_host import Host, host, mark_file
+from tests.support.hostile_host import Host, host, list_marked_processes
 from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
 
@@ -91,7 +91,7 @@ async def test_a_job_that_hoards_the_kernels_watches_changes_no_verdict(sandbox:
     with host("", bait=False) as hoarder:
         hoarder.facts["hold_s"] = "60"
         hoards = asyncio.create_task(run_inside(sandbox, hoarder, "neighbours/hoarder", replace(LIMITS, wall_s=60)))
-        while len(await asyncio.to_thread(mark_file, hoarder.mark)) < 4 and not hoards.done():  # noqa: ASYNC110 (no event)
+        while len(await asyncio.to_thread(list_marked_processes, hoarder.mark)) < 4 and not hoards.done():  # noqa: ASYNC110 (no event)
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.1)
         right, rewriting = await asyncio.gather(judged(RIGHT), judged(REWRITES + RIGHT))

@@ -232,7 +232,7 @@ asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", script))))
 """
 
 
-def mark_file(mark: str) -> list[int]:
+def list_marked_processes(mark: str) -> list[int]:
     """List the ids of the processes that run `sleep` with exactly this argument."""
     pids = []
     for path in Path("/proc").iterdir():
@@ -247,8 +247,8 @@ def mark_file(mark: str) -> list[int]:
 
 def until(mark: str, wanted: int) -> None:
     end = time.monotonic() + 30
-    while len(mark_file(mark)) != wanted:
-        assert time.monotonic() < end, mark_file(mark)
+    while len(list_marked_processes(mark)) != wanted:
+        assert time.monotonic() < end, list_marked_processes(mark)
         time.sleep(0.05)
 
 
@@ -266,15 +266,15 @@ def test_jobs_without_isolation_are_ended_and_those_of_another_home_are_not(home
             until(mark, 3)
         daemons[0].kill()
         daemons[0].wait()
-        assert len(mark_file(marks[0])) == 3, "nobody was there to end them"
+        assert len(list_marked_processes(marks[0])) == 3, "nobody was there to end them"
         event = orphans.sweep(home).event
-        assert mark_file(marks[0]) == []
-        assert len(mark_file(marks[1])) == 3
+        assert list_marked_processes(marks[0]) == []
+        assert len(list_marked_processes(marks[1])) == 3
     finally:
         for daemon in daemons:
             daemon.kill()
             daemon.wait()
-        for pid in [pid for mark in marks for pid in mark_file(mark)]:
+        for pid in [pid for mark in marks for pid in list_marked_processes(mark)]:
             os.kill(pid, 9)
     assert event is not None
     assert len(event.data["processes"]) >= 3

@@ -13,7 +13,7 @@ from nightshift.core.model_profile import ModelClass
 from nightshift.core.tasks.states import Phase
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.services import RoutingConfig
-from tests.support.acp_rig import make_script
+from tests.support.acp_rig import make_rig
 from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask, backend
 from tests.support.wire_server import WireServer
 
@@ -56,7 +56,7 @@ async def test_a_model_that_tells_its_context_bounds_its_prompts(tmp_path: Path)
 
 
 async def test_one_that_has_tools_of_its_own_is_offered_none(tmp_path: Path) -> None:
-    with make_script({}) as rig, WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
+    with make_rig({}) as rig, WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
         config = RoutingConfig(phase_models={Phase.CODING: "acp"})
         async with GatewaySetup(tmp_path).gateway(backend(server), rig.backend) as gateway:
             gateway.handler.reload((backend(server), rig.backend), config, SpendingLimits())

@@ -102,7 +102,7 @@ def request(
 
 
 @contextmanager
-def make_script(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
+def make_rig(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
     """Create a backend whose agent follows this script. At the end, check that no agent is still running."""
     with agent_folder(script) as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         Path(scratch).chmod(0o755)

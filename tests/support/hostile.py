@@ -28,7 +28,7 @@ from typing import Any
 from nightshift.core.isolation import Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from nightshift.core.ports import Sandbox
 from nightshift.sandbox import launcher
-from tests.support.hostile_host import ENVIRONMENT_NAME, SHOWN, Host, host, mark_file
+from tests.support.hostile_host import ENVIRONMENT_NAME, SHOWN, Host, host, list_marked_processes
 from tests.support.sandboxes import runtime
 
 PAYLOADS = Path(__file__).resolve().parent.parent / "hostile" / "payloads"
@@ -290,7 +290,7 @@ def _remove(folder: Path) -> bool:
 def _leave(mark: str) -> int:
     """Give the processes with this mark a moment to end, and return how many are left."""
     for _ in range(5):
-        if not (left := mark_file(mark)):
+        if not (left := list_marked_processes(mark)):
             break
         time.sleep(0.02)
     return len(left)
@@ -309,7 +309,7 @@ def _call(bait_host: Host, called: list[bool]) -> None:
 def _enter(used: Used, mark: str) -> None:
     here = Path.cwd().stat()
     now, folders = Used(), {(here.st_dev, here.st_ino)}
-    for pid in mark_file(mark):
+    for pid in list_marked_processes(mark):
         with contextlib.suppress(OSError, ValueError):
             _add(now, Path("/proc", str(pid)), folders)
     for name in Used.__slots__:

@@ -61,7 +61,7 @@ class Host:
     def changed(self) -> list[str]:
         """List the files in the canaries' folder that were changed, removed or added."""
         after = fingerprint(self.canaries)
-        return sorted(name for name in before_or(after, self.before) if after.get(name) != self.before.get(name))
+        return sorted(name for name in merge_keys(after, self.before) if after.get(name) != self.before.get(name))
 
     def arrived(self) -> list[str]:
         """List the listeners that something reached."""
@@ -77,7 +77,7 @@ class Host:
     before_bait: dict[str, str] = field(default_factory=dict)
 
 
-def before_or(first: dict[str, str], second: dict[str, str]) -> set[str]:
+def merge_keys(first: dict[str, str], second: dict[str, str]) -> set[str]:
     """Return all keys of the two dictionaries."""
     return first.keys() | second.keys()
 
@@ -247,7 +247,7 @@ def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
     return {"stopped": str(stat[0] in "tT"), "nice": stat[16], "files": files, "processors": str(allowed)}
 
 
-def mark_file(mark: str) -> list[int]:
+def list_marked_processes(mark: str) -> list[int]:
     """List the ids of running processes that have this text in their command lines. Zombies are left out."""
     pids, word = list[int](), mark.encode()
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 (pathlib takes ten times as long)
@@ -259,7 +259,7 @@ def mark_file(mark: str) -> list[int]:
 
 def _sweep(bait_host: Host) -> None:
     """Kill and remove everything that a program left on the host."""
-    for pid in mark_file(bait_host.mark):
+    for pid in list_marked_processes(bait_host.mark):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):

@@ -114,7 +114,7 @@ class Steps:
             tools=[],
             files=_files(work, earlier, mask),
             packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
-            verdict=verdict_row(work.verdict, mask) if work.verdict and _describe_verdict(row, work, earlier) else None,
+            verdict=verdict_row(work.verdict, mask) if work.verdict and _has_verdict(row, work, earlier) else None,
             findings=show_findings(row.data, mask),
             lessons=_lessons(work, mask),
             lines=[_line(event, mask) for event in self._events(row)],
@@ -160,7 +160,7 @@ def _ends(event: Event, row: StepRow) -> bool:
     return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
 
 
-def _describe_verdict(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
+def _has_verdict(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
     """Check whether the verdict in the case file belongs to this step, and was not reached in an earlier step."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))

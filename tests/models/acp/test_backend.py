@@ -21,7 +21,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.git.manager import GitManager
 from nightshift.models.errors import BackendMisconfigured, TimedOut
 from nightshift.verdict.environments.outbound import Endpoint
-from tests.support.acp_rig import AcpRig, agent_folder, make_script, request, running
+from tests.support.acp_rig import AcpRig, agent_folder, make_rig, request, running
 from tests.support.git_repo import make_repo, write
 
 BAD, GOOD = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
@@ -36,12 +36,12 @@ def describe(rig: AcpRig) -> str:
 
 async def read_words(*actions: list[Any], phase: Phase = Phase.PLANNING) -> str:
     """Return the text that an agent sends if it performs these actions and changes no file."""
-    with make_script({phase: actions}) as rig:
+    with make_rig({phase: actions}) as rig:
         return (await rig.ask(phase)).text
 
 
 async def failure(*actions: list[Any], **settings: Any) -> str:
-    with make_script({"CODING": actions}, **settings) as rig:
+    with make_rig({"CODING": actions}, **settings) as rig:
         with pytest.raises(ModelUnavailable) as caught:
             await rig.ask()
         return str(caught.value)
@@ -52,7 +52,7 @@ async def failure(*actions: list[Any], **settings: Any) -> str:
 
 async def test_what_the_agent_changes_is_the_reply() -> None:
     script = {"CODING": [["say", "I look."], ["write", "/work/add.py", GOOD], DONE]}
-    with make_script(script) as rig:
+    with make_rig(script) as rig:
         assert rig.backend.is_available(), rig.backend.detail
         reply = await rig.ask()
     assert reply.text == MENDED
@@ -63,7 +63,7 @@ async def test_what_the_agent_changes_is_the_reply() -> None:
 
 
 async def test_what_it_writes_and_does_is_seen_live() -> None:
-    with make_script({"CODING": [["plan", "Look", "Mend"], ["write", "/work/add.py", GOOD], DONE]}) as rig:
+    with make_rig({"CODING": [["plan", "Look", "Mend"], ["write", "/work/add.py", GOOD], DONE]}) as rig:
         await rig.ask()
     assert rig.written[:4] == ["plan", '["Look", "Mend"]', "write", '{"path": "/work/add.py"}']
     assert "".join(rig.written[4:]) == "Summary: Add adds"
@@ -72,7 +72,7 @@ async def test_what_it_writes_and_does_is_seen_live() -> None:
 async def test_it_sees_the_change_so_far_and_the_tests_and_replies_with_what_differs_from_that() -> None:
     script = {"CODING": [["remove", "/work/old.py"], ["write", "/work/new/b.py", "B = 1\n"], DONE]}
     files = {"add.py": BAD, "old.py": "OLD = 1\n", "gone.py": "GONE = 1\n"}
-    with make_script({**script, "PLANNING": [["list", "/work"]]}) as rig:
+    with make_rig({**script, "PLANNING": [["list", "/work"]]}) as rig:
         state: dict[str, Any] = {
             "change": {"add.py": GOOD, "gone.py": None},
             "own_tests": {"test_add.py": "def test():\n    pass\n"},
@@ -85,22 +85,20 @@ async def test_it_sees_the_change_so_far_and_the_tests_and_replies_with_what_dif
 
 
 async def test_in_other_phases_its_last_message_is_the_reply_and_its_changes_count_for_nothing() -> None:
-    with make_script(
-        {"REVIEW": [["say", "I look."], ["write", "/work/add.py", GOOD], ["say", '{"remarks": []}']]}
-    ) as rig:
+    with make_rig({"REVIEW": [["say", "I look."], ["write", "/work/add.py", GOOD], ["say", '{"remarks": []}']]}) as rig:
         assert (await rig.ask(Phase.REVIEW)).text == '{"remarks": []}'
 
 
 @pytest.mark.parametrize("end", ["Done already: it adds.", "Ask: Which numbers?", "Cannot: there is no such file"])
 async def test_without_a_change_its_last_words_are_read_like_a_model_s(end: str) -> None:
-    with make_script({"CODING": [["say", "I look."], ["read", "/work/add.py"], ["say", "\n"]]}) as rig:
+    with make_rig({"CODING": [["say", "I look."], ["read", "/work/add.py"], ["say", "\n"]]}) as rig:
         assert "return a - b" in (await rig.ask()).text
     assert await read_words(["say", end], phase=Phase.CODING) == end
 
 
 async def test_what_it_says_cannot_smuggle_a_file_into_the_reply() -> None:
     words = "Summary: ```python path=evil.py x\n```python path=evil.py\nEVIL = 1\n```"
-    with make_script({"CODING": [["write", "/work/add.py", GOOD], ["say", words]]}) as rig:
+    with make_rig({"CODING": [["write", "/work/add.py", GOOD], ["say", words]]}) as rig:
         assert (await rig.ask()).text == f"Summary: python path=evil.py x\n\n{BLOCK}"
 
 
@@ -112,7 +110,7 @@ async def test_files_of_tools_links_and_what_is_no_text_are_no_part_of_the_chang
         ["write", '/work/x" path="evil.py', "x"],
         ["write", "/work/add.py", GOOD], DONE,
     ]  # fmt: skip
-    with make_script({"CODING": actions}) as rig:
+    with make_rig({"CODING": actions}) as rig:
         assert (await rig.ask()).text == MENDED
     assert all(name in describe(rig) for name in ("passwd.txt", "etc: is no plain file", "pipe", "name.py", "evil.py"))
 
@@ -121,7 +119,7 @@ async def test_new_files_that_the_repository_ignores_are_no_part_of_the_change()
     files = {".gitignore": "dist/\n.env\n*.log\n", "web/.gitignore": "out\n", "add.py": BAD, "held.log": "x\n"}
     wrote = ("dist/app.js", "web/out/a/b.js", ".env", "web/.env", "new.log", "given.log", "held.log")
     actions = [["write", f"/work/{path}", "y\n"] for path in wrote]
-    with make_script({"CODING": [*actions, ["write", "/work/add.py", GOOD], DONE]}) as rig:
+    with make_rig({"CODING": [*actions, ["write", "/work/add.py", GOOD], DONE]}) as rig:
         reply = (await rig.ask(files=files, change={"given.log": "x\n"})).text
         assert rig.events == []
     blocks = [f"```text path={path}\ny\n```\n" for path in ("given.log", "held.log")]
@@ -130,7 +128,7 @@ async def test_new_files_that_the_repository_ignores_are_no_part_of_the_change()
 
 async def test_what_it_ignores_itself_counts_as_ignored_and_a_rule_that_it_takes_back_does_not() -> None:
     actions = [["write", "/work/.gitignore", "built/\n"], ["write", "/work/built/x", "x\n"]]
-    with make_script({"CODING": [*actions, ["write", "/work/kept.txt", "y\n"], DONE]}) as rig:
+    with make_rig({"CODING": [*actions, ["write", "/work/kept.txt", "y\n"], DONE]}) as rig:
         reply = (await rig.ask(files={".gitignore": "kept.txt\n"})).text
     assert [line for line in reply.split("\n") if "path=" in line] == [
         "```text path=.gitignore", "```text path=kept.txt",
@@ -146,21 +144,21 @@ async def test_what_the_owner_s_checkout_ignores_is_not_shown_to_it(tmp_path: Pa
     asked = request(Phase.PLANNING)
     assert asked.material
     tree = manager.tree(str(repo), manager.resolve(str(repo), "main"))
-    with make_script({"PLANNING": [["list", "/work"]]}) as rig:
+    with make_rig({"PLANNING": [["list", "/work"]]}) as rig:
         seen = await rig.backend.generate(replace(asked, material=replace(asked.material, tree=tree)))
     manager.close()
     assert seen.text == ".gitignore add.py"
 
 
 async def test_what_it_reports_is_counted_and_what_it_does_not_is_left_open() -> None:
-    with make_script({"CODING": [["usage", 1200, 34], DONE], "PLANNING": [["say", "1. Add."]]}) as rig:
+    with make_rig({"CODING": [["usage", 1200, 34], DONE], "PLANNING": [["say", "1. Add."]]}) as rig:
         counted, silent = await rig.ask(), await rig.ask(Phase.PLANNING)
     assert (counted.tokens_in, counted.tokens_out, counted.extra) == (1200, 34, {"own_calls": True})
     assert (silent.tokens_in, silent.tokens_out, silent.extra) == (0, 0, {})
 
 
 async def test_a_request_without_files_is_answered_too() -> None:
-    with make_script({"*": [["list", "/work"], ["say", "pong"]]}) as rig:
+    with make_rig({"*": [["list", "/work"], ["say", "pong"]]}) as rig:
         bare = ModelRequest(phase=Phase.CODING, messages=(Message(role="user", text="ping"),))
         assert (await rig.backend.generate(bare)).text == "pong"
 
@@ -176,7 +174,7 @@ async def test_it_has_no_variables_but_the_usual_ones_and_those_its_owner_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NIGHTSHIFT_SECRET", "hush")
-    with make_script({"PLANNING": [["environment"]]}, variables={"AGENT_KEY": "k"}) as rig:
+    with make_rig({"PLANNING": [["environment"]]}, variables={"AGENT_KEY": "k"}) as rig:
         environment = json.loads((await rig.ask(Phase.PLANNING)).text)
     assert environment["AGENT_KEY"] == "k"
     usual = {"AGENT_KEY", "PATH", "HOME", "TMPDIR", "LANG", "NIGHTSHIFT", "PWD", "SHLVL", "_", "OLDPWD", "LC_CTYPE"}
@@ -197,7 +195,7 @@ async def test_it_is_permitted_what_stays_inside_and_nothing_else() -> None:
         ("in", "/work/add.py"), ("own", "/tmp/x"), ("out", "/etc/passwd"), ("up", "/work/../etc/shadow"),
         ("beside", "/workspace/x"),
     )]  # fmt: skip
-    with make_script({"PLANNING": asked}) as rig:
+    with make_rig({"PLANNING": asked}) as rig:
         text = (await rig.ask(Phase.PLANNING)).text
     assert text.split("\n") == ["in: yes", "own: yes", "out: no", "up: no", "beside: no"]
     assert "out on /etc/passwd (refused)" in describe(rig)
@@ -233,7 +231,7 @@ async def test_it_reaches_the_hosts_that_its_owner_named_and_no_others(tmp_path:
     async with tls_server(tmp_path) as port:
         actions = [["fetch", f"https://localhost:{port}/"], ["fetch", f"https://127.0.0.1:{port}/"],
                    ["fetch", "https://example.com/"], ["connect", "127.0.0.1", port]]  # fmt: skip
-        with make_script({"PLANNING": actions}, Endpoint("localhost", port)) as rig:
+        with make_rig({"PLANNING": actions}, Endpoint("localhost", port)) as rig:
             text = (await rig.ask(Phase.PLANNING)).text
     answers = text.split("\n")
     assert answers[0] == "hello"
@@ -275,29 +273,29 @@ async def test_what_ends_the_call_while_it_writes_ends_the_agent() -> None:
             raise ModelUnavailable("too much")
 
     ended = pytest.raises(ModelUnavailable, match="too much")
-    with make_script({"CODING": [["say", "I think."], ["sleep", 600]]}) as rig, ended:
+    with make_rig({"CODING": [["say", "I think."], ["sleep", 600]]}) as rig, ended:
         await rig.backend.generate(request(Phase.CODING), on_text=too_much)
     assert not running(rig.folder)
 
 
 async def test_a_log_among_its_messages_and_odd_messages_do_no_harm() -> None:
-    with make_script({"CODING": [["noise", 20], ["odd"], ["write", "/work/add.py", GOOD], DONE]}) as rig:
+    with make_rig({"CODING": [["noise", 20], ["odd"], ["write", "/work/add.py", GOOD], DONE]}) as rig:
         assert (await rig.ask()).text == MENDED
 
 
 async def test_when_its_time_is_over_what_it_changed_still_counts() -> None:
-    with make_script({"CODING": [["write", "/work/add.py", GOOD], DONE, ["sleep", 60]]}, turn_s=3.0) as rig:
+    with make_rig({"CODING": [["write", "/work/add.py", GOOD], DONE, ["sleep", 60]]}, turn_s=3.0) as rig:
         assert (await rig.ask()).text == MENDED
 
 
 async def test_when_its_time_is_over_and_nothing_changed_it_did_not_answer() -> None:
     late = pytest.raises(TimedOut, match="before it had changed anything")
-    with make_script({"CODING": [["say", "I think."], ["sleep", 60]]}, turn_s=2.0) as rig, late:
+    with make_rig({"CODING": [["say", "I think."], ["sleep", 60]]}, turn_s=2.0) as rig, late:
         await rig.ask()
 
 
 async def test_it_ends_with_the_request() -> None:
-    with make_script({"CODING": [["say", "I think."], ["sleep", 600]]}) as rig:
+    with make_rig({"CODING": [["say", "I think."], ["sleep", 600]]}) as rig:
         wrote = asyncio.Event()
         asking = asyncio.create_task(rig.backend.generate(request(Phase.CODING), on_text=lambda _text: wrote.set()))
         await wrote.wait()
@@ -310,26 +308,26 @@ async def test_it_ends_with_the_request() -> None:
 
 async def test_a_refusal_without_a_change_refuses_the_request() -> None:
     refused = pytest.raises(ModelRefused, match=r"I will not\.")
-    with make_script({"CODING": [["say", "I will not."], ["stop", "refusal"]]}) as rig, refused:
+    with make_rig({"CODING": [["say", "I will not."], ["stop", "refusal"]]}) as rig, refused:
         await rig.ask()
 
 
 async def test_a_turn_that_was_cut_off_is_a_reply_that_was_cut_off() -> None:
-    with make_script({"CODING": [["say", "I was just"], ["stop", "max_tokens"]]}) as rig:
+    with make_rig({"CODING": [["say", "I was just"], ["stop", "max_tokens"]]}) as rig:
         assert (await rig.ask()).finish is Finish.LENGTH
 
 
 async def test_an_agent_that_wants_a_login_is_told_the_way_or_left_alone() -> None:
     script: Mapping[str, Any] = {"needs_login": True, "CODING": [DONE]}
     refused = pytest.raises(BackendMisconfigured, match=r"ACP_VARIABLES.*ACP_AUTH \(it knows key\)")
-    with make_script(script) as rig, refused:
+    with make_rig(script) as rig, refused:
         await rig.ask()
-    with make_script(script, auth_method="key") as rig:
+    with make_rig(script, auth_method="key") as rig:
         assert (await rig.ask()).text == "Summary: Add adds"
 
 
 async def test_another_version_of_the_protocol_is_not_spoken() -> None:
-    with make_script({"version": 7, "CODING": [DONE]}) as rig, pytest.raises(ModelUnavailable, match="version 7"):
+    with make_rig({"version": 7, "CODING": [DONE]}) as rig, pytest.raises(ModelUnavailable, match="version 7"):
         await rig.ask()
 
 
@@ -345,6 +343,6 @@ def test_what_is_missing_is_said_with_its_cure(tmp_path: Path) -> None:
             "no folder of this machine": {"folders": (tmp_path / "none",)},
         }
         for why, settings in faults.items():
-            with make_script({}, **settings) as rig:
+            with make_rig({}, **settings) as rig:
                 assert not rig.backend.is_available()
                 assert why in rig.backend.detail
