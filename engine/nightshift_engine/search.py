@@ -60,8 +60,8 @@ BLIND, BLIND_AT_ONCE = 80, 8
 """
 REPORT_S = 2.0
 RETRIED, SLOW_STEPS, SLOW_S = 72, 20, 4.0
-"""Numbers for the end, when all other variants have failed: variants out of steps or time that are retried, and the
-factors for their steps and time.
+"""The last resort, when all other variants have failed: how many of the variants that ran out of steps or time are
+retried, and by what factors their limits on steps and time are raised.
 """
 
 

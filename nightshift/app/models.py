@@ -28,7 +28,10 @@ from nightshift.storage.memory.store import LongTermMemory
 
 
 def nothing_runs() -> str:
-    """Stand in for the sandbox access of a chain of models that is only inspected and never run."""
+    """Return the reason why there is no sandbox.
+
+    Serves as sandbox access for models that are only inspected, never run.
+    """
     return "no sandbox is made here"
 
 

@@ -34,9 +34,9 @@ LEVEL_TONE: Mapping[Level, Tone] = {Level.DEBUG: Tone.DIM, Level.WARNING: Tone.W
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Views:
-    """Builds the blocks for answers.
+    """Turns the daemon's answers into blocks of output.
 
-    With `short`, times are short, for a terminal; otherwise they are complete, for a pipe.
+    If `short`, times are abbreviated, for a terminal; otherwise they are complete, for a pipe.
     """
 
     short: bool = False

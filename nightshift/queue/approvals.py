@@ -31,7 +31,7 @@ _REPEATED = (
     "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
     "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
 )
-"""SQL condition: an earlier approval has the same ask for the repository of this approval."""
+"""SQL condition: an earlier approval, not yet decided, asks for the same thing in the same repository."""
 _SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
 
 

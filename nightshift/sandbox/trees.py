@@ -1,9 +1,9 @@
-"""Writes the trees of commits to folders that all runs of a tree share, as layers of their working folders.
+"""Writes each commit's tree to a folder that all runs of this tree share.
 
-A tree is written once. If a tree differs little from one that is already written, only the difference is written. No
-file that a run may write is a hard link to a file in these folders: the files belong to the jobs' user, so a job could
-change a file's mode and write through the link. Therefore isolations put a private file system over the folders, or
-copy them.
+The folder is one layer of a run's working folder. A tree is written once. If a tree differs little from one that is
+already written, only the difference is written. A file that a run may write is never a hard link to a file in these
+folders: the files belong to the jobs' user, so a job could change a file's mode and write through the link. Therefore
+isolations mount a private file system over the folders, or copy them.
 """
 
 from __future__ import annotations

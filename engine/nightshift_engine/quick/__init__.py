@@ -21,12 +21,15 @@ _FAMILIES: tuple[_Family, ...] = (missing_imports, misspelt_imports, arity, miss
 
 
 def quick_fixes(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]]) -> Iterator[QuickFix]:
-    """Yield new texts of single files, best first, each once.
+    """Yield changed texts of single files, the most promising first, without repeats.
 
-    `files` maps the paths of the tree's own files to their texts. The first member of an error's pair is the id of a
-    test or a path. If a text that does not compile stopped the tests, only such texts are fixed, because the other
-    errors mean nothing until all texts compile. If there are no errors, every text that does not compile is fixed. The
-    fixes of different errors alternate, so that an error with many fixes does not delay the others.
+    `files` maps the paths of the tree's own files to their texts. Each error is paired with the id of the test, or
+    with
+    the path, where it occurred. If a syntax error stopped the tests, or if there are no errors, only the files that
+    do
+    not compile are fixed: other errors mean nothing until every file compiles. Otherwise the fixes of different
+        errors
+    alternate, so that an error with many fixes does not delay the others.
     """
     if not errors or any(error.kind in _SYNTAX for _, error in errors):
         yield from _compiling(files)

@@ -49,7 +49,7 @@ class SubtaskSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """The task that a task is a subtask of, and its own subtasks over all attempts, oldest first."""
+    """The relatives of a task: its parent, if it is a subtask, and its own subtasks from all attempts, oldest first."""
 
     parent_id: int | None = None
     subtasks: tuple[Task, ...] = ()

@@ -146,7 +146,7 @@ class BenchmarkStore:
     # Methods about mined commits and items.
 
     def list_examined(self, repo: str) -> frozenset[str]:
-        """Return the commits of a repository that were examined, with any result."""
+        """Return the commits of a repository that have been examined, whatever the result."""
         return self._read(lambda: rows.list_validated(self._conn, repo))
 
     def candidates(self, repo: str | None = None) -> tuple[Candidate, ...]:

@@ -25,7 +25,7 @@ def note(conn: Connection, now: datetime) -> None:
 
 
 def set_back(conn: Connection) -> timedelta:
-    """Return by how much the clock is currently set back, over all changes that were recorded."""
+    """Return how far the recorded changes, taken together, have set the clock back; zero if they have not."""
     return timedelta(seconds=read_state(conn, _BACK) or 0.0)
 
 

@@ -565,7 +565,7 @@ RISK = (
     "CREATE INDEX git_commits_uncounted ON git_commits (id) WHERE points IS NULL",
 )
 
-# The thirty-first migration: drop a table to which nothing was ever written. Its figures are in `iterations` and
+# The thirty-first migration: drop a table that was never used. The figures it was meant for are in `iterations` and
 # `model_stats`.
 NO_METRICS = ("DROP TABLE metrics",)
 

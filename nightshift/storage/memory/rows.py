@@ -126,10 +126,11 @@ def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]
 
 
 def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
-    """Delete some memories that are unused since a time, or exceed `most` of a kind; return how many were deleted.
+    """Delete old memories that were never used, and the least used ones above `most` of a kind; return how many.
 
-    If there are more than `most`, the least used ones are deleted. Deleted memories are recorded, so that they do not
-    come back from other nodes.
+    Old means made before `before`. At most `limit` memories of each kind are deleted. Deleted memories are
+    recorded, so
+    that they do not come back from other nodes.
     """
     gone = list[tuple[LessonKind, int]]()
     for kind, table in TABLES.items():
