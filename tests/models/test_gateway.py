@@ -244,7 +244,7 @@ async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_writte
             # The database writes in its own thread, so the count arrives later.
             await asyncio.to_thread(server.until, lambda: gateway.state.sum_spent().model_calls)
             assert model.spent.model_calls == gateway.state.sum_spent().model_calls == 1
-            assert model.spent.tokens_out > 100
+            assert model.spent.tokens_out > 0
             assert live.open() == []
             assert (await model.complete(ask(heard=4))).text.startswith("word")
             assert gateway.handler.status()[0].failures == 0, "it is no fault of the model's"
