@@ -25,6 +25,11 @@ def objects(tmp_path: Path) -> Path:
     return make_repo(tmp_path / "repo") / ".git" / "objects"
 
 
+def make_blob(objects: Path) -> tuple[str, bytes]:
+    """Return the id and the bytes of a blob whose folder does not exist: the first commit makes some."""
+    return next(each for each in (blob(b"%d\n" % n) for n in range(99)) if not (objects / each[0][:2]).exists())
+
+
 def store(objects: Path) -> Store:
     return Store(objects, SharedLock())
 
@@ -41,7 +46,7 @@ def test_git_reads_what_was_stored_and_finds_no_fault_with_it(objects: Path) -> 
 @pytest.mark.parametrize(("rights", "of_a_file"), [(0o755, 0o444), (0o700, 0o400), (0o2770, 0o440)])
 def test_files_and_folders_have_the_rights_of_the_folder_of_objects(objects: Path, rights: int, of_a_file: int) -> None:
     objects.chmod(rights)
-    id_, raw = blob(b"whose is it?\n")
+    id_, raw = make_blob(objects)
     store(objects).put({id_: raw})
     file = objects / id_[:2] / id_[2:]
     assert stat.S_IMODE(file.stat().st_mode) == of_a_file
@@ -82,8 +87,7 @@ def test_no_object_has_its_name_before_all_are_on_the_disk(tmp_path: Path, monke
 def test_an_object_is_stored_although_git_removes_the_folder_that_was_made_for_it(
     objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The repository's first commit may have made the folder of one of them.
-    id_, raw = next(each for each in (blob(b"%d\n" % n) for n in range(99)) if not (objects / each[0][:2]).exists())
+    id_, raw = make_blob(objects)
     folder, make, made_folders = objects / id_[:2], Path.mkdir, list[Path]()
 
     def make_and_lose(path: Path, *args: Any, **options: Any) -> None:
