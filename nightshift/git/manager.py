@@ -197,12 +197,9 @@ class GitManager:
     def commit(self, workspace: Workspace, parent: str, change: Change, message: CommitMessage) -> Commit | None:
         """Commit a change on top of `parent`, on the task's branch; return None if nothing differs from the parent.
 
-        The change's paths are relative to the workspace's scope; all other files are taken from the parent. The
-        branch
-        has the task's name. If a branch with that name belongs to someone else or is checked out, that branch
-        is left
-        alone, and the home's id or a number is appended to the name of the new one. The branch that the task
-        will be
+        The change's paths are relative to the workspace's scope; all other files are taken from the parent. The branch
+        has the task's name. If a branch with that name belongs to someone else or is checked out, that branch is left
+        alone, and the home's id or a number is appended to the name of the new one. The branch that the task will be
         merged into is not read, because it may no longer exist. The home's trailer is added to the message.
 
         Raises:

@@ -48,8 +48,7 @@ class StreamWatch:
     async def aclose(self) -> None:
         """Close the responses.
 
-        If a request is cancelled, the vendor's library may leave its response open, and the model would
-        continue to
+        If a request is cancelled, the vendor's library may leave its response open, and the model would continue to
         write.
         """
         for response in self.responses:

@@ -23,12 +23,9 @@ _FAMILIES: tuple[_Family, ...] = (missing_imports, misspelt_imports, arity, miss
 def quick_fixes(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]]) -> Iterator[QuickFix]:
     """Yield changed texts of single files, the most promising first, without repeats.
 
-    `files` maps the paths of the tree's own files to their texts. Each error is paired with the id of the test, or
-    with
-    the path, where it occurred. If a syntax error stopped the tests, or if there are no errors, only the files that
-    do
-    not compile are fixed: other errors mean nothing until every file compiles. Otherwise the fixes of different
-        errors
+    `files` maps the paths of the tree's own files to their texts. Each error is paired with the id of the test, or with
+    the path, where it occurred. If a syntax error stopped the tests, or if there are no errors, only the files that do
+    not compile are fixed: other errors mean nothing until every file compiles. Otherwise the fixes of different errors
     alternate, so that an error with many fixes does not delay the others.
     """
     if not errors or any(error.kind in _SYNTAX for _, error in errors):

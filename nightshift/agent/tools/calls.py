@@ -59,8 +59,7 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
     Args:
         reply: the reply.
         tools: the offered tools. Calls written as text are recognised only if they name one of these. Files in the
-            text
-            count as calls only if a tool for writing files is offered.
+            text count as calls only if a tool for writing files is offered.
     """
     if reply.tool_calls:
         return Calls(calls=tuple(map(_canonical, reply.tool_calls[:MOST_CALLS])))

@@ -128,8 +128,7 @@ def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]
 def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
     """Delete old memories that were never used, and the least used ones above `most` of a kind; return how many.
 
-    Old means made before `before`. At most `limit` memories of each kind are deleted. Deleted memories are
-    recorded, so
+    Old means made before `before`. At most `limit` memories of each kind are deleted. Deleted memories are recorded, so
     that they do not come back from other nodes.
     """
     gone = list[tuple[LessonKind, int]]()
