@@ -27,6 +27,14 @@ def modules() -> dict[str, ast.Module]:
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
+def list_strings(tree: ast.Module) -> list[ast.Constant]:
+    """List the strings of a module without its docstrings, which may begin with a verb of SQL."""
+    nodes = list(ast.walk(tree))
+    docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    strings = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [node for node in strings if node not in docstrings]
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
@@ -54,7 +62,7 @@ def test_sql_stands_in_its_packages_only() -> None:
         f"{name}:{node.lineno}"
         for name, tree in modules().items()
         if not name.startswith(WITH_SQL)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.lstrip().startswith(SQL)
+        for node in list_strings(tree)
+        if str(node.value).lstrip()[:40].upper().startswith(SQL)
     ]
     assert not wrong, "SQL: " + ", ".join(wrong)

@@ -100,6 +100,7 @@ def test_what_cannot_be_decided_has_its_exit_code(home: Home, context: AppContex
     home.cli("--deny", "1")
     again = home.cli("--approve", "1")
     assert again.code == 5
+    assert "already denied" in again.err
 
 
 def test_without_anything_there_is_nothing_to_decide(home: Home) -> None:

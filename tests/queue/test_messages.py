@@ -65,7 +65,7 @@ def test_a_task_that_has_ended_takes_nothing_and_says_what_to_do(store: Store) -
     task = claim(store)
     store.queue.finish(task.id, task.fence, Ending.GAVE_UP).result()
     store.queue.cancel(gone).result()
-    with pytest.raises(IllegalMove, match="is done"):
+    with pytest.raises(IllegalMove, match="is done; add a follow-up task"):
         store.queue.say(done, "x").result()
     for number in (failed, gone):
         with pytest.raises(IllegalMove, match=rf"retry it first \(.*retry {number}"):

@@ -83,7 +83,7 @@ def test_what_is_not_there_or_was_decided_is_told_apart(client: Client, asked: i
     assert client.post("/api/approvals/99", {"granted": True}).status == 404
     assert client.post(f"/api/approvals/{asked}", {"granted": True}).status == 200
     again = client.post(f"/api/approvals/{asked}", {"granted": False})
-    assert again.status == 409
+    assert (again.status, again.json["error"]) == (409, f"approval {asked} is already granted")
     assert client.get("/api/approvals?open=maybe").status == 400
 
 

@@ -95,7 +95,7 @@ def test_a_task_is_submitted_once_however_often_it_is_sent(client: Client, conte
 
 
 def test_what_is_wrong_with_a_task_is_told_by_field(client: Client, context: AppContext) -> None:
-    assert "description: " in call(client, "submit_task", description="  ")
+    assert "description: is empty" in call(client, "submit_task", description="  ")
     assert "give repo too" in call(client, "submit_task", description="x", base="main")
     assert "more: priority is given twice" in call(client, "submit_task", description="x", more={"priority": 2})
     assert "no_such" in call(client, "submit_task", description="x", more={"no_such": 2})

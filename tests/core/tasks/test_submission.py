@@ -72,7 +72,7 @@ def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
         ({"description": "x", "test_command": 5}, "test_command", "list"),
         ({"description": "x", "not_before": 5}, "not_before", "2026-12-24T18:00:00Z"),
         ({"description": "x", "not_before": "0.5"}, "not_before", "2026-12-24T18:00:00Z"),
-        ({"description": "x", "packages": ["numpy==2.4.0"]}, "packages.0", "a name alone: numpy"),
+        ({"description": "x", "packages": ["numpy==2.4.0"]}, "packages.0", "a name alone: numpy; give the version"),
         ({"description": "x", "base": "main"}, "task", "repo"),
         ({"description": "x", "tests": {"a": ""}, "files": {"a": ""}}, "task", "both"),
         ({"description": "x", "tests": {"a": ""}, "test_command": ["make"]}, "task", "either"),
