@@ -29,7 +29,7 @@ def main() -> int:
     if "--check" not in sys.argv[1:]:
         PAGE.write_text(text, encoding="utf-8")
     elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        print(f"{PAGE.name} is out of date: run {' '.join(sys.argv[:1])}", file=sys.stderr)
+        print(f"{PAGE.name} is out of date: run {sys.argv[0]}", file=sys.stderr)
         return 1
     return 0
 

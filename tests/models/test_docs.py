@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shlex
 import subprocess
 import sys
@@ -20,18 +19,18 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models import backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.chain import build_chain
+from tests.support.doc_pages import list_shown_files
 
 DOCS = Path(__file__).parents[2] / "docs"
-DOC = DOCS / "reference" / "backends.md"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Install the example's package, as a reader would, into a folder that only these tests import from."""
-    files = re.findall(r"^```\w+ path=(\S+)\n(.*?)^```$", DOC.read_text(), re.DOTALL | re.MULTILINE)
-    assert [path for path, _ in files] == ["nightshift_command.py", "pyproject.toml"]
+    files = list_shown_files("backends.md")
+    assert list(files) == ["nightshift_command.py", "pyproject.toml"]
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
-    for path, text in files:
+    for path, text in files.items():
         (source / path).write_text(text)
     python = Path(sys.executable)
     words = ["-q", "--no-deps", "--no-build-isolation", "--target", str(target), str(source)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +16,11 @@ from nightshift.maintenance.notify.channels import COMMAND, Channels
 from nightshift.maintenance.notify.notices import Notice, NoticeKind
 from nightshift.maintenance.notify.notifier import KEY
 from tests.maintenance.notify.test_notifier import Post
+from tests.support.doc_pages import list_shown_files
 from tests.support.receiver import Receiver, receiving
 from tests.support.store import open_store
 
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "notifications.md").read_text()
-FILES = dict(re.findall(r"^```\w+ path=(\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+FILES = list_shown_files("notifications.md")
 TOKEN = "matrix-token-for-tests"
 AT = "PUT /_matrix/client/v3/rooms/%21room%3Aexample.org/send/m.room.message/"
 NOTICE = Notice(id="event-7", kind=NoticeKind.FAILED, title="Task 7 failed: wörds", message="@room $(touch x)")

@@ -16,12 +16,13 @@ from nightshift.remote.forges import connections
 from nightshift.remote.forges.connections import open_forge
 from nightshift.remote.forges.port import Watch
 from tests.remote.forges import conftest, test_away, test_issues, test_pulls
+from tests.support.doc_pages import list_shown_files
 from tests.support.forges.gitea_api import GiteaApi
 from tests.support.forges.server import TOKEN, ForgeServer
 from tests.support.forges.world import World
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "forges.md").read_text()
-FILES = dict(re.findall(r"^```\w+ path=(\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+FILES = list_shown_files("forges.md")
 LINES = re.findall(r'`"(\w+)": "([\w.:]+)",` to `(\w+)`', PAGE)
 
 
