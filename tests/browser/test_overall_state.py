@@ -134,7 +134,7 @@ def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(p
 
 
 def test_on_every_page_what_sends_is_off_while_the_daemon_is_away(browser: Browser, tmp_path: Path) -> None:
-    sending = {"/": "Mark as read", "/review": "Read, next", "/inbox": "Mark as read"}
+    sending = {"/": "Mark as read", "/tasks": "Pause", "/review": "Read, next", "/inbox": "Mark as read"}
     with WireServer(Answers()) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
         daemon.wait(daemon.submit(**job(2)))
         with context_of(browser, daemon.url) as context:

@@ -133,7 +133,8 @@ class LimitsIn(RunLimitsIn):
 class TaskIn(Strict):
     """A task as people submit it; the field names are those of the API."""
 
-    description: Annotated[str, Field(min_length=1, max_length=100_000)]
+    # `_not_blank` checks the minimum, with words that say what to do
+    description: Annotated[str, Field(max_length=100_000, json_schema_extra={"minLength": 1})]
     priority: Annotated[StrictInt, Field(ge=-1_000_000, le=1_000_000)] = 1
     repo: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     base: BranchIn | None = None

@@ -6,6 +6,7 @@ This applies only if the hub's owner has set a budget. Without one, calls are ma
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ from nightshift.core.errors import HubAway, HubError
 from nightshift.core.tasks.task import Spent
 from nightshift.models.budgets import SharedRoom
 from nightshift.remote.hub.database import SharedDatabase
+
+_log = logging.getLogger(__name__)
 
 BUDGETS = ("day_tokens", "day_cost_usd", "total_tokens", "total_cost_usd")
 """The hub's options that set a budget."""
@@ -92,6 +95,8 @@ class HubBudget:
                 self._hub.rows(query, (reservation, self._node, spent.tokens, spent.cost_usd))
             except HubAway:
                 return
+            except HubError:
+                _log.exception("the hub refuses to settle reservation %s; all of it counts as spent", reservation)
             self._unsettled.pop(0)
 
 

@@ -53,6 +53,7 @@ def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
     ("sent", "field", "hint"),
     [
         ({}, "description", "required"),
+        ({"description": ""}, "description", "describe"),
         ({"description": "  "}, "description", "describe"),
         ({"description": "x", "priority": "5"}, "priority", "integer"),
         ({"description": "x", "priority": True}, "priority", "integer"),

@@ -127,3 +127,13 @@ def test_while_the_database_is_away_a_call_waits_and_what_was_used_is_told_later
         server.start()
     assert asyncio.run(call(ledger(budget), 100)) == 100
     assert spent(database) == pytest.approx(0.6)
+
+
+def test_a_settlement_that_the_database_refuses_holds_up_no_later_one(database: SharedDatabase) -> None:
+    shared_schema.set_option(database, "day_cost_usd", "3")
+    budget = node(database, "a")
+    refused = asyncio.run(budget.reserve(1010, 1.0))
+    assert refused.reservation
+    asyncio.run(budget.settle(refused.reservation, Spent(model_calls=1, tokens_out=2**70, cost_usd=0.5)))
+    assert asyncio.run(call(ledger(budget), 100)) == 100
+    assert spent(database) == pytest.approx(0.1)
