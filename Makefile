@@ -25,7 +25,7 @@ lint: setup-dev
 	@$(VENV) -m ruff format --check -q .
 	@$(VENV) -m mypy
 	@$(VENV) scripts/size.py --check
-	@$(VENV) scripts/command_reference.py --check
+	@$(VENV) scripts/reference.py --check
 	@.venv/bin/lint-imports --no-cache --no-logo
 
 # What pytest makes of the tests and their libraries is kept: beside the linters, which leave a core idle, it is made

@@ -30,6 +30,7 @@ from nightshift.app.models import backend_settings, nothing_runs
 from nightshift.app.notices import channels, send_test
 from nightshift.app.reload import LiveSettings, on_loop
 from nightshift.config.catalogue import Described, Kind, describe, to_json_value
+from nightshift.config.fields import Heading
 from nightshift.config.load import Settings, Sources, settings_at, sources
 from nightshift.config.origins import Origin
 from nightshift.config.overrides import ConfigChanged, OverridesFile, change_overrides, line, same, text_of
@@ -48,6 +49,7 @@ from nightshift.server.settings_answers import (
     ModelTested,
     ModelTestIn,
     NoticeTestIn,
+    SettingGroup,
     SettingRow,
     SettingsChanged,
     SettingsShown,
@@ -295,6 +297,7 @@ class SettingsService:
             after, setting_sources, faults = now, NOTHING, tuple(map(self._mask, error.faults))
         settings = [make_row(each, now, after, setting_sources, self._mask) for each in self._described.values()]
         return SettingsShown(
+            groups=[SettingGroup(name=each, text=each.text) for each in Heading],
             settings=settings,
             file=str(now.config_file),
             overrides=str(now.overrides_file),

@@ -17,7 +17,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from nightshift.config.fields import Takes, by_hand, headings, takes
+from nightshift.config.fields import Heading, Takes, by_hand, headings, list_on_page, takes
 
 
 class Kind(StrEnum):
@@ -40,11 +40,11 @@ class Described:
     """The description of one setting.
 
     `above` is an exclusive lower bound of the value. `by_hand` is the reason why the setting may only be changed in its
-    file.
+    file. `on_page` is true if the settings page always shows the setting.
     """
 
     name: str
-    group: str
+    group: Heading
     text: str
     kind: Kind
     unit: str = ""
@@ -56,13 +56,14 @@ class Described:
     default: Any = None
     takes: Takes = Takes.LIVE
     by_hand: str = ""
+    on_page: bool = False
 
 
 def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
     """Describe all settings of the model that have a heading, in order."""
-    schema = model.model_json_schema()
+    schema, on_page = model.model_json_schema(), list_on_page(model)
     return {
-        name: _describe(name, heading, schema["properties"][name], model.model_fields[name])
+        name: _describe(name, heading, schema["properties"][name], model.model_fields[name], name in on_page)
         for name, heading in headings(model).items()
     }
 
@@ -80,7 +81,7 @@ def to_json_value(value: Any) -> Any:
     return None if isinstance(value, SecretStr) else str(value) if isinstance(value, Path) else value
 
 
-def _describe(name: str, group: str, schema: Mapping[str, Any], field: FieldInfo) -> Described:
+def _describe(name: str, group: Heading, schema: Mapping[str, Any], field: FieldInfo, on_page: bool) -> Described:
     either = schema.get("anyOf", [schema])
     value = next(each for each in either if each.get("type") != "null")
     below = value.get("items", {})
@@ -98,6 +99,7 @@ def _describe(name: str, group: str, schema: Mapping[str, Any], field: FieldInfo
         default=to_json_value(field.get_default(call_default_factory=True)),
         takes=takes(field),
         by_hand=by_hand(field),
+        on_page=on_page,
     )
 
 

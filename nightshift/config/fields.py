@@ -5,18 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
+class Heading(StrEnum):
+    """The groups of the settings page and of the reference, in order; `text` is the sentence below each heading."""
+
+    MODELS = "Models", "The models that are asked, their keys, and how much they think."
+    LIMITS = "Limits and budgets", "How long a task may work, and how much it may spend."
+    WORKERS = "Workers and hours", "How many tasks run at once, and when no task is started."
+    REVIEWS = "Reviews, git and forges", "What is read before a commit, what you are asked, and where commits go."
+    CHECKS = "Sandbox and checks", "What untrusted code may use, and which checks a change must pass."
+    UPKEEP = "Dashboard, notices and storage", "Who may reach the dashboard, how you are told, and what is kept."
+
+    text: str
+
+    def __new__(cls, name: str, text: str = "") -> Self:
+        """Make a heading from its name and its sentence."""
+        heading = str.__new__(cls, name)
+        heading._value_, heading.text = name, text
+        return heading
+
+
 class SettingsGroup(BaseSettings):
-    """The settings under one heading, in order. The owner sees the docstring below each setting."""
+    """Settings under one heading, in order. The owner sees the docstring below each setting.
+
+    `on_page` names the settings that the settings page always shows. It shows the others if they are set or searched
+    for, so that what few owners change does not hide what many do.
+    """
 
     model_config = SettingsConfigDict(use_attribute_docstrings=True)
 
-    heading: ClassVar[str] = ""
+    heading: ClassVar[Heading | None] = None
+    on_page: ClassVar[frozenset[str]] = frozenset()
 
 
 class Takes(StrEnum):
@@ -57,7 +81,15 @@ def by_hand(field: FieldInfo) -> str:
     return next((each.reason for each in field.metadata if isinstance(each, ByHand)), "")
 
 
-def headings(model: type[BaseSettings]) -> Mapping[str, str]:
+def headings(model: type[BaseSettings]) -> Mapping[str, Heading]:
     """Return the heading of each setting that has one, in order."""
-    groups = [base for base in model.__mro__ if issubclass(base, SettingsGroup) and vars(base).get("heading")]
-    return {name: group.heading for group in groups for name in group.model_fields}
+    return {name: group.heading for group in _groups(model) for name in group.model_fields if group.heading}
+
+
+def list_on_page(model: type[BaseSettings]) -> frozenset[str]:
+    """Return the names of the settings that the settings page always shows."""
+    return frozenset().union(*(group.on_page for group in _groups(model)))
+
+
+def _groups(model: type[BaseSettings]) -> list[type[SettingsGroup]]:
+    return [base for base in model.__mro__ if issubclass(base, SettingsGroup) and vars(base).get("heading")]

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, SecretStr
 
-from nightshift.config.fields import ByHand, SettingsGroup
+from nightshift.config.fields import ByHand, Heading, SettingsGroup
 
 GIVES_TASKS = ByHand("it decides who else may give tasks, and where tokens are sent")
 
@@ -14,7 +14,8 @@ GIVES_TASKS = ByHand("it decides who else may give tasks, and where tokens are s
 class ForgeSettings(SettingsGroup):
     """The forges whose issues become tasks and that receive pull requests."""
 
-    heading: ClassVar[str] = "Forges"
+    heading: ClassVar[Heading | None] = Heading.REVIEWS
+    on_page: ClassVar[frozenset[str]] = frozenset({"forges"})
 
     forges: Annotated[dict[str, str], GIVES_TASKS] = Field(default_factory=dict)
     """Repositories whose labelled issues become tasks: each address with the folder of its local checkout."""

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from nightshift.config.fields import ByHand, SettingsGroup, Takes
+from nightshift.config.fields import ByHand, Heading, SettingsGroup, Takes
 from nightshift.config.values import PageAddress, Seconds
 
 GIVES_TASKS = ByHand("it decides who else gives tasks to this machine, and who gets its tasks")
@@ -45,7 +45,7 @@ PostgresAddress = Annotated[SecretStr, AfterValidator(_postgres)]
 class HubSettings(SettingsGroup):
     """Several machines that share one queue."""
 
-    heading: ClassVar[str] = "Hub"
+    heading: ClassVar[Heading | None] = Heading.WORKERS
 
     hub_url: Annotated[TemporalAddress | None, GIVES_TASKS, Takes.RESTART] = None
     """The Temporal server and namespace that nodes share, such as temporal://host:7233/default. Unset: this machine \

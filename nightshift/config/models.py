@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr, model_validator
 
-from nightshift.config.fields import ByHand, SettingsGroup
+from nightshift.config.fields import ByHand, Heading, SettingsGroup
 from nightshift.config.values import Cost, Host, Positive, PositiveTokens, PriceIn, Seconds, Tokens, Variable
 from nightshift.core.isolation import RUN_LIMITS
 from nightshift.core.tasks.task import Explore
@@ -31,7 +31,25 @@ No phase limits prompts below this value (`agent.services`).
 class ModelSettings(SettingsGroup):
     """The models to ask, and how long to wait for them."""
 
-    heading: ClassVar[str] = "Models"
+    heading: ClassVar[Heading | None] = Heading.MODELS
+    on_page: ClassVar[frozenset[str]] = frozenset(
+        {
+            "model_type",
+            "model_name",
+            "phase_models",
+            "openai_api_key",
+            "openai_base_url",
+            "anthropic_api_key",
+            "gemini_api_key",
+            "ollama_base_url",
+            "gpt4all_model_path",
+            "llama_cpp_model_path",
+            "model_prices",
+            "model_num_ctx",
+            "model_max_tokens",
+            "model_thinking",
+        }
+    )
 
     model_type: str = "auto"
     """The backends that are asked: `auto` for all that are configured, one name, or several in order of preference, \
@@ -110,7 +128,18 @@ that can code."""
 class LimitSettings(SettingsGroup):
     """How much time, how many tries and how much money work may use. A budget that is None is unlimited."""
 
-    heading: ClassVar[str] = "Limits and budgets"
+    heading: ClassVar[Heading | None] = Heading.LIMITS
+    on_page: ClassVar[frozenset[str]] = frozenset(
+        {
+            "task_timeout",
+            "max_iterations",
+            "suite_timeout_s",
+            "task_tokens",
+            "task_cost_usd",
+            "day_cost_usd",
+            "total_cost_usd",
+        }
+    )
 
     task_timeout: Seconds = 300
     """How long an attempt may work; waiting for models does not count."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, SecretStr
 
 from nightshift.config.access import FLASK_HOST, FLASK_PORT
-from nightshift.config.fields import ByHand, SettingsGroup, Takes
+from nightshift.config.fields import ByHand, Heading, SettingsGroup, Takes
 from nightshift.config.times import QuietHours
 from nightshift.config.values import DashboardNames, Days, Megabytes, PageAddress, Positive, Seconds, WebAddress
 
@@ -17,7 +17,8 @@ Notice = Literal["done", "failed", "needs_you", "checkpoint", "trouble"]
 class CheckpointSettings(SettingsGroup):
     """Conditions under which no new task is started."""
 
-    heading: ClassVar[str] = "Checkpoint and quiet hours"
+    heading: ClassVar[Heading | None] = Heading.WORKERS
+    on_page: ClassVar[frozenset[str]] = frozenset({"checkpoint_days", "quiet_hours", "pause_on_battery"})
 
     checkpoint_days: Annotated[Days, Field(le=3650)] = 7
     """How many days the daemon works after a resume before it pauses at the next checkpoint."""
@@ -30,7 +31,8 @@ class CheckpointSettings(SettingsGroup):
 class NotificationSettings(SettingsGroup):
     """The notices to send, and where they are sent."""
 
-    heading: ClassVar[str] = "Notifications"
+    heading: ClassVar[Heading | None] = Heading.UPKEEP
+    on_page: ClassVar[frozenset[str]] = frozenset({"notify_on", "notify_desktop", "notify_url"})
 
     notify_on: list[Notice] = Field(default=["failed", "needs_you", "checkpoint", "trouble"])
     """The kinds of notices that you get: done, failed, needs_you, checkpoint, trouble."""
@@ -51,7 +53,8 @@ class NotificationSettings(SettingsGroup):
 class DashboardSettings(SettingsGroup):
     """The addresses and the token of the dashboard and the API."""
 
-    heading: ClassVar[str] = "Dashboard"
+    heading: ClassVar[Heading | None] = Heading.UPKEEP
+    on_page: ClassVar[frozenset[str]] = frozenset({"flask_port", "api_token"})
 
     flask_host: Annotated[str, Takes.RESTART, ByHand("it decides who can reach the daemon")] = FLASK_HOST
     """The address that the dashboard and the API listen on. If other machines can reach it, api_token is required."""
@@ -73,7 +76,7 @@ class StorageSettings(SettingsGroup):
     Tasks and commits are always kept.
     """
 
-    heading: ClassVar[str] = "Storage and log"
+    heading: ClassVar[Heading | None] = Heading.UPKEEP
 
     keep_events_days: Days = 90
     """How long lines of the log are kept in the database."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from nightshift.config.fields import ByHand, SettingsGroup, Takes
+from nightshift.config.fields import ByHand, Heading, SettingsGroup, Takes
 from nightshift.config.values import Distribution, Megabytes, Positive, Seconds, Sha256, off
 from nightshift.core.isolation import RUN_LIMITS
 
@@ -19,7 +19,8 @@ LETS_THROUGH = ByHand("it decides which code is let through")
 class WorkerSettings(SettingsGroup):
     """How many tasks run at once, and how many attempts each has."""
 
-    heading: ClassVar[str] = "Workers"
+    heading: ClassVar[Heading | None] = Heading.WORKERS
+    on_page: ClassVar[frozenset[str]] = frozenset({"worker_count", "max_retries"})
 
     worker_count: Annotated[int, Field(ge=1, le=64)] = 3
     """How many tasks run at once."""
@@ -36,7 +37,10 @@ class WorkerSettings(SettingsGroup):
 class ReviewSettings(SettingsGroup):
     """Reviews of a change, questions about unclear tasks, and splitting of tasks. A task can override them."""
 
-    heading: ClassVar[str] = "Reviews and questions"
+    heading: ClassVar[Heading | None] = Heading.REVIEWS
+    on_page: ClassVar[frozenset[str]] = frozenset(
+        {"enable_review", "enable_audit", "enable_clarify", "enable_split", "change_tests"}
+    )
 
     enable_review: bool = False
     """Have a model review each change before its tests run."""
@@ -69,7 +73,8 @@ or they stay (keep). Tests that Nightshift wrote need no answer."""
 class GitSettings(SettingsGroup):
     """How commits are made and published."""
 
-    heading: ClassVar[str] = "Git"
+    heading: ClassVar[Heading | None] = Heading.REVIEWS
+    on_page: ClassVar[frozenset[str]] = frozenset({"git_auto_push", "git_integrate", "git_remove_branches"})
 
     git_auto_push: bool = True
     """Push commits if the repository has a remote."""
@@ -88,7 +93,10 @@ class GitSettings(SettingsGroup):
 class SandboxSettings(SettingsGroup):
     """The sandbox of untrusted code, and its limits."""
 
-    heading: ClassVar[str] = "Sandbox and checks"
+    heading: ClassVar[Heading | None] = Heading.CHECKS
+    on_page: ClassVar[frozenset[str]] = frozenset(
+        {"sandbox", "sandbox_memory_mb", "environments", "linters", "allowed_deps"}
+    )
 
     sandbox: Annotated[Literal["auto", "bubblewrap", "docker", "process"], Takes.RESTART, HOLDS_CODE] = "auto"
     """The sandbox of untrusted code: the first that passes its test (auto), or a name. `process` isolates nothing."""
@@ -139,7 +147,7 @@ those of its environment (found), or none (off)."""
 class LearningSettings(SettingsGroup):
     """Lessons from earlier tasks."""
 
-    heading: ClassVar[str] = "Learning"
+    heading: ClassVar[Heading | None] = Heading.MODELS
 
     embedder: Annotated[Literal["auto", "hashed", "sentence-transformers", "ollama", "openai"], Takes.RESTART] = "auto"
     """The embedder that finds lessons: the best available (auto), or one by name. `hashed` needs no model."""

@@ -17,10 +17,11 @@ Typed = Annotated[str, Field(max_length=2000)]
 class SettingRow(Answer):
     """One setting.
 
-    `value` is the current value. `next` is the value after a restart if `waits` is true. For a secret, only `is_set` is
-    given. `veiled` is true if a part of the value is hidden. `above` is an exclusive lower bound. `by_hand` is the
-    reason why the setting can only be changed in the file. `fixed` is the reason why it cannot be changed on the page
-    at present. `in_file` is the value in `config.yaml` if the page's value overrides it.
+    `value` is the current value. `next` is the value after a restart if `waits` is true. For a secret, only
+    `is_set` is given. `veiled` is true if a part of the value is hidden. `above` is an exclusive lower bound.
+    `by_hand` is the reason why the setting can only be changed in the file. `fixed` is the reason why it cannot be
+    changed on the page at present. `on_page` is true if the page always shows the setting. `in_file` is the value
+    in `config.yaml` if the page's value overrides it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class SettingRow(Answer):
     default: Any
     takes: Takes
     by_hand: str
+    on_page: bool
     value: Any
     next: Any
     waits: bool
@@ -46,6 +48,13 @@ class SettingRow(Answer):
     in_file: str
 
 
+class SettingGroup(Answer):
+    """A group of settings, with the sentence below its heading."""
+
+    name: str
+    text: str
+
+
 class SettingsShown(Answer):
     """All settings, in the order of their groups.
 
@@ -53,6 +62,7 @@ class SettingsShown(Answer):
     that the page writes; its values override those in `file`.
     """
 
+    groups: list[SettingGroup]
     settings: list[SettingRow]
     file: str
     overrides: str

@@ -76,6 +76,10 @@ def field(page: Page, name: str) -> Locator:
     return page.get_by_label(name, exact=True)
 
 
+def search(page: Page, words: str) -> None:
+    page.get_by_label("Search the settings").fill(words)
+
+
 def save(page: Page) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved.")).to_be_visible()
@@ -126,6 +130,7 @@ def test_a_secret_is_taken_and_never_comes_back(settings: Page, daemon: Daemon) 
     bodies: list[str] = []
     settings.on("response", lambda answer: bodies.append(answer.text()) if "/api/" in answer.url and
                 "stream" not in answer.url else None)  # fmt: skip
+    search(settings, "notify_secret")
     field(settings, "notify_secret").fill("a-long-random-secret")
     settings.get_by_role("button", name="Show lines").click()
     expect(settings.get_by_text("notify_secret: *** (new)")).to_be_visible()
@@ -161,8 +166,11 @@ def test_a_connection_is_tried_with_what_is_typed(settings: Page, server: WireSe
 
 def test_what_the_environment_sets_or_the_hand_alone_changes_is_shown_with_the_reason(settings: Page) -> None:
     expect(row(settings, "task_timeout")).to_contain_text("environment of the daemon sets TASK_TIMEOUT")
+    search(settings, "notify_command")
     expect(row(settings, "notify_command")).to_contain_text("only be changed in config.yaml")
-    for name in ("task_timeout", "notify_command", "sandbox"):
+    for name in ("notify_command", "task_timeout", "sandbox"):
+        search(settings, name)
+        expect(row(settings, name)).to_be_visible()
         expect(row(settings, name).locator("input, select, textarea")).to_have_count(0)
 
 
@@ -172,12 +180,23 @@ def test_settings_are_found_by_words_and_by_what_is_changed(settings: Page) -> N
     settings.keyboard.type("quiet hours")
     expect(row(settings, "quiet_hours")).to_be_visible()
     expect(row(settings, "worker_count")).to_have_count(0)
-    settings.get_by_label("Search the settings").fill("no such words")
+    search(settings, "no such words")
     expect(settings.get_by_text("No setting matches")).to_be_visible()
-    settings.get_by_label("Search the settings").fill("")
+    search(settings, "")
     settings.get_by_label("changed only").check()
     expect(row(settings, "notify_on")).to_be_visible()
     expect(row(settings, "checkpoint_days")).to_have_count(0)
+
+
+def test_a_rarely_changed_setting_is_shown_when_it_is_searched_for_or_set(settings: Page, daemon: Daemon) -> None:
+    expect(settings.get_by_role("navigation", name="Groups of settings").get_by_role("listitem")).to_have_count(6)
+    expect(row(settings, "drain_s")).to_have_count(0)
+    search(settings, "drain")
+    field(settings, "drain_s").fill("30")
+    save(settings)
+    search(settings, "")
+    expect(field(settings, "drain_s")).to_have_value("30")
+    assert write(daemon)["drain_s"] == 30
 
 
 def test_lists_prices_and_choices_are_written_as_they_are_meant(settings: Page, daemon: Daemon) -> None:
@@ -204,6 +223,7 @@ def test_lists_prices_and_choices_are_written_as_they_are_meant(settings: Page, 
 
 def test_a_file_that_was_changed_meanwhile_loses_nothing(settings: Page, daemon: Daemon, watch: Watch) -> None:
     watch.allow("409 PUT .*/api/settings$")
+    search(settings, "log_")
     field(settings, "log_keep").fill("6")
     path = Path(daemon.home) / "config.yaml"
     path.write_text(path.read_text() + "log_days: 40\n")
@@ -220,7 +240,9 @@ def test_what_is_not_saved_is_not_left_without_a_word(settings: Page, watch: Wat
     watch.allow("dialog: ")
     asked: list[str] = []
     settings.on("dialog", lambda dialog: asked.append(dialog.type))
+    search(settings, "log_keep")
     field(settings, "log_keep").fill("9")
+    search(settings, "")
     expect(settings.get_by_role("region", name="Unsaved changes")).to_be_visible()
     settings.get_by_role("link", name="Dashboard", exact=True).first.click()
     assert asked == ["beforeunload"]

@@ -1,4 +1,6 @@
-// The settings page: each setting with its description and its source, and controls that override config.yaml.
+// The settings page: settings with their description and source, and controls that override config.yaml.
+//
+// Rarely changed settings are shown only if they are set or searched for; `on_page` says which ones are always shown.
 
 import {Card, Check, Fault, Loaded} from '../app/parts.js';
 import {whenever} from '../app/live.js';
@@ -13,18 +15,15 @@ import {SaveBar} from './settings/savebar.js';
 import {Telling} from './settings/telling.js';
 import {brief} from './settings/values.js';
 
-const anchor = (group) => group.toLowerCase().replaceAll(' ', '-');
+const anchor = (group) => group.toLowerCase().replaceAll(/\W+/g, '-');
 
 function fits(row, words) {
   const text = `${row.name} ${row.name.replaceAll('_', ' ')} ${row.text} ${row.group} ${brief(row, row.value)}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
-function byGroup(rows) {
-  const groups = new Map();
-  rows.forEach((row) => groups.set(row.group, [...(groups.get(row.group) ?? []), row]));
-  return [...groups];
-}
+const byGroup = (groups, rows) => groups.map(({name, text}) => ({name, text, rows: rows.filter((row) => row.group === name)}))
+  .filter((group) => group.rows.length);
 
 const Workers = () => {
   const workers = status.data?.workers;
@@ -33,35 +32,38 @@ const Workers = () => {
   return html`<span data-workers=${workers.length}>${counted(workers.length, 'worker')} now, ${busy} busy</span>`;
 };
 
-const HINTS = {Workers};
+const HINTS = {'Workers and hours': Workers};
 const BEFORE = {Models: Chain};
-const AFTER = {Notifications: Telling};
+const AFTER = {'Dashboard, notices and storage': Telling};
 
-function Group({group, rows, whole}) {
-  const [Before, After, Hint] = [whole && BEFORE[group], whole && AFTER[group], HINTS[group]];
-  return html`<${Card} title=${group} id=${anchor(group)} class="group" hint=${Hint ? html`<${Hint} />` : null}>
+function Group({name, text, rows, whole}) {
+  const [Before, After, Hint] = [whole && BEFORE[name], whole && AFTER[name], HINTS[name]];
+  return html`<${Card} title=${name} id=${anchor(name)} class="group" hint=${Hint ? html`<${Hint} />` : null}>
+    <p class="hint">${text}</p>
     ${Before ? html`<${Before} />` : null}${rows.map((row) => html`<${Row} key=${row.name} row=${row} />`)}${After ? html`<${After} />` : null}
   <//>`;
 }
 
 const Groups = ({groups}) => html`<nav class="groups" aria-label="Groups of settings"><ul class="plain">
-  ${groups.map(([group, rows]) => html`<li key=${group}><a href=${`#${anchor(group)}`}>${group}</a>
+  ${groups.map(({name: group, rows}) => html`<li key=${group}><a href=${`#${anchor(group)}`}>${group}</a>
     ${rows.some(({name}) => drafted.value.includes(name)) ? html` <span class="dot busy" title="has unsaved changes"></span>` : null}</li>`)}</ul></nav>`;
 
 function All({data}) {
   const [search, setSearch] = useState(new URLSearchParams(location.search).get('q') ?? '');
   const [changed, setChanged] = useState(false);
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const groups = byGroup(data.settings.filter((row) => fits(row, words) && (!changed || isChanged(row))));
   const whole = !words.length && !changed;
+  const rows = data.settings.filter((row) => fits(row, words) && (isChanged(row) || (!changed && (words.length || row.on_page))));
+  const groups = byGroup(data.groups, rows);
   return html`<div class="bar"><input type="search" class="wide" data-search aria-label="Search the settings" placeholder="Search: workers, budget, quiet …"
       value=${search} onInput=${(event) => setSearch(event.target.value)} />
       <${Check} label="changed only" checked=${changed} onChange=${(event) => setChanged(event.target.checked)} />
       <${Effective} rows=${data.settings} /></div>
     ${data.faults.length ? html`<${Fault} error=${`The settings have faults, so the old ones stay in use: ${data.faults.join('; ')}`} />` : null}
     <div class="settings"><${Groups} groups=${groups} />
-      <div>${groups.length ? groups.map(([group, rows]) => html`<${Group} key=${group} group=${group} rows=${rows} whole=${whole} />`)
-    : html`<p class="empty">No setting matches. Try another word, or show all.</p>`}</div></div>
+      <div>${groups.length ? groups.map((group) => html`<${Group} key=${group.name} ...${group} whole=${whole} />`)
+    : html`<p class="empty">No setting matches. Try another word, or show all.</p>`}
+        ${whole ? html`<p class="hint">${data.settings.length - rows.length} more settings have their default. Search for one to see it.</p>` : null}</div></div>
     <${SaveBar} />`;
 }
 
