@@ -63,14 +63,14 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     state = await asyncio.to_thread(begin_project, context, state, services)
     if joins:
         return Step(
-            phase=Phase.CODING, outcome=Outcome.OK, state=state, note="what its parts made is judged as it stands"
+            phase=Phase.CODING, outcome=Outcome.OK, state=state, note="the subtasks' joined change is judged unchanged"
         )
     if blames_tests(state):
-        return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="the code stands, its tests are at fault")
+        return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="the tests are at fault, not the code")
     if state.verdict and state.verdict.evidence.dropped:
         state = _without_dropped(context, state, services)
         if state.verdict and state.verdict.passed:
-            return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="took out what may not be changed")
+            return Step(phase=Phase.CODING, outcome=Outcome.OK, state=state, note="removed files that are not allowed")
     state, prompt = await asyncio.to_thread(first_request, context, state, services)
     dialogue = Dialogue(Phase.CODING, context, state, services)
     change = {**state.change, **state.test_changes}
@@ -181,7 +181,7 @@ def _wait_for_owner(state: AttemptState, question: Question) -> Step:
     """Wait for the owner. The change so far is kept, and the same try continues with the answer."""
     ask, asked = as_ask(question), (*state.questions, question)
     held = replace(state, asks=(ask,), reason=ask.question, questions=asked, iteration=state.iteration - 1)
-    note = f"asks its owner: {ask.question}"[:300]
+    note = f"waits for your answer: {ask.question}"[:300]
     return Step(phase=Phase.CODING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note)
 
 
@@ -206,11 +206,7 @@ async def _converse(
         if claim and not why and (end := _end_by_claim(context, claim)):
             return end
         summary = summary or _own_summary(reply, prompt)
-        taken = (
-            _complain_about(context, claim, why)
-            if claim
-            else _take(context, state, services, draft, reply, prompt.part_of)
-        )
+        taken = _complain_about(context, claim, why) if claim else _take(context, state, services, draft, reply, prompt)
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
         # If a file was sent unchanged, `draft.change` lacks it; an empty text stands for it.
@@ -268,11 +264,11 @@ def _take(
     services: AgentServices,
     draft: Draft,
     reply: Completion,
-    part_of: str,
+    prompt: Prompt,
 ) -> Taken:
-    view = View(services.tree, draft.change)
+    view, part_of = View(services.tree, draft.change), prompt.part_of
     try:
-        parsed = parse(reply, expected=list_expected_files(context, state, view))
+        parsed = parse(reply, expected=prompt.paths or list_expected_files(context, state, view))
         if part_of in parsed.files:
             merged = merge_definitions(view.text(part_of) or "", parsed.files[part_of])
             parsed = replace(parsed, files={**parsed.files, part_of: merged})
@@ -326,7 +322,7 @@ def _redo(state: AttemptState, text: str, verdict: Verdict | None, note: str) ->
 
 
 def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None:
-    text = f"the model wrote files that it may not: {name_first(refused, 4)}"
+    text = f"the agent rejected files that the model wrote: {name_first(refused, 4)}"
     data = DroppedData(dropped=dict(list(refused.items())[:20]))
     services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)
 

@@ -172,3 +172,51 @@ async def test_tests_of_its_own_are_asked_for_in_plain_words_without_the_body_of
     assert "a + b" not in user.text
     (path,) = state.own_tests
     assert user.text.rstrip().endswith(REQUEST.replace("add.py", path))
+
+
+SHOP = {
+    "shop/prices.py": "def discount(total):\n    return total\n",
+    "shop/stock.py": "class Stock:\n    def is_empty(self):\n        return False\n",
+    "shop/fees.py": "".join(f"def fee{number}():\n    return {number}\n\n\n" for number in range(60)),
+    "tests/test_prices.py": "from shop.prices import discount\n\n\ndef test_it():\n    assert discount(1) == 1\n",
+    "lib/dates.js": "export function daysBetween(a, b) {\n  return b - a;\n}\n",
+    "count.go": "package text\n\n// WordCount counts words.\nfunc WordCount(s string) int { return 0 }\n",
+    "README.md": "# Shop\n\nPrices and stock.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("description", "path", "shown"),
+    [
+        ("discount(200) should be 190", "shop/prices.py", "    def discount(total):"),
+        ("The discount of large orders is missing, tests/test_prices.py fails", "shop/prices.py", "def discount"),
+        ("Stock.is_empty() is never True; fix it", "shop/stock.py", "def is_empty"),
+        ("fee7 should give 8", "shop/fees.py", "    def fee7():\n        return 7\n\nAnswer"),
+        ("daysBetween counts milliseconds instead of days", "lib/dates.js", "export function daysBetween"),
+        ("WordCount always gives 0; count the words", "count.go", "func WordCount"),
+        ("Explain the discount in README.md", "README.md", "Prices and stock."),
+    ],
+)
+async def test_a_task_that_names_no_file_is_about_the_nearest_file_of_its_repository(
+    description: str, path: str, shown: str
+) -> None:
+    bench = bench_of(*["no file"] * 20, base=SHOP)
+    await bench.run(case_for(description, whole_tree=True))
+    assert f"{path}" in ask(bench, 0).rsplit("Answer with", 1)[1]
+    assert shown in ask(bench, 0)
+
+
+async def test_a_block_without_a_path_is_the_file_that_was_asked_for() -> None:
+    code = "def discount(total):\n    return total - 10\n"
+    own = "```python\nfrom shop.prices import discount\n\n\ndef test_it():\n    assert discount(200) == 190\n```"
+    bench = Bench(model_for(f"```python\n{code}```", TESTING=[own]), profile=SMALL, base=SHOP)
+    state = await bench.run(case_for("discount(200) should be 190", whole_tree=True))
+    assert state.change["shop/prices.py"] == code
+
+
+async def test_tests_of_a_src_layout_are_told_what_to_import() -> None:
+    path = "import sys\n\nsys.path.insert(0, 'src')\n"
+    own = f"```python\n{path}from shop.add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n```"
+    bench = Bench(model_for(RIGHT, TESTING=[own]), profile=SMALL)
+    await bench.run(case_for("Write `add` in src/shop/add.py: the sum of two numbers"))
+    assert "are enough. Import from shop.add.\n" in ask(bench, 1)

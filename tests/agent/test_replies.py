@@ -198,6 +198,33 @@ def test_a_first_comment_names_the_file_when_nothing_else_does_and_stays() -> No
     assert list(named.files) == ["other.py"]
 
 
+SECOND = "import unittest\n\nfrom pkg.mod import x\n"
+
+
+@pytest.mark.parametrize(
+    ("fence", "comments"),
+    [
+        ("```python", ("# pkg/mod.py", "# tests/test_mod.py")),
+        ("```python path=pkg/mod.py", ("# pkg/mod.py", "# tests/test_mod.py")),
+        ("File: pkg/mod.js\n\n```js", ("// pkg/mod.js", "// test/mod.test.js")),
+        ("```", ("# File: pkg/mod.py", "# File: tests/test_mod.py")),
+    ],
+)
+def test_a_block_of_several_files_is_split_at_the_comments_with_their_paths(
+    fence: str, comments: tuple[str, str]
+) -> None:
+    first, second = (f"{comment}\n{text}" for comment, text in zip(comments, (CODE, SECOND), strict=True))
+    paths = [comment.split()[-1] for comment in comments]
+    assert read(f"{fence}\n{first}\n\n{second}```").files == dict(zip(paths, (first, second), strict=True))
+
+
+@pytest.mark.parametrize("comment", ["# tests/test_mod.py", "    # tests/test_mod.py", "# see tests/test_mod.py"])
+def test_a_comment_with_a_path_splits_no_file_that_does_not_begin_with_one(comment: str) -> None:
+    begin = "# pkg/mod.py\n" if comment.startswith((" ", "# see")) else ""
+    text = f"{begin}{CODE}\n{comment}\nx = 1\n"
+    assert read(f"```python path=pkg/mod.py\n{text}```").files == {"pkg/mod.py": text}
+
+
 def test_a_path_with_spaces_may_be_quoted() -> None:
     assert list(read('```text path="my data/a file.txt"\nx\n```').files) == ["my data/a file.txt"]
     assert list(read("```text path=my data/a file.txt\nx\n```").files) == ["my data/a file.txt"]

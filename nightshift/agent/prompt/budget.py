@@ -63,6 +63,8 @@ class Prompt:
     """True if the model works with tools. The prompt then shows only a few files at the start."""
     is_plain: bool = False
     """True if the request is in plain words (`agent.prompt.plain_requests`)."""
+    paths: tuple[str, ...] = ()
+    """The files that a request in plain words asks for; a code block without a path is one of them."""
     part_of: str = ""
     """Path of a file of which the answer contains only single definitions; empty if the answer contains whole files."""
     temperature: float | None = None

@@ -16,10 +16,11 @@ from functools import partial
 
 from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, fix
-from nightshift.agent.prompt.context import list_expected_files, list_named_paths
+from nightshift.agent.prompt.context import list_expected_files, list_named_paths, surroundings
 from nightshift.agent.python_outline import signatures
 from nightshift.agent.replies.definitions import quote_definitions
 from nightshift.agent.services import AgentServices
+from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View, settle
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
@@ -39,11 +40,13 @@ PART_LINES = 80
 """
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
 """Matches a name of code in a task's description."""
+_WORD = re.compile(r"\w+")
 _FAILURE_CHARS = 1200
 _MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
 """Matches the line, marked with `>` in an excerpt of a test, at which the test failed."""
 _AGAIN, _BODIES = "Write no explanation.", "Write the body of each function."
 _NAMES = {Language.PYTHON: "Python", Language.JAVASCRIPT: "JavaScript", Language.GO: "Go"}
+_TEXTS = (".md", ".rst", ".txt")
 _HEAD = "Phase: {}\n\nYou write the code that the user asks for.\n"
 """System text of requests that do more than ask for code once."""
 _TESTS = (
@@ -81,11 +84,23 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
         return False
     view = View(services.tree, state.change)
     named = [path for path in list_named_paths(context.task.spec.description) if not is_test_path(path)]
-    paths = list_expected_files(context, state, view)
+    paths = list_targets(context, state, view, services.symbol_cache)
     if max(len(paths), len(set(named))) > MOST_FILES:
         return False
     longest = max(((view.text(path) or "").count("\n") for path in paths), default=0)
     return longest <= services.settings.whole_file_lines or bool(_find_part(context, paths, view))
+
+
+def list_targets(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Sequence[str]:
+    """List the files to ask for: the expected ones, or else the file of the owner's repository nearest to the task.
+
+    A small model cannot choose among files that it does not see. Without a file it answers with one that it invents.
+    """
+    expected = list_expected_files(context, state, view)
+    if expected or not context.whole_tree:
+        return expected
+    nearest = surroundings(context, state, view, symbol_cache).matter
+    return [path for path in nearest if not is_test_path(path)][:1]
 
 
 def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str:
@@ -94,8 +109,9 @@ def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str
     Functions are requested only if the task names something that is, or will be, defined in that file.
     """
     path = paths[0] if len(paths) == 1 and paths[0].endswith(".py") else ""
-    text = (path and view.text(path)) or ""
-    return path if text.count("\n") > PART_LINES and _DEFINED.search(context.task.spec.description) else ""
+    text, words = (path and view.text(path)) or "", context.task.spec.description
+    is_named = _DEFINED.search(words) or quote_definitions(text, " ".join(_WORD.findall(words)))
+    return path if text.count("\n") > PART_LINES and is_named else ""
 
 
 def choose_approach(context: AttemptContext, state: AttemptState) -> Approach:
@@ -134,7 +150,7 @@ def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptSt
 
 def coding_prompt(about: sections.PromptContext) -> Prompt:
     """Return the request for a task's files: the owner's words, the existing files, the failure, and what to send."""
-    paths = list_expected_files(about.context, about.state, about.view)
+    paths = list_targets(about.context, about.state, about.view, about.services.symbol_cache)
     approach = choose_approach(about.context, about.state)
     own = _own_files(about.context, about.state) if approach is Approach.MEND else ()
     part = _find_part(about.context, paths, about.view)
@@ -149,7 +165,7 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
     ]
     heat = choose_temperature(approach, about.state.iteration)
     head = _HEAD.format(Phase.CODING) if approach is Approach.MEND else ""
-    return replace(_compose(about, head, parts, heat), part_of=part)
+    return replace(_compose(about, head, parts, heat), paths=tuple(paths), part_of=part)
 
 
 def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
@@ -162,11 +178,19 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
         sections.the_answers(about),
         code,
         *(fix("", text, share=0.25, rank=3) for text in (earlier, complaint)),
-        fix("", _TESTS.format(runner, _MOST_TESTS), rank=0),
+        fix("", _TESTS.format(runner, _MOST_TESTS) + _name_modules(about.state), rank=0),
         fix("", _request(about.context, [path]), rank=0),
     ]
     heat = choose_temperature(Approach.AFRESH, 1) if earlier else 0.0
     return _compose(about, _HEAD.format(Phase.TESTING), parts, heat)
+
+
+def _name_modules(state: AttemptState) -> str:
+    """Name the changed modules of a `src` layout; a small model would import them with `src` as a package."""
+    paths = [path for path, text in state.change.items() if text is not None and path.endswith(".py")]
+    inside = [path.removesuffix(".py").rpartition("src/")[2] for path in paths if f"/{path}".count("/src/")]
+    modules = [path.removesuffix("/__init__").replace("/", ".") for path in inside]
+    return f" Import from {', '.join(modules)}." if modules else ""
 
 
 def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section], heat: float) -> Prompt:
@@ -203,7 +227,7 @@ def _files(about: sections.PromptContext, paths: Sequence[str], own: Collection[
 def _show_part(about: sections.PromptContext, path: str, own: Collection[str], space: int) -> Shown:
     """Show the definitions of a long file that the task names; if it names none, the file's signatures."""
     text = about.view.text(path) or ""
-    words = " ".join(re.findall(r"\w+", about.context.task.spec.description))
+    words = " ".join(_WORD.findall(about.context.task.spec.description))
     quoted = quote_definitions(text, words)
     who = "You wrote this in" if path in own else "This stands in"
     head = f"{who} {path}" if quoted else f"{path} defines"
@@ -237,7 +261,8 @@ def _failing_line(failure: Failure) -> str:
 
 def _request(context: AttemptContext, paths: Sequence[str]) -> str:
     """Return the closing words of a prompt that asks for whole files."""
-    language = _NAMES.get(context.task.spec.language, "")
+    is_text = any(path.endswith(_TEXTS) for path in paths)
+    language = "" if is_text else _NAMES.get(context.task.spec.language, "")
     block = f"in one fenced {language} block".replace("  ", " ")
     if len(paths) == 1:
         return f"Answer with the whole file {paths[0]} {block} and nothing else."

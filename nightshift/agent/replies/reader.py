@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from nightshift.agent.replies import completeness, edits, fences, names
 from nightshift.agent.replies.json_replies import Harvest, find_json
@@ -85,6 +86,33 @@ def _fits(language: str, kind: str | None) -> bool:
     return fitting is None or (bool(fitting & {"py", "js"}) if kind is None else kind in fitting)
 
 
+def _split_files(block: fences.Block) -> list[fences.Block]:
+    """Split a block with several files, of which each begins with a comment that holds its path.
+
+    Small models send code and its tests in one block in this form.
+    """
+    lines = block.text.splitlines(keepends=True)
+    starts = [
+        at for at, line in enumerate(lines)
+        if (at == 0 or not lines[at - 1].strip()) and not line[:1].isspace() and names.from_comment(line)
+    ]  # fmt: skip
+    if len(starts) < 2 or starts[0] or block.edits:
+        return [block]
+    texts = ["".join(lines[start:end]) for start, end in pairwise([*starts, len(lines)])]
+    language, last = names.language_of(block.info), len(texts) - 1
+    return [
+        replace(
+            block,
+            text=text.rstrip("\n") + "\n" if at < last else text,
+            info=language if at else block.info,
+            label="" if at else block.label,
+            line=block.line + starts[at],
+            closed=at < last or block.closed,
+        )
+        for at, text in enumerate(texts)
+    ]
+
+
 class _Reader:
     def __init__(self, expected: Sequence[str], *, cut: bool) -> None:
         self.expected, self.cut = tuple(dict.fromkeys(expected)), cut
@@ -96,7 +124,7 @@ class _Reader:
         self.may_hold_bytes = reply.backend == BUILT_IN  # The built-in engine read them; a model can only guess.
         self.got.calls(reply.tool_calls)
         text = reply.text
-        blocks = fences.blocks(text)
+        blocks = [part for block in fences.blocks(text) for part in _split_files(block)]
         named = [block for block in blocks if block.edits or self._name(block) or self._diff(block)]
         is_in_file = any(edits.CODEX in block.text for block in named if not self._diff(block))
         patches, around = edits.codex_patches("" if is_in_file else text, is_cut=self.cut)
