@@ -78,7 +78,7 @@ class RepairBackend(BaseModelHandler):
 
     name = BUILT_IN
     needs_sandbox = True
-    setup = "it is built in; it needs a sandbox that can run tests"
+    setup = "the built-in engine needs a sandbox that can run tests"
 
     def __init__(
         self, solve: Solver, *, budget_s: float = 60.0, grace_s: float = 10.0, missing: Callable[[], str] = str
@@ -120,13 +120,13 @@ class RepairBackend(BaseModelHandler):
         """
         if why := why_unfit(request):
             raise BackendUnfit(why)
-        assert request.material is not None, "requests without are unfit"
+        assert request.material is not None, "why_unfit refuses requests without material"
         began = asyncio.get_running_loop().time()
         reporter = Reporter(request, on_text)
         search = await self._recall_or_search(request, request.material, reporter)
         took_s, finding = asyncio.get_running_loop().time() - began, search.finding
         if finding.change is None:
-            raise BackendUnfit(finding.why_not or "nothing was found", seconds=took_s, tried=finding.tried)
+            raise BackendUnfit(finding.why_not or "the engine found no change", seconds=took_s, tried=finding.tried)
         text = self._reply_text(request, request.material, search)
         extra = {"kind": finding.kind, "tried": finding.tried, "estimated": finding.estimated}
         if finding.saw_held_out:
@@ -183,14 +183,14 @@ class RepairBackend(BaseModelHandler):
             async with asyncio.timeout(problem.budget_s + self._grace_s):
                 return await self._solve(problem, on_progress)
         except TimeoutError:
-            why = f"its search did not end within {problem.budget_s:g} s"
+            why = f"the engine's search did not end within {problem.budget_s:g} s"
             return Finding(why_not=why, seconds=problem.budget_s)
         except SandboxError as error:
-            raise ModelUnavailable(f"nothing could be run: {error}") from error
+            raise ModelUnavailable(f"the engine could not run anything: {error}") from error
         except Exception as error:
             # A fault of the engine must not end a task that a model can do: it is logged, and the chain continues.
             log.exception("the built-in engine failed")
-            raise ModelRefused(f"a fault of its own: {type(error).__name__}: {error}") from error
+            raise ModelRefused(f"internal error of the engine: {type(error).__name__}: {error}") from error
 
 
 def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
@@ -227,20 +227,20 @@ ANSWERED = frozenset({Phase.PLANNING, Phase.CODING, Phase.REFLECTING})
 def why_unfit(request: ModelRequest) -> str:
     """Return why the engine cannot help, as a sentence that may follow a colon; empty if it may try."""
     if request.material is None:
-        return "it works on the code of a task, and this request brings none"
+        return "the engine works on the code of a task, and this request contains no code"
     spec = request.material.context.task.spec
     if spec.language is not Language.PYTHON:
-        return f"it repairs Python, and the task is in {spec.language}"
+        return f"the engine repairs only Python code, but the task's language is {spec.language}"
     if request.phase is Phase.CODING and request.call_no:
-        return "its change was not taken, and it has no other words for it"
+        return "the agent rejected the engine's reply, and the engine would send the same reply again"
     if request.escalation:
-        return "what it found was refused again and again, so that another mind is needed"
+        return "the engine's changes were rejected repeatedly, so the task needs another model"
     if not (spec.tests or spec.test_command):
-        return "the task brings no tests that it may see, and without them nothing tells right from wrong"
+        return "the task has no tests that the engine may see, and the engine cannot judge a change without tests"
     if not _has_code(request.material):
-        return "there is no Python code that it could change, nor a stub that it could fill"
+        return "there is no Python code that the engine could change, and no stub that it could fill"
     if request.phase not in ANSWERED:
-        return f"it changes code until tests pass and writes nothing else, so it has no answer in {request.phase}"
+        return f"the engine only changes code until the tests pass, so it cannot answer in {request.phase}"
     return ""
 
 

@@ -90,7 +90,7 @@ class Engine:
 
     async def _solve(self, state: SearchState) -> list[Finding]:
         """Return the findings, best first; if nothing was found, one finding that says why not."""
-        state.report("looking at the tests as they are")
+        state.report("running the tests once before the search")
         await self._look(state)
         if state.problem.sees_all or (state.is_fine and state.problem.whole_tests):
             await self._look_at_all(state)
@@ -102,7 +102,7 @@ class Engine:
         if not state.observation.tests and not state.observation.broken:
             return [state.no_finding("no test could be run")]
         if not state.sources.trees:
-            return [state.no_finding("there is no file of Python to change")]
+            return [state.no_finding("there is no Python file that the engine could change")]
         return await self._search(state)
 
     async def _look(self, state: SearchState) -> None:
@@ -115,7 +115,7 @@ class Engine:
 
         From then on, these cases are no independent evidence for the change.
         """
-        state.report("looking at the whole tests, which cannot witness for the change then")
+        state.report("running the tests with their held-out cases, which can then no longer confirm the change")
         state.saw_held_out = True
         state.job = replace(state.job, tests=state.problem.whole_tests)
         await self._look(state)
@@ -185,7 +185,7 @@ class Engine:
     async def _bodies(self, state: SearchState, job: EvaluationJob, stub: stubs.StubPlace) -> SynthesisResult:
         assert self._synthesiser is not None
         words = vocabulary(state.sources.texts[stub.path], list(job.tests.values()), [state.problem.description])
-        state.report(f"`{stub.scope}` is a stub: looking for a body among expressions")
+        state.report(f"searching for an expression as the body of the stub `{stub.scope}`")
         result = await self._synthesiser.synthesise(
             SynthesisJob(
                 job=job, path=stub.path, scope=stub.scope, names=words.names[:20], constants=words.constants[:20],
@@ -193,7 +193,7 @@ class Engine:
             )
         )  # fmt: skip
         state.tried += result.tried
-        state.report(f"{result.tried:,} expressions for {result.examples} examples: {result.why or 'some fit'}")
+        state.report(f"tried {result.tried:,} expressions for {result.examples} examples: {result.why or 'some fit'}")
         return result
 
     # The methods below search among edits, and run what was found once more.
@@ -219,7 +219,7 @@ class Engine:
         fine = await self._confirm(state, changes)
         if not fine:
             return [
-                state.no_finding(f"{len(some)} changes passed in the search, and none does when it is imported afresh")
+                state.no_finding(f"{len(some)} changes passed during the search, but none passes after a fresh import")
             ]
         chosen = [(change, variants[id(change)]) for change in fine]
         return await asyncio.to_thread(
@@ -481,11 +481,11 @@ def why_not(result: SearchResult, budget_s: float) -> str:
     """Return why a search found nothing."""
     tried = f"{result.tried:,} candidates"
     if not result.tried:
-        return "no line that failing tests run can be edited"
-    best = f"; the best passes {result.best} of the tests" if result.best else ""
+        return "the engine has no edit for the lines that the failing tests run"
+    best = f"; the best candidate passes {result.best} of the tests" if result.best else ""
     if result.exhausted:
-        return f"all {tried} that one edit or two can make were tried, and none passes{best}"
-    return f"{tried} were tried within {budget_s:g} s, and none passes{best}"
+        return f"the engine tried all {tried} with one or two edits, and none passes{best}"
+    return f"the engine tried {tried} within {budget_s:g} s, and none passes{best}"
 
 
 def _line(text: str) -> str:

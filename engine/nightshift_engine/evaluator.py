@@ -159,14 +159,14 @@ async def plan_stage(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
         SandboxError: the job has no pytest tests.
     """
     if any(PurePosixPath(path).suffix in SOURCES for path in job.tests):
-        raise SandboxError("candidates are evaluated by tests of Python; this task has tests of JavaScript")
+        raise SandboxError("the engine evaluates candidates only with Python tests, but this task has JavaScript tests")
     suite = SuiteJob(
         base=job.base, change=job.change, given=job.tests, command=job.command, start=job.start,
         packages=job.packages, whole_tree=job.whole_tree, limits=job.limits,
     )  # fmt: skip
     suite_plan = await suite_runs.plan(suite)
     if suite_plan.words is None or not suite_plan.files:
-        raise SandboxError("candidates are evaluated by tests of pytest; this task names none")
+        raise SandboxError("the engine evaluates candidates only with pytest tests, but this task names none")
     plan = replace(tests_alone(suite_plan), words=(*QUIET, *(suite_plan.words or ())))
     return Stage(job=suite, plan=plan, texts=Texts(frozenset(plan.order), lambda _path: None, suite_runs.mask))
 
@@ -218,7 +218,7 @@ class Batch:
             if left := [number for number in numbers if number not in self._outcomes]:
                 self._again(left, report, alone)
         if self._silent and self._deaths > DEATHS:
-            raise SandboxError("no candidate could be tried: each run ended without an answer")
+            raise SandboxError("the engine could not try any candidate: each run ended without an answer")
         return [self._outcomes.get(number, UNTRIED) for number in range(self._count)]
 
     def _again(self, left: list[int], report: RunReport, alone: bool) -> None:

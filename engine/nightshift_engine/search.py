@@ -281,7 +281,7 @@ class Search:
         if result.passing:
             text += f", {len(result.passing)} pass"
         elif result.best:
-            text += f"; the best passes {result.best} of {len(self._order)} tests"
+            text += f"; the best candidate passes {result.best} of {len(self._order)} tests"
         self._on_progress(Progress(tried=result.tried, estimated=result.estimated, best=result.best, text=text))
 
 

@@ -48,12 +48,12 @@ def read(text: str, scope: str) -> Stub | str:
     """Return the stub of a scope, or the reason why there is none."""
     tree = parse_quietly(text)
     if tree is None:
-        return "the file does not parse"
+        return "the file is not valid Python"
     node = next(
         (n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == scope), None
     )
     if node is None:
-        return f"`{scope}` is no function of the module itself"
+        return f"`{scope}` is not a top-level function of the module"
     if isinstance(node, ast.AsyncFunctionDef):
         return f"`{scope}` is a coroutine"
     if not is_stub(node):

@@ -60,7 +60,7 @@ class SandboxSynthesiser:
         text = job.job.text_of(job.path)
         program = None if text is None else program_text(text)
         if program is None:
-            return SynthesisResult(why=f"there is no file {job.path} that Python can decode")
+            return SynthesisResult(why=f"the file {job.path} is missing, or Python cannot decode it")
         stub = stubs.read(program.text, job.scope)
         if isinstance(stub, str):
             return SynthesisResult(why=stub)
@@ -171,10 +171,10 @@ def _why(report: SearchReport, budget_s: float) -> str:
     if not report.ended:
         return "the run ended without an answer"
     if not report.examples:
-        return "neither the tests nor the docstring show what any call must give"
+        return "neither the tests nor the docstring show the result of a call"
     examples = f"{report.examples} example{'s' if report.examples > 1 else ''}"
-    within = "in the memory there is" if report.full else f"within {budget_s:g} s"
-    return f"{examples}, {report.tried:,} expressions up to size {report.cost} {within}, none fits"
+    within = "until the memory was full" if report.full else f"within {budget_s:g} s"
+    return f"no expression up to size {report.cost} fits the {examples}; {report.tried:,} were tried {within}"
 
 
 def recordable(text: str) -> str:

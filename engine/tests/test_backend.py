@@ -214,12 +214,12 @@ async def test_dialogues_bring_the_code_itself() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"phase": P.REVIEW}, "no answer in REVIEW"),
-        ({"phase": P.TESTING}, "no answer in TESTING"),
-        ({"phase": P.CODING, "call_no": 1}, "was not taken"),
-        ({"phase": P.CODING, "escalation": 1}, "another mind"),
-        ({"tests": {}}, "brings no tests"),
-        ({"language": "javascript", "tests": {"a.test.mjs": "x"}}, "repairs Python"),
+        ({"phase": P.REVIEW}, "cannot answer in REVIEW"),
+        ({"phase": P.TESTING}, "cannot answer in TESTING"),
+        ({"phase": P.CODING, "call_no": 1}, "would send the same reply again"),
+        ({"phase": P.CODING, "escalation": 1}, "needs another model"),
+        ({"tests": {}}, "has no tests"),
+        ({"language": "javascript", "tests": {"a.test.mjs": "x"}}, "repairs only Python"),
         ({"files": {}}, "no Python code"),
         ({"files": {"notes.md": "# notes"}}, "no Python code"),
     ],
@@ -232,7 +232,7 @@ async def test_what_it_cannot_do_it_says_at_once_and_plainly(more: dict[str, Any
 
 
 async def test_a_request_without_material_is_declined() -> None:
-    with pytest.raises(BackendUnfit, match="brings none"):
+    with pytest.raises(BackendUnfit, match="contains no code"):
         await RepairBackend(TinySolver()).generate(ModelRequest(phase=P.CODING, messages=()))
 
 

@@ -47,7 +47,7 @@ def test_it_takes_part_where_there_is_a_sandbox(
     [
         (WITH_ENGINE, {"model_type": "openai,repair", "model_name": "a,b"}, "more models than backends"),
         (ENGINE, {"model_type": "repair", "phase_models": {"REVIEW": "big"}}, "'big': say whose it is"),
-        (BARE, {"model_type": "repair"}, "repair is not configured: it is built in; it needs a sandbox"),
+        (BARE, {"model_type": "repair"}, "repair is not configured: the built-in engine needs a sandbox"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: dict[str, Any], message: str) -> None:

@@ -82,7 +82,7 @@ async def test_a_wrong_boundary_is_mended_and_all_else_of_the_file_stays(engine:
     assert "2." in finding.plan
     assert "`fares.py:" in finding.plan
     assert 0 < finding.tried <= finding.estimated
-    assert reports[0].text == "looking at the tests as they are"
+    assert reports[0].text == "running the tests once before the search"
 
 
 async def test_a_mend_that_takes_two_edits_grows_from_the_one_that_mends_a_part(engine: Engine) -> None:

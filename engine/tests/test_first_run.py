@@ -109,7 +109,7 @@ def test_a_task_that_needs_a_model_waits_for_one_and_says_how_to_get_it(fresh: D
     task_id = fresh.submit(description="Create a user registration API with email validation", kind="web_app")
     reason = park(fresh, task_id)
     assert "no model is available" in reason
-    assert "brings no tests" in reason
+    assert "has no tests" in reason
     assert "ollama pull" in reason
 
 

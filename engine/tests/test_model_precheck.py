@@ -105,7 +105,7 @@ async def test_what_the_engine_declines_is_asked_as_ever_and_only_who_looks_clos
     assert not TROUBLE & set(gateway.kinds())
     declined = gateway.of(Kind.REPAIR_DECLINED)
     assert {event.level for event in declined} == {Level.DEBUG}
-    assert "brings no tests" in declined[0].message
+    assert "has no tests" in declined[0].message
     assert (engine.failures, engine.circuit, engine.detail, engine.available) == (0, "closed", "", True)
 
 
@@ -218,7 +218,7 @@ async def test_a_task_that_it_cannot_do_waits_for_a_model_and_says_what_was_trie
             await gateway.task().complete(asked(**UNTESTED))
     assert caught.value.until is None
     assert isinstance(caught.value, NeedsSettings) is not bool(models), "one that is not there may come"
-    for word in ("no model is available", "built-in engine", "brings no tests", "ollama pull", "OPENAI_API_KEY"):
+    for word in ("no model is available", "built-in engine", "has no tests", "ollama pull", "OPENAI_API_KEY"):
         assert word in str(caught.value)
     assert not {Kind.MODEL_FAILED, Kind.MODEL_FALLBACK} & set(gateway.kinds())
 
@@ -257,7 +257,7 @@ async def test_while_models_rest_it_waits_for_them_and_not_for_the_engine(settin
     with WireServer() as server:
         server.fail_always("429", retry_after=3600)
         async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
-            with pytest.raises(Parked, match=r"brings no tests.*429") as caught:
+            with pytest.raises(Parked, match=r"has no tests.*429") as caught:
                 await gateway.task().complete(asked(**UNTESTED))
             assert caught.value.until
             assert (caught.value.until - gateway.handler._clock()).total_seconds() > 3000

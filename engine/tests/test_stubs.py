@@ -28,8 +28,8 @@ def test_bodies_that_say_nothing_are_stubs() -> None:
     [
         ("def f(x):\n    return x\n", "has a body"),
         ("async def f(x):\n    pass\n", "a coroutine"),
-        ("class A:\n    def f(self):\n        pass\n", "no function of the module itself"),
-        ("def f(:\n", "does not parse"),
+        ("class A:\n    def f(self):\n        pass\n", "not a top-level function of the module"),
+        ("def f(:\n", "not valid Python"),
     ],
 )
 def test_anything_else_is_told_apart(text: str, why: str) -> None:

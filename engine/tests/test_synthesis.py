@@ -118,8 +118,9 @@ async def test_it_gives_up_in_time_says_so_and_makes_no_table(find: Finder) -> N
     tests = f"from work import odd\n\n\ndef test_it():\n{test}"
     result = await find("def odd(n):\n    pass\n", tests, budget_s=2)
     assert result.texts == ()
-    assert result.why.startswith("6 examples, ")
-    assert "within 2 s, none fits" in result.why
+    assert result.why.startswith("no expression up to size ")
+    assert " fits the 6 examples; " in result.why
+    assert result.why.endswith(" were tried within 2 s")
     assert result.tried > 1000
 
 
@@ -128,7 +129,7 @@ async def test_tests_that_show_no_value_are_told(find: Finder) -> None:
     tests = f"from work import nothing\n\n\ndef test_it():\n{test}"
     result = await find("def nothing(n):\n    pass\n", tests, budget_s=2)
     assert (result.texts, result.examples) == ((), 0)
-    assert "show what any call must give" in result.why
+    assert "show the result of a call" in result.why
 
 
 async def test_a_function_with_a_body_is_not_touched(find: Finder) -> None:
@@ -193,8 +194,8 @@ def test_lines_of_another_form_are_passed_over() -> None:
 def test_the_reason_tells_what_was_done() -> None:
     report = hear('["examples", 7]', '["tried", 180000, 9, "time"]', '["tried", 2000, 5, "time"]')
     why = synthesis.result_of(report, write, 20).why
-    assert why == "7 examples, 182,000 expressions up to size 9 within 20 s, none fits"
-    assert "show what any call must give" in synthesis.result_of(hear('["examples", 0]'), write, 20).why
+    assert why == "no expression up to size 9 fits the 7 examples; 182,000 were tried within 20 s"
+    assert "show the result of a call" in synthesis.result_of(hear('["examples", 0]'), write, 20).why
     assert "without an answer" in synthesis.result_of(synthesis.report_of(None), write, 20).why
 
 

@@ -187,8 +187,8 @@ def _subject(path: str, text: str | None, before: str) -> str:
 
 def _question(path: str, text: str | None, diff: str) -> str:
     if text is None:
-        return f"The change removes what {path} tests. May this file be removed?\n\n{diff}"
-    return f"The change breaks {path}. May this test be changed as follows?\n\n{diff}"
+        return f"The change removes the code that {path} tests. May the agent remove this test file?\n\n{diff}"
+    return f"The change breaks {path}. May the agent change this test as follows?\n\n{diff}"
 
 
 def _diff(path: str, before: str, text: str) -> str:
@@ -202,11 +202,11 @@ def _cut(diff: str, git_object: str) -> str:
         return diff
     shown = diff[:MOST_DIFF_CHARS].rpartition("\n")[0]
     more = diff[len(shown) :].count("\n")
-    return f"{shown}\n\nand {more} more lines; `git show {git_object}` has all of it"
+    return f"{shown}\n\nand {more} more lines; `git show {git_object}` shows the whole file"
 
 
 def _report(services: AgentServices, left_out: Mapping[str, str]) -> None:
     if left_out:
-        text = f"changes of existing tests that are left out: {', '.join(list(left_out)[:5])}"
+        text = f"the agent rejected changes of existing tests: {', '.join(list(left_out)[:5])}"
         data = DroppedData(dropped=dict(list(left_out.items())[:20]))
         services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)

@@ -86,7 +86,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     brief = await _read(context, state, services, dialogue)
     state = dialogue.charge(state)
     if brief is None:
-        note = "the task could not be put in other words; it goes on as it stands"
+        note = "the model gave no usable reading of the task, so your description is used unchanged"
         return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=state, note=note, data={"clarity": score})
     return _go_on(context, replace(state, brief=brief), brief, score)
 
@@ -97,7 +97,7 @@ def _go_on(context: AttemptContext, state: AttemptState, brief: Brief, score: fl
     open_ones = [question for question in brief.questions if question.subject not in context.granted | context.denied]
     if context.clarify and open_ones:
         asks = tuple(as_ask(question) for question in open_ones)
-        note = f"asks its owner: {asks[0].question}"[:300]
+        note = f"waits for your answer: {asks[0].question}"[:300]
         held = replace(state, asks=asks)
         return Step(phase=Phase.CLARIFYING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note, data=data)
     questions = tuple(
@@ -105,7 +105,7 @@ def _go_on(context: AttemptContext, state: AttemptState, brief: Brief, score: fl
         for question in brief.questions
     )
     done = replace(state, brief=replace(brief, questions=questions), asks=())
-    note = f"read as: {brief.goal}"[:300]
+    note = f"the model understands the task as: {brief.goal}"[:300]
     return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=done, note=note, data=data)
 
 

@@ -100,7 +100,7 @@ async def server_tools(context: AttemptContext, services: AgentServices) -> Asyn
         return
     async with services.server_tools.opened(allowed) as open_tools:
         for name, why in open_tools.faults.items():
-            text = f"{name} cannot be used: {why}"
+            text = f"the server or tool {name} cannot be used: {why}"
             services.events.emit(Kind.TOOL_SERVER_FAILED, text, level=Level.WARNING)
         yield open_tools
 

@@ -89,7 +89,7 @@ async def solve(
         TypeError: a function returned neither files nor text.
     """
     if not tests:
-        raise InvalidTask({"tests": "at least one test file is needed to decide"})
+        raise InvalidTask({"tests": "add at least one test file; the tests decide whether the files are right"})
     spec = parse_spec({"description": description, "tests": dict(tests), "files": dict(files or {})})
     return await _attempt(spec, _Functions(spec, generate, fix), suite, limits or Limits(), emit)
 
@@ -161,7 +161,7 @@ class _Functions:
 def _as_json(files: Files) -> str:
     """Encode the files as JSON, from which the reply parser reads every character unchanged."""
     if not isinstance(files, Mapping):
-        raise TypeError(f"generate and fix return a mapping of paths to texts, or a text, not {type(files).__name__}")
+        raise TypeError(f"generate and fix must return a path-to-text mapping or a text, not {type(files).__name__}")
     return json.dumps({"files": [{"path": path, "content": text} for path, text in files.items()]})
 
 

@@ -193,15 +193,15 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
     """Refuse a step that changed what only another phase may change, or that passed TESTING without a new verdict."""
     after = step.state
     if before.phase is not Phase.CODING and after.change != before.change and not _declares(before, after):
-        raise NightshiftError(f"{before.phase} changed files; only CODING may")
+        raise NightshiftError(f"{before.phase} changed files; only CODING may change files")
     if before.phase is not Phase.CODING and after.test_changes != before.test_changes:
-        raise NightshiftError(f"{before.phase} proposed changes of tests; only CODING may")
+        raise NightshiftError(f"{before.phase} proposed changes of tests; only CODING may propose them")
     tests = [(each.own_tests, each.removed_tests) for each in (before, after)]
     if before.phase is not Phase.TESTING and tests[0] != tests[1]:
-        raise NightshiftError(f"{before.phase} changed tests; only TESTING may")
+        raise NightshiftError(f"{before.phase} changed tests; only TESTING may change tests")
     fresh = after.verdict is not None and after.verdict.passed and after.verdict is not before.verdict
     if before.phase is Phase.TESTING and step.outcome is Outcome.OK and not fresh:
-        raise NightshiftError("TESTING let work pass without a passing verdict of its own")
+        raise NightshiftError("TESTING passed a change without a new passing verdict")
 
 
 def _declares(before: AttemptState, after: AttemptState) -> bool:
@@ -221,7 +221,7 @@ def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step
     if splits and not (context.split and step.state.parts and not (before.parts or before.iteration)):
         raise NightshiftError(f"{before.phase} split a task that may not be split now")
     if not splits and step.state.parts != before.parts:
-        raise NightshiftError(f"{before.phase} changed the parts of a task without splitting it")
+        raise NightshiftError(f"{before.phase} changed the subtasks of a task without splitting the task")
 
 
 def _hold_to_one_project(before: AttemptState, step: Step) -> None:

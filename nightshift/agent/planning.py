@@ -64,7 +64,7 @@ _DECLINES = re.compile(
 _QUESTION = re.compile(r"\?|\bclarif\w+|\bplease (?:provide|share|tell)\b|\bneed (?:to know|more)\b", re.IGNORECASE)
 _PACKAGES = re.compile(r"^\W{0,6}packages?\W{0,4}:\W{0,4}[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _MOST_PACKAGES = 10
-_PLAIN = "no plan came; going on with the plain one"
+_PLAIN = "the model sent no plan, so the standard plan is used"
 _FALLBACK = (
     "1. Read the task and the tests.\n2. Write the files that they name.\n3. Check every case that they mention."
 )
@@ -107,15 +107,15 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
     """
     if agreed := read_agreed_refusal(context, state):
         return _finish_plan(
-            replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}"
+            replace(state, plan=state.plan or _FALLBACK), f"you agreed: {agreed}"
         )  # CODING ends the attempt
     if _was_held(context, state):
-        return _finish_plan(state, "its packages were decided on")
+        return _finish_plan(state, "you allowed the packages of the plan")
     if not plain_requests.is_plain(context, state, services, Phase.CODING):
         return None
     if choice.is_open(context, state):
         state = choice.choose(context, state, services.tree)
-    return _finish_plan(state, "no plan: the model is asked for the code at once")
+    return _finish_plan(state, "no plan: the agent asks the model for the code at once")
 
 
 def list_planned_packages(plan: str) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def _was_held(context: AttemptContext, state: AttemptState) -> bool:
 def _needs_packages(state: AttemptState, asks: tuple[Ask, ...]) -> Step:
     """Wait for the owner's decision on packages before any code is written that uses them."""
     state = replace(state, asks=asks, reason=f"waits for your decision on {_names(asks)}")
-    note = f"asks its owner for {_names(asks)}"[:300]
+    note = f"waits for your decision on {_names(asks)}"[:300]
     return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note)
 
 
@@ -167,7 +167,7 @@ def _wait_for_owner(state: AttemptState, question: Question, data: Mapping[str, 
     """Wait for the owner; the plan is made with the owner's answer."""
     ask = as_ask(question)
     state = replace(state, asks=(ask,), reason=ask.question, questions=(*state.questions, question))
-    note = f"asks its owner: {ask.question}"[:300]
+    note = f"waits for your answer: {ask.question}"[:300]
     return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data)
 
 

@@ -212,7 +212,7 @@ async def _remember(context: AttemptContext, state: AttemptState, services: Agen
         return
     await services.memory.remember(state, context.task.id, context.task.spec.description)
     data = EscalationData(escalation=state.escalation)
-    services.events.emit(Kind.LESSON_STORED, f"remembered: {headline(state.verdict)}", **data)
+    services.events.emit(Kind.LESSON_STORED, f"stored as a lesson: {headline(state.verdict)}", **data)
 
 
 def _end(state: AttemptState, ending: Ending, text: str) -> Step:

@@ -28,7 +28,7 @@ _SHOWN = 20
 _ASKED = 3
 """Most findings that a question to the owner names."""
 _NAMES = {Reader.REVIEW: "review", Reader.AUDIT: "security audit"}
-UNANSWERED = "it is tested and committed, and the finding is named wherever the commit is"
+UNANSWERED = "the change is tested and committed, and the finding is shown wherever the commit is shown"
 """The default answer to a question about a critical finding, assumed if nobody answers in time."""
 
 
@@ -105,7 +105,7 @@ class _Decision:
         """Return the phase's step: pass the change on, send it back, or wait for the owner."""
         unread = bool(self.reading.unread) and self.reader is Reader.AUDIT
         if self.subject in self.context.granted:
-            return self._pass_on("its owner did not object to this change")
+            return self._pass_on("you did not object to this change")
         if not self.blocking and not unread:
             return self._pass_on(_note(self.reading))
         if self.subject in self.context.denied:
@@ -113,7 +113,7 @@ class _Decision:
         if self.blocking and self.state.sent_back_by.count(self.reader) < self.services.settings.review_rounds:
             return self._send_back(as_feedback(self.blocking, _NAMES[self.reader]))
         if self.reader is Reader.REVIEW and not self._asks():
-            return self._pass_on(f"{count_by_gravity(self.blocking)} left open after {self._rounds()}")
+            return self._pass_on(f"findings left open after {self._rounds()}: {count_by_gravity(self.blocking)}")
         return self._wait_for_owner()
 
     def _asks(self) -> bool:
@@ -148,14 +148,12 @@ class _Decision:
     def _question(self) -> str:
         name = _NAMES[self.reader]
         if not self.blocking:
-            why = f"The {name} gave no answer that can be used ({self.reading.unread})"
-            return f"{why} Let this change be tested without it?"
+            why = f"The {name} gave no usable answer: {self.reading.unread}"
+            return f"{why} Test this change without the {name}?"
         named = "; ".join(f"{remark.gravity}: {remark.where}: {remark.reason}" for remark in self.blocking[:_ASKED])
         more = f" (and {len(self.blocking) - _ASKED} more)" if len(self.blocking) > _ASKED else ""
-        missed = " A part of the change could not be read." if self.reading.unread else ""
-        return (
-            f"After {self._rounds()} the {name} still says: {named}{more}.{missed} Let this change pass all the same?"
-        )
+        missed = f" The {name} gave no usable answer about a part of the change." if self.reading.unread else ""
+        return f"After {self._rounds()}, the {name} still reports: {named}{more}.{missed} Accept this change anyway?"
 
     def _rounds(self) -> str:
         count = self.state.sent_back_by.count(self.reader)
@@ -164,11 +162,11 @@ class _Decision:
 
 def _note(reading: Reading) -> str:
     if not reading.parts:
-        return "nothing has changed, so there is nothing to read"
+        return "the change is empty, so there is nothing to review"
     if reading.unread:
         return f"the review could not be read, so the tests alone decide: {reading.unread}"[:300]
     count = len(reading.found)
-    return f"{count} remark{'s' if count > 1 else ''}, none that blocks" if count else "nothing to find fault with"
+    return f"{count} finding{'s' if count > 1 else ''}, none blocks the change" if count else "no findings"
 
 
 def _as_data(remark: Remark) -> RemarkData:
@@ -185,7 +183,7 @@ def _report(state: AttemptState, services: AgentServices, readings: Sequence[Rea
     for reading in readings:
         name = _NAMES[reading.reader]
         if reading.unread:
-            text = f"the {name} gave no answer that can be used, or not of the whole change: {reading.unread}"
+            text = f"the {name} gave no usable answer about the change or a part of it: {reading.unread}"
             services.events.emit(Kind.REMARK, text[:500], level=Level.WARNING)
         for remark in reading.found[:_SHOWN]:
             stops = blocks(remark, state, services)

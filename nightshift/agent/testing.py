@@ -309,7 +309,7 @@ def _give_up_tests(step: Step) -> Step:
 
 def _refuse_breaking(state: AttemptState, trial: Trial) -> Verdict:
     """Return a failing verdict on a change that breaks existing tests and whose edits of these tests were rejected."""
-    note = "only the existing tests that it would change were run"
+    note = "only the existing tests that the change would rewrite were run"
     tree = digest(state.change, state.own_tests)
     evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=(note,))
     return Verdict(

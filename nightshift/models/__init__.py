@@ -49,7 +49,9 @@ def backend_class(name: str) -> type[BaseModelHandler]:
     """
     points = backends()
     if name not in points:
-        raise ConfigError([f"model_type (MODEL_TYPE): unknown backend {name!r}; known are auto, {', '.join(points)}"])
+        raise ConfigError(
+            [f"model_type (MODEL_TYPE): unknown backend {name!r}; choose one of auto, {', '.join(points)}"]
+        )
     try:
         backend: type[BaseModelHandler] = points[name].load()
     except (ImportError, AttributeError) as error:

@@ -123,11 +123,11 @@ class HealthProbe:
         self._answer = self._answer or asyncio.create_task(asyncio.to_thread(self._backend.is_available))
         await asyncio.wait({self._answer}, timeout=self._wait_s)
         if not self._answer.done():
-            self._broken = self._backend.detail or f"{self._backend.name} does not say whether it is available"
+            self._broken = self._backend.detail or f"{self._backend.name} did not answer the availability check in time"
             return False
         answer, self._answer, self._broken = self._answer, None, ""
         if error := answer.exception():  # the backend raised an error, although `is_available` must never raise
-            self._broken = f"{self._backend.name} cannot tell whether it is available: {type(error).__name__}: {error}"
+            self._broken = f"the availability check of {self._backend.name} failed: {type(error).__name__}: {error}"
         return not error and answer.result()
 
     def _report(self) -> None:
@@ -251,7 +251,9 @@ class BackendClient:
         spent, backend, forms = self._spent, self.backend, self._forms
         protocol = None if self.is_engine else choose_form(backend.protocols, forms)
         learnt = backend.facts.summary
-        unpriced = "" if self.price else "its price is not set: only tokens are counted (MODEL_PRICES)"
+        unpriced = (
+            "" if self.price else "this model has no price, so only its tokens are counted; set a price in MODEL_PRICES"
+        )
         seen, held = self.health.seen, self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
         return ModelStatus(
             name=backend.name,
@@ -344,7 +346,7 @@ class BackendClient:
         for tries in count(1):
             await self._wait_as_asked()
             if not self.circuit.enter():
-                raise CircuitOpen(f"{self.label} is left alone for a while: {self._why}")
+                raise CircuitOpen(f"calls to {self.label} are paused: {self._why}")
             lost = list[Completion]()
             formed = self.shape_request(request)
             try:
@@ -420,7 +422,7 @@ class BackendClient:
         """
         may_pass = isinstance(error, ModelUnavailable) and error.retry_after_s is None
         if may_pass and self._task_failures.note_failure(request.task_id, is_paid=is_paid):
-            text = f"{self.label} fails at this again and again while it answers others: {error}"
+            text = f"{self.label} repeatedly fails at this task but answers other tasks: {error}"
             raise ModelRefused(text) from error
 
     def _add_price(self, completion: Completion) -> Completion:

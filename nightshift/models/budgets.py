@@ -367,7 +367,7 @@ class BudgetLedger:
                 raise self._waits(over) if room.may_grow else over from None
         if room.away:
             until = self._clock() + timedelta(seconds=_AGAIN_S)
-            raise Parked(f"all nodes share a budget, and it cannot be asked: {room.away}", until)
+            raise Parked(f"the budget that all nodes share cannot be read: {room.away}", until)
         try:
             yield need, charge_both
         finally:
@@ -375,7 +375,9 @@ class BudgetLedger:
                 await asyncio.shield(shared.settle(room.reservation, used))
 
     def _waits(self, over: BudgetExhausted) -> Parked:
-        return Parked(f"{over}; calls of other nodes may leave some", self._clock() + timedelta(seconds=_AGAIN_S))
+        return Parked(
+            f"{over}; other nodes may return a part of what they reserved", self._clock() + timedelta(seconds=_AGAIN_S)
+        )
 
     def interruption(self, cause: BudgetExhausted) -> Interruption:
         """Return the exception for a task whose call found a budget exhausted.
@@ -386,17 +388,25 @@ class BudgetLedger:
             is_past = cause.budget is not self._today  # the day has ended meanwhile
             until = self._clock() if is_past else _midnight(self._day + timedelta(days=1))
             self._over = SpentBudget(reason=str(cause), until=until)
-            return Parked(f"{cause}; going on after midnight UTC, or when DAY_TOKENS or DAY_COST_USD is raised", until)
+            return Parked(
+                f"{cause}; the task continues after midnight UTC, or when you raise DAY_TOKENS or DAY_COST_USD", until
+            )
         if cause.budget is self._total:
             self._over = SpentBudget(reason=str(cause))
-            return NeedsSettings(f"{cause}; going on when TOTAL_TOKENS or TOTAL_COST_USD is raised", Ending.BUDGET)
+            return NeedsSettings(
+                f"{cause}; the task continues when you raise TOTAL_TOKENS or TOTAL_COST_USD", Ending.BUDGET
+            )
         if cause.budget.what in _ALL_NODES.values():
             day_ends = _midnight(self._date() + timedelta(days=1)) if cause.budget.what == _ALL_NODES["day"] else None
             self._over = SpentBudget(reason=str(cause), until=day_ends)
             again = day_ends or self._clock() + timedelta(hours=1)
-            return Parked(f"{cause}; going on when the hub's budget is raised ({format_command('hub budget')})", again)
+            return Parked(
+                f"{cause}; the task continues when you raise the hub's budget ({format_command('hub budget')})", again
+            )
         if cause.budget.what == _ONE_CALL:
-            return NeedsSettings(f"{cause}; going on when CALL_TOKENS or CALL_COST_USD is raised", Ending.BUDGET)
+            return NeedsSettings(
+                f"{cause}; the task continues when you raise CALL_TOKENS or CALL_COST_USD", Ending.BUDGET
+            )
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
 
     def find_spent(self) -> SpentBudget | None:

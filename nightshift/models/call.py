@@ -142,7 +142,7 @@ class _Call:
         def receive(piece: str) -> None:
             self._received.take(piece)
             if self._received.bytes > MAX_REPLY_BYTES:
-                raise ModelUnavailable(f"{self._backend.label} sent more than {MAX_REPLY_BYTES:,} bytes without an end")
+                raise ModelUnavailable(f"{self._backend.label} sent a reply of more than {MAX_REPLY_BYTES:,} bytes")
             self._is_full = self._is_full or bool(self._request.cut_at and self._written > self._request.cut_at)
             if self._is_full and asyncio.current_task() is task:
                 raise _Full
@@ -165,7 +165,7 @@ class _Call:
             return replace(self.take_written({}), finish=Finish.LENGTH)
         after = "stopped in the middle of its answer" if written else "did not answer in time"
         if is_over and written:
-            after = f"writes so slowly that its answer had no end after {total_s:g} s"
+            after = f"wrote so slowly that its answer was not complete after {total_s:g} s"
         raise TimedOut(f"{self._backend.label} {after}")
 
     def take_written(self, extra: dict[str, Any]) -> Completion:

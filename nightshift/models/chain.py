@@ -63,7 +63,7 @@ def phase_routes(by_phase: Mapping[str, str], setting: str = "phase_models") -> 
     asking = {phase.value: phase for phase in Phase if phase not in TERMINAL_PHASES}
     if wrong := [name for name in by_phase if name.upper() not in asking]:
         names, where = ", ".join(asking), f"{setting} ({setting.upper()})"
-        raise ConfigError([f"{where}: {name!r} is no phase; known are {names}" for name in wrong])
+        raise ConfigError([f"{where}: {name!r} is not a phase; choose one of {names}" for name in wrong])
     return {asking[name.upper()]: value for name, value in by_phase.items()}
 
 
@@ -140,7 +140,7 @@ def _for_phases(
             continue
         kind, _, model = text.rpartition("=")
         if not (kind := kind or first):
-            raise ConfigError([f"phase_models (PHASE_MODELS): {model!r}: say whose it is, as backend=model"])
+            raise ConfigError([f"phase_models (PHASE_MODELS): name the backend of {model!r}, as backend=model"])
         chosen = backend_class(kind).from_settings(settings, model)
         if chosen is None:
             raise ConfigError([f"phase_models (PHASE_MODELS): {_missing(kind)}"])

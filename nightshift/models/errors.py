@@ -107,7 +107,7 @@ def from_status(
     present = _read_date(headers.get("date", "")) or now or datetime.now(UTC)
     said_s = _read_words_s(message, present)
     if "can only afford" not in message and (status == 402 or PHRASES["no_credit"].search(message)):
-        wait = f"{detail} (no credit is left at the provider: add some there)"
+        wait = f"{detail} (the account has no credit left; add credit at the provider)"
         return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S if said_s is None else said_s)
     is_limit = said_s is not None and PHRASES["limit"].search(message) and not blames_context(message)
     if status in RETRYABLE or status >= 500 or is_limit:

@@ -183,7 +183,7 @@ class ModelHandler:
             worker = asyncio.current_task()
             if not asking.cancelled() or (worker and worker.cancelling()):
                 raise  # the worker itself is being cancelled
-            raise OwnerSpoke(f"{request.phase} is asked again, with what its owner said") from None
+            raise OwnerSpoke(f"Nightshift repeats the request of {request.phase} with the owner's message") from None
         finally:
             asking.cancel()
             if request.task_id is not None:

@@ -68,7 +68,8 @@ class GatewayEvents:
 
     def report_unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:
         """Report at debug level that the engine cannot handle a request."""
-        text, about = self._masker(f"{client.label} cannot do this: {error}"), events_about(request, self._emit)
+        about = events_about(request, self._emit)
+        text = self._masker(f"{client.label} cannot handle this request: {error}")
         seconds = round(error.seconds, 3)
         about.emit(Kind.REPAIR_DECLINED, text, level=Level.DEBUG, why=str(error), seconds=seconds, tried=error.tried)
 
@@ -79,7 +80,7 @@ class GatewayEvents:
         """
         data = BackendData(backend=client.backend.name, model=client.backend.model)
         text = (
-            f"{client.label} sent no usable reply again and again: it is asked in plain words for the rest of the day"
+            f"{client.label} repeatedly sent no usable reply: Nightshift asks it in plain words for the rest of the day"
         )
         Emitter(self._emit).emit(Kind.REPLY_REFUSED, self._masker(text), level=Level.WARNING, **data)
 
@@ -112,7 +113,7 @@ def _reply_text(phase: Phase, completion: Completion) -> str:
     if completion.backend != BUILT_IN:
         return f"{completion.backend}={completion.model} answered {phase} in {duration(completion.latency_s)}"
     saved = completion.extra.get("saved")
-    spared = f"; a call of {saved} was saved" if saved else ""
+    spared = f"; this saved a call of {saved}" if saved else ""
     return f"the built-in engine answered {phase} in {duration(completion.latency_s)}{spared}"
 
 
@@ -138,12 +139,12 @@ def why_nobody(models: Clients, engine: BackendClient | None, causes: Causes, un
     If no model is available, add how to set one up.
     """
     tried = _say_tried(engine, causes.get(engine) if engine else None)
-    then = f"going on at {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if until else "going on when a model is there"
+    when = f"at {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if until else "when a model is available"
     if any(client.health.available for client in models):
         whys = "; ".join(f"{client.label}: {_why(client, causes.get(client))}" for client in models)
-        return f"{tried}no model can answer now, {then}: {whys}"
+        return f"{tried}no model can answer now ({whys}); the task continues {when}"
     whys = "".join(f" ({client.why})" for client in models)
-    return f"{tried}no model is available{whys}, {then}. To get one: {how_to_get_one()}"
+    return f"{tried}no model is available{whys}; the task continues {when}. To get a model: {how_to_get_one()}"
 
 
 def _why(client: BackendClient, cause: Exception | None) -> str:
@@ -155,4 +156,4 @@ def _say_tried(engine: BackendClient | None, cause: Exception | None) -> str:
     if engine is None:
         return ""
     why = str(cause).rstrip(". ") if cause else engine.why or "busy"
-    return f"the built-in engine cannot do this: {why}; "
+    return f"the built-in engine cannot handle this request: {why}; "

@@ -26,8 +26,8 @@ BATCH = 128
 """Number of prompt tokens that are read between two checks whether to stop."""
 TEMPERATURE = 0.2
 LLAMA_CPP_MAY = (
-    "llama_cpp knows the models of today: it is asked next with this file where MODEL_TYPE is auto or gpt4all, and "
-    "alone where it is llama_cpp; or set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
+    "llama_cpp can run newer models: Nightshift tries this file with llama_cpp next if MODEL_TYPE is auto or gpt4all, "
+    "and only with llama_cpp if MODEL_TYPE is llama_cpp; or set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
 )
 ERROR_TOKEN = -1
 """Token id with which the library reports its own errors."""
@@ -134,7 +134,7 @@ class GPT4AllBackend(ModelFileBackend):
             return stop.is_set() or self._closing.is_set()
 
         if is_stopped():
-            raise ModelUnavailable("cancelled before it began")
+            raise ModelUnavailable("the request was cancelled before it began")
         began, model = time.monotonic(), self._load()
         call = _Call(model, request.max_tokens or model.num_ctx, on_text, is_stopped)
         self._prompt(model, request, call)

@@ -97,7 +97,7 @@ def load_authorities() -> ssl.SSLContext:
 def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S, whole_s: float = WHOLE_S) -> Probe:
     """Fetch a JSON page. Never raises. Each read blocks for at most `timeout_s`, the whole call for about `whole_s`."""
     if urlsplit(url).scheme not in {"http", "https"}:
-        return Probe(status=0, fault="is no http address")
+        return Probe(status=0, fault="is not an HTTP address")
     proxy = [urllib.request.ProxyHandler({})] if is_loopback(url) else []
     tls = [urllib.request.HTTPSHandler(context=load_authorities())] if url.startswith("https:") else []
     opener, end_s, body = urllib.request.build_opener(_NoRedirect, *tls, *proxy), time.monotonic() + whole_s, b""
@@ -116,4 +116,6 @@ def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S,
         reason = getattr(error, "reason", error)
         return Probe(status=0, fault=f"does not answer ({' '.join(str(reason).split())[:200]})")
     except ValueError:
-        return Probe(status=200, fault="answers something that is not JSON: is a login page or a proxy in between?")
+        return Probe(
+            status=200, fault="sends an answer that is not JSON; check whether a login page or a proxy answers instead"
+        )

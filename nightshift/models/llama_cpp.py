@@ -65,7 +65,7 @@ class LlamaCppBackend(ModelFileBackend):
     def is_available(self) -> bool:
         """See `ModelFileBackend.is_available`. Returns False as well if this backend is not needed."""
         if self._needed and not self._needed():
-            self.detail = "it is asked only if GPT4All cannot load this file"
+            self.detail = "Nightshift uses llama.cpp only if GPT4All cannot load this file"
             return False
         return super().is_available()
 

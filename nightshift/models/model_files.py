@@ -92,9 +92,9 @@ def _entries(file: BinaryIO) -> dict[str, Any]:
         raise ValueError("this is not a GGUF file")
     version, _tensors, count = _unpack(file, "IQQ")
     if version not in {2, 3}:
-        raise ValueError(f"GGUF version {version} cannot be read here")
+        raise ValueError(f"Nightshift cannot read GGUF version {version}")
     if count > MAX_ENTRIES:
-        raise ValueError("the file is damaged: it claims too many entries")
+        raise ValueError("the file is damaged: its header states too many entries")
     # Python evaluates a key before its value, so the name is read before the value, in the order of the file.
     return {_text(file): _value(file, *_unpack(file, "I")) for _ in range(count)}
 
@@ -120,7 +120,7 @@ def _unpack(file: BinaryIO, form: str) -> tuple[Any, ...]:
 
 def _take(file: BinaryIO, size: int) -> bytes:
     if size > MAX_BYTES:
-        raise ValueError("the file is damaged: it claims too long a value")
+        raise ValueError("the file is damaged: its header states too long a value")
     return file.read(size)
 
 
@@ -239,7 +239,7 @@ class ModelFileBackend(BaseModelHandler):
     def is_available(self) -> bool:
         """Check that the file and the package exist. A missing package is installed first, which may take minutes."""
         if not is_gguf(self._path):
-            self.detail = f"{self._path} is no GGUF model file: set {self.variables[0]} to one"
+            self.detail = f"{self._path} is not a GGUF model file: set {self.variables[0]} to a GGUF file"
         elif time.monotonic() >= self._retry_at_s:
             self.detail = "" if find_spec(self.package) else f"the package {self.package} is being installed"
             try:
@@ -264,7 +264,7 @@ class ModelFileBackend(BaseModelHandler):
             raise BackendMisconfigured(f"the package {self.package}: {error}") from error
         if not find_spec(self.package):
             by_hand = install_by_hand(self.name)
-            raise BackendMisconfigured(f"the package {self.package} is not installed; {by_hand} brings it")
+            raise BackendMisconfigured(f"the package {self.package} is not installed; install it with {by_hand}")
 
 
 def in_folder(path: Path, model: str | None) -> Path:

@@ -170,7 +170,7 @@ class OllamaBackend(VendorBackend):
                     shown = await client.show(self.model)
                 self._thinks[self.model], info = "thinking" in (shown.capabilities or ()), shown.modelinfo or {}
             except TimeoutError:
-                raise ModelUnavailable(f"{self._where} does not say what {self.model} is") from None
+                raise ModelUnavailable(f"{self._where} did not describe the model {self.model} in time") from None
             except ValueError:  # servers that only resemble Ollama omit parts of the answer
                 pass
             lengths = (size for key, size in info.items() if key.endswith(".context_length") and isinstance(size, int))
@@ -210,7 +210,7 @@ class OllamaBackend(VendorBackend):
             raise ModelUnavailable(self._say_broken(error)) from error
         except (ValueError, TypeError, AttributeError) as error:
             # JSON errors, pydantic errors and missing attributes mean that the answer is not in Ollama's format.
-            raise ModelUnavailable(f"{self._where} does not speak its own format") from error
+            raise ModelUnavailable(f"{self._where} sent an answer that is not in Ollama's format") from error
 
 
 def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:

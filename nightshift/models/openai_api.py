@@ -110,7 +110,7 @@ class OpenAIBackend(VendorBackend):
         if not self._is_ollama:
             return super().advice
         use = f"set MODEL_TYPE=ollama and OLLAMA_BASE_URL={self._root}"
-        return f"this is Ollama, which cuts long prompts without a word when it is asked by OpenAI's API: {use}"
+        return f"this server is Ollama, which silently cuts long prompts if they are sent with OpenAI's API: {use}"
 
     @property
     def _root(self) -> str:

@@ -254,7 +254,7 @@ def model_order(
     """
     ladder, top = route.ladder, len(route.ladder) - 1
     if phase is Phase.AUDIT:
-        return _order_from(ladder, top), "the strongest, for an audit"
+        return _order_from(ladder, top), "the strongest model, for an audit"
     easy = phase in EASY or (phase is Phase.PLANNING and prompt_tokens < SMALL_PROMPT)
     failed, stuck = max(0, iteration - 1), max(0, escalation - 1)
     begins = ladder.index(route.cheap if easy else route.first)
@@ -262,7 +262,7 @@ def model_order(
     # At the strongest model, the order cannot go further up. If that model is stuck too, go down instead: a weaker
     # model may see what it misses.
     at = min(wanted, top) - min(stuck, max(0, wanted - top)) % len(ladder)
-    why = "the cheap one, for an easy phase" if easy else "who begins"
+    why = "the cheap model, for an easy phase" if easy else "the first model of the task"
     if at != begins:
         why = f"instead of {ladder[begins]}, after {failed} failed {'try' if failed == 1 else 'tries'}"
         why += ", stuck" if stuck else ""
@@ -299,16 +299,16 @@ def _cheap(estimates: Sequence[Candidate], first: Candidate) -> Candidate:
 
 def _reason(first: Candidate, estimates: Sequence[Candidate], kind: str, is_drawn: bool) -> str:
     if len(estimates) == 1:
-        return f"{first.label} is the only one"
+        return f"{first.label} is the only model"
     others = "; ".join(_describe(estimate) for estimate in estimates if estimate is not first)
-    reason = "drawn by lot, to learn" if is_drawn else "the cheapest of those not much worse than the best"
-    return f"{kind}: {_describe(first)} ({reason}); beside {others}"
+    reason = "chosen at random, to learn" if is_drawn else "the cheapest model that is not much worse than the best"
+    return f"{kind}: {_describe(first)} ({reason}); compared with {others}"
 
 
 def _describe(estimate: Candidate) -> str:
     """Describe a model's results and cost in words."""
     result, usd = estimate.measured, estimate.usd_per_solution(estimate.rate)
-    cost = f"about {money(usd)} a solved task" if estimate.price else "of unknown price"
+    cost = f"about {money(usd)} per solved task" if estimate.price else "price unknown"
     really = f"solved {result.solved} of {result.began}" if result.began else ""
     measured = " and ".join(filter(None, (really, estimate.benchmark.why))) or "not measured yet"
     return f"{estimate.label} {measured}, {cost}"

@@ -88,7 +88,7 @@ class ServerFacts:
     def summary(self) -> str:
         """The lessons in words for the owner; empty if there are none."""
         names = ", ".join(sorted(name for name in self._list_valid() if not name.startswith(PLAIN)))
-        return f"learnt of it and kept for a week: {names}" if names else ""
+        return f"learnt from this server and kept for a week: {names}" if names else ""
 
     def __str__(self) -> str:
         return "\n".join(f"{to_text(self.learnt[name])} {name}" for name in self._list_valid())

@@ -58,7 +58,7 @@ class TaskFailures:
             self._refused[task_id] = -1
             return ModelRefused(str(error))
         if self._answers in self._refused.values():
-            return BackendMisconfigured(f"{error}. Requests of several tasks were refused so")
+            return BackendMisconfigured(f"{error}. The backend refused requests of several tasks in this way")
         self._refused[task_id] = self._answers
         return error
 

@@ -127,7 +127,9 @@ class VendorBackend(BaseModelHandler):
     def is_available(self) -> bool:
         """Fetch the list of models, which shows that the server is available and accepts the key."""
         if wrong := next((n for n, char in enumerate(self._key or "", 1) if not "!" <= char <= "~"), 0):
-            self.detail = f"{self.name.upper()}_API_KEY: character {wrong} cannot be in a header: paste the key again"
+            self.detail = (
+                f"{self.name.upper()}_API_KEY: character {wrong} is not allowed in an HTTP header: paste the key again"
+            )
             return False
         probe = self._fetch_listing()
         rows = self._read_listing(probe)
@@ -319,7 +321,9 @@ class VendorBackend(BaseModelHandler):
             # parse does not disable tools either.
             if not (self._has_called or "parsing" in words):
                 self.facts.note("no tools")
-            raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {words}")
+            raise ToolsRefused(
+                f"{self.vendor} accepts no tool calls for {self.model}, so Nightshift makes them as text: {words}"
+            )
         if window := self.facts.learn_window(words, prompt):
             if prompt + MOST_SLACK < window and (request.max_tokens or window) + prompt > window:
                 return True
@@ -352,7 +356,9 @@ class VendorBackend(BaseModelHandler):
         except (ValueError, TypeError, AttributeError, LookupError) as error:
             # The packages build objects without validation. If a server sends another format, errors like these follow.
             detail = f"{type(error).__name__}: {quote(error, self._key)}"
-            raise ModelUnavailable(f"{self._where} does not speak its own format ({detail})") from error
+            raise ModelUnavailable(
+                f"{self._where} sent an answer that is not in the format of its API ({detail})"
+            ) from error
 
     def _say_broken(self, error: BaseException) -> str:
         detail = quote(error, self._key) or type(error).__name__
@@ -361,7 +367,7 @@ class VendorBackend(BaseModelHandler):
     def _cut_off(self, watch: StreamWatch, error: Exception | None = None) -> ModelUnavailable:
         """Return the error for a stream that was truncated, or for a response that is not a stream at all."""
         if detail := quote(watch.beginning, self._key):
-            return ModelUnavailable(f"{self._where} answered no stream of events, but: {detail}")
+            return ModelUnavailable(f"{self._where} did not send a stream of events, but: {detail}")
         return ModelUnavailable(self._say_broken(error or EOFError("the stream ended without its final event")))
 
     def _refusal(self, status: int, words: str, how: str, headers: Mapping[str, str] | None = None) -> ModelError:
@@ -377,9 +383,9 @@ class VendorBackend(BaseModelHandler):
 
     def _elsewhere(self, response: Any) -> ModelUnavailable:
         there = quote(response.headers.get("location", "nowhere"), self._key)
-        fix = "where that is the right address, set it; where it is a login page, log in"
+        fix = "set that address if it is right; log in if it is a login page"
         answered = f"{self._where} answered {response.status_code}"
-        return ModelUnavailable(f"{answered} and points to {there}: {fix}")
+        return ModelUnavailable(f"{answered} and redirects to {there}: {fix}")
 
     def _event_error(self, error: Any) -> ModelError:
         """Return the error for a failure without an HTTP status.

@@ -58,8 +58,8 @@ STILL = {
 """Replacement contents for files that programs expect. All other files in `COUNTERS` are replaced by empty ones."""
 OPEN_CONTAINER = (
     "to run tasks in a container, start it with `--security-opt seccomp=unconfined --security-opt "
-    "systempaths=unconfined` and, where the host has AppArmor, `--security-opt apparmor=unconfined`, as compose.yaml "
-    "does: bubblewrap makes its sandboxes in the container, and by default an engine keeps it from that"
+    "systempaths=unconfined` and, if the host has AppArmor, `--security-opt apparmor=unconfined`, as compose.yaml "
+    "does: by default, a container engine does not let bubblewrap make sandboxes in the container"
 )
 _REFUSALS = (
     "setting up uid map",
@@ -94,7 +94,9 @@ class BubblewrapSandbox(Isolation):
     def __init__(self, hierarchy: Hierarchy | None, *, nice: int = 0) -> None:
         needed = ["bwrap", "prlimit", *(["ionice"] if nice else []), *(["setpriv"] if os.geteuid() == 0 else [])]
         if missing := [program for program in needed if shutil.which(program) is None]:
-            raise SandboxError(f"{', '.join(missing)} missing; type `sudo apt-get install bubblewrap util-linux`")
+            raise SandboxError(
+                f"this sandbox needs {', '.join(missing)}; type `sudo apt-get install bubblewrap util-linux`"
+            )
         try:
             self.filter = seccomp.program()
         except KeyError as error:
@@ -251,9 +253,9 @@ def _explain(text: str, ended: Ended) -> str:
         return f"{text}: {OPEN_CONTAINER}"
     if any(refusal in text for refusal in _REFUSALS[:2]):
         return (
-            f"{text}: this system does not let bubblewrap make user namespaces. On Ubuntu 24.04 and later give it an "
-            "AppArmor profile: put `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }` into "
-            "/etc/apparmor.d/bwrap and run `sudo systemctl reload apparmor`; elsewhere set "
+            f"{text}: this system does not let bubblewrap make user namespaces. On Ubuntu 24.04 and later, give "
+            "bubblewrap an AppArmor profile: put `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) "
+            "{ userns, }` into /etc/apparmor.d/bwrap and run `sudo systemctl reload apparmor`; on other systems, type "
             "`sudo sysctl kernel.unprivileged_userns_clone=1`"
         )
     return text or f"the sandbox did not start ({ended})"

@@ -230,7 +230,7 @@ def _set_all(folder: Path, values: Mapping[str, int | str]) -> None:
         except OSError as error:
             raise CgroupError(f"{name} = {value} was refused: {error.strerror}") from error
         if text_of(folder / name).split() != str(value).split():
-            raise CgroupError(f"{name} is {text_of(folder / name).strip()} after {value} was written")
+            raise CgroupError(f"the kernel set {name} to {text_of(folder / name).strip()} instead of {value}")
 
 
 def text_of(file: Path) -> str:
@@ -289,7 +289,7 @@ def _find_v2(proc: Path, nice: int) -> V2:
     folder = mount / own.lstrip("/")
     missing = set(_CONTROLLERS) - set(text_of(folder / "cgroup.controllers").split())
     if missing:
-        raise CgroupError(f"version 2 hands no {', '.join(sorted(missing))} controller to {own}")
+        raise CgroupError(f"version 2 does not delegate the controllers {', '.join(sorted(missing))} to {own}")
     if not os.access(folder / "cgroup.subtree_control", os.W_OK):
         raise CgroupError(f"{own} is not delegated to this user")
     if text_of(folder / "cgroup.procs").split() == [str(os.getpid())]:

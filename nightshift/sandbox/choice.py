@@ -92,8 +92,8 @@ async def choose(
         is_late |= self_test.is_late
         if self_test.passed or candidate not in _STRONG:
             return Choice(sandbox=sandbox, report="\n".join(lines))
-    why = "the machine is too busy for the self-test, which is made again" if is_late else remedy()
-    return Choice(sandbox=None, report="\n".join([*lines, f"nothing is executed; {why}"]), is_late=is_late)
+    why = "the machine is too busy for the self-test; Nightshift repeats the self-test" if is_late else remedy()
+    return Choice(sandbox=None, report="\n".join([*lines, f"Nightshift executes nothing; {why}"]), is_late=is_late)
 
 
 def remedy() -> str:
@@ -114,7 +114,7 @@ def _bubblewrap(parts: _Parts) -> tuple[Sandbox, str]:
         return BubblewrapSandbox(cgroups.find(nice=parts.nice), nice=parts.nice), ""
     except CgroupError as error:
         alone = BubblewrapSandbox(None, nice=parts.nice)
-        return alone, f" without control groups ({error}): limits hold for each process alone"
+        return alone, f" without control groups ({error}): limits apply to each process separately"
 
 
 def _process(parts: _Parts) -> tuple[Sandbox, str]:
@@ -124,7 +124,7 @@ def _process(parts: _Parts) -> tuple[Sandbox, str]:
 
     return ProcessSandbox(
         job_folders.private(parts.scratch / JOBS), parts.nice
-    ), ": no isolation, chosen by name; what fails below is open to jobs"
+    ), ": no isolation, chosen by name; jobs can do what the failed checks below show"
 
 
 def _docker(parts: _Parts) -> tuple[Sandbox, str]:

@@ -66,15 +66,15 @@ class Engine:
         ensure_client()
         import docker  # type: ignore[import-untyped]  # noqa: PLC0415 (slow to import, used with this sandbox alone)
 
-        with _turn_errors("the engine does not answer as it should"):
+        with _turn_errors("the engine gave an unexpected answer"):
             self._api: Any = docker.APIClient(self.host, version="auto", timeout=CALL_S)
             self._api.trust_env = False  # a local socket needs no proxies
             facts = self._api.info()
         self.cpus = int(facts["NCPU"])
         if missing := [name for key, name in _LIMITS.items() if not facts.get(key)]:
             raise SandboxError(
-                f"the engine at {self.host} enforces no limits of {', '.join(missing)}; a rootless one needs control "
-                "groups of version 2 with those controllers delegated"
+                f"the engine at {self.host} does not enforce limits of {', '.join(missing)}; a rootless engine "
+                "needs control groups version 2 with these controllers delegated"
             )
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class Engine:
 
     def attach(self, name: str) -> socket.socket:
         """Return a connection to the three streams of a container. The container must not have been started yet."""
-        with _turn_errors("the container's streams could not be had"):
+        with _turn_errors("the container's streams could not be opened"):
             held = self._api.attach_socket(name, {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             own = socket.socket(fileno=os.dup(held.fileno()))
             held._response.close()  # noqa: SLF001 (where docker-py keeps what must be closed)
@@ -117,7 +117,7 @@ class Engine:
 
     def wait(self, name: str) -> None:
         """Wait for a container's end, without a time limit."""
-        with _turn_errors("the container's end could not be seen"), _unless(404):
+        with _turn_errors("Nightshift could not wait for the container's end"), _unless(404):
             self._api.wait(name)
 
     def kill(self, name: str) -> None:
@@ -150,7 +150,7 @@ class Engine:
 
     def has_image(self, name: str) -> bool:
         """Check whether an image exists."""
-        with _turn_errors("the engine's images could not be seen"):
+        with _turn_errors("the engine's images could not be read"):
             try:
                 self._api.inspect_image(name)
             except _api_error() as error:
@@ -196,7 +196,9 @@ def _usual() -> str:
 def _reach(host: str) -> None:
     """Connect to the engine once without docker-py, because an OSError is more precise than docker-py's errors."""
     if not host.startswith(_SCHEME):
-        raise SandboxError(f"DOCKER_HOST is {host}: only an engine of this machine is used, as in unix:///var/run/…")
+        raise SandboxError(
+            f"DOCKER_HOST is {host}: set the socket of an engine on this machine, such as unix:///var/run/docker.sock"
+        )
     path = host.removeprefix(_SCHEME)
     try:
         with socket.socket(socket.AF_UNIX) as probe:
@@ -204,7 +206,7 @@ def _reach(host: str) -> None:
             probe.connect(path)
     except PermissionError:
         raise SandboxError(
-            f"the engine at {host} may not be used by this user; type `sudo usermod -aG docker $USER` and log in "
+            f"this user may not use the engine at {host}; type `sudo usermod -aG docker $USER` and log in "
             "again (that group is as powerful as root)"
         ) from None
     except OSError as error:

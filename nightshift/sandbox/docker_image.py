@@ -90,7 +90,7 @@ def require_image(engine: Engine, name: str) -> str:
     if not engine.has_image(name):
         raise SandboxError(
             f"there is no image {name} (DOCKER_IMAGE); type `docker build -t {name} - < nightshift/sandbox/Dockerfile` "
-            "or leave the setting out and one is made from this machine"
+            "or unset DOCKER_IMAGE, so that Nightshift makes an image from this machine"
         )
     return name
 

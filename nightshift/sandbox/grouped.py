@@ -108,7 +108,9 @@ def _in_background(work: Coroutine[Any, Any, None]) -> None:
 def refuse_killed(code: int) -> None:
     """Raise `SandboxUnready` if a signal that no job can send ended the job's first process."""
     if -code in _FROM_OUTSIDE:
-        raise SandboxUnready(f"a job was ended from outside by {signal.Signals(-code).name}, as where memory is short")
+        raise SandboxUnready(
+            f"{signal.Signals(-code).name} from outside the sandbox ended a job; the machine may be short of memory"
+        )
 
 
 def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> SandboxResult:
@@ -119,7 +121,7 @@ def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> Sandbo
     """
     ended = finished.ended
     if usage and usage.oom_kills and not usage.is_own_limit:
-        raise SandboxUnready("the kernel killed a process of a job, since memory of this machine is short")
+        raise SandboxUnready("the kernel killed a process of a job, because this machine is short of memory")
     if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
         ended = Ended.OUT_OF_MEMORY
     elif ended is Ended.KILLED or (ended is Ended.EXITED and answers):  # for a shell, 137 is an ordinary status

@@ -71,7 +71,7 @@ def choose(copies: Path) -> Interpreter:
             return interpreter
     if interpreter := check(copy(copies)):
         return interpreter
-    raise SandboxError(f"no Python {'.'.join(map(str, OLDEST))} or newer that jobs can run was found")
+    raise SandboxError(f"Nightshift found no Python {'.'.join(map(str, OLDEST))} or newer that jobs can run")
 
 
 def check(words: tuple[str, ...]) -> Interpreter | None:
@@ -162,7 +162,7 @@ def of_path(path: Path, copies: Path) -> Interpreter:
         interpreter := check(_copy_base(prefix, prefix / "lib" / path.name, series, copies))
     ):
         return interpreter
-    raise SandboxError(f"{path} cannot be run by jobs")
+    raise SandboxError(f"jobs cannot run {path}")
 
 
 def open_to_all(folder: Path) -> None:

@@ -109,7 +109,7 @@ def _own(folder: Path, mode: int) -> Path:
     except OSError as error:
         raise SandboxError(f"{folder} cannot be made: {error.strerror}") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise SandboxError(f"{folder} belongs to someone else; remove it")
+        raise SandboxError(f"{folder} belongs to another user; remove it")
     folder.chmod(mode)
     return folder
 

@@ -218,7 +218,7 @@ class ForkServer:
         self.overlays = answer == b"ready overlays"
         if not answer.startswith(b"ready"):
             output = printable(bytes(self.running.stderr.output)).strip()[-500:] or "it gave no reason"
-            raise SandboxUnready(f"the process that sandboxes are forked from did not come up: {output}")
+            raise SandboxUnready(f"the process that forks sandboxes did not start: {output}")
 
     def order(self, order: dict[str, object], group: Group | None, job: SandboxJob) -> Begun:
         """Tell the fork server to fork a nested sandbox, and return the started job."""
@@ -303,7 +303,7 @@ class _Nested:
     def check_start(self, finished: Finished) -> Finished:
         """Return how the job ended. Raise an error if the job was never started."""
         if not self.is_up:
-            raise SandboxUnready(f"the nested sandbox did not come up: {self.fault or finished.ended}")
+            raise SandboxUnready(f"the nested sandbox did not start: {self.fault or finished.ended}")
         return finished
 
     def kill(self) -> None:

@@ -165,5 +165,5 @@ async def _fault(nested: NestedSandbox, runtime: Runtime) -> str:
         async with asyncio.timeout(selftest.PROBE_S):
             self_test = await selftest.probe(nested, runtime)
     except (SandboxError, TimeoutError) as error:
-        return str(error) or "they did not come up in time"
+        return str(error) or "the nested sandboxes did not start in time"
     return "; ".join(f"{finding.name}: {finding.detail}" for finding in self_test.findings if not finding.passed)

@@ -216,7 +216,7 @@ class Runtime:
         """Return the import path of another package's program; empty for our own trusted parents."""
         paths = tuple(mount.inside for name, mount in self.programs if name == entry)
         if not paths and entry not in _OURS:
-            raise SandboxError(f"{entry} is not shown inside")
+            raise SandboxError(f"the sandbox does not show the program {entry}")
         return paths
 
 
@@ -477,7 +477,7 @@ def _write(runner: Path, stamp: _Stamp) -> None:
 
 def main(programs: Sequence[Program] = ()) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Prepares what is shown inside the sandbox.")
+    parser = argparse.ArgumentParser(description="Prepares the files that the sandbox shows.")
     parser.add_argument("--prepare", metavar="DIR", type=Path, required=True)
     runner = parser.parse_args().prepare.resolve()
     try:

@@ -158,9 +158,15 @@ def _memory(result: SandboxResult) -> Finding:
     started, refused = b"control" in result.stdout, b"refused" in result.stdout
     killed = result.ended is Ended.OUT_OF_MEMORY
     alone = (
-        "holds for each process alone: together they can use more" if refused else "holds for all processes together"
+        "holds for each process separately: together, the processes can use more"
+        if refused
+        else "holds for all processes together"
     )
-    detail = alone if refused or killed else f"not in force: {2 * PROBED_MB} MB of {PROBED_MB} MB could be used"
+    detail = (
+        alone
+        if refused or killed
+        else f"not enforced: a job could use {2 * PROBED_MB} MB, although the limit is {PROBED_MB} MB"
+    )
     if not started:
         detail = f"the probe's control did not work ({result.ended})"
     return Finding(name="memory limit", passed=started and (refused or killed), detail=detail)

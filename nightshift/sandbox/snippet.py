@@ -152,6 +152,6 @@ async def _choose_isolation(name: str, runtime: Runtime, scratch: Path) -> Sandb
             except KeyError:
                 raise SandboxError(f"there is no sandbox {name!r}") from None
             if choice.sandbox is None:
-                raise SandboxError(f"nothing was run: no sandbox holds\n{choice.report}")
+                raise SandboxError(f"Nightshift ran nothing, because no sandbox passed its self-test\n{choice.report}")
             isolations.by_name[name] = choice.sandbox
     return isolations.by_name[name]

@@ -94,7 +94,7 @@ class Laid:
         for layer in reversed(self.layers):
             with contextlib.suppress(FileNotFoundError):
                 return (layer.host / path).read_bytes()
-        raise SandboxError(f"{path!r} of a tree that was laid out is gone")
+        raise SandboxError(f"{path!r} is missing from a stored tree")
 
 
 class TreeStore:
@@ -125,7 +125,9 @@ class TreeStore:
                     self._make_room()
                 return self._load(tree.commit)
         except OSError as error:
-            raise SandboxError(f"the tree of {tree.commit[:12]} could not be laid out: {error.strerror}") from error
+            raise SandboxError(
+                f"the files of commit {tree.commit[:12]} could not be stored: {error.strerror}"
+            ) from error
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:

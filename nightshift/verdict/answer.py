@@ -277,7 +277,7 @@ def _read_signed(result: SandboxResult, key: bytes) -> Any:
     if data and (fault := data.get("service")):
         printed = printable(fault["output"])[-SAID:].strip()
         raise ServiceFailed(
-            f"the service {fault['name']} did not come up: {fault['why']}; it printed: {printed or 'nothing'}"
+            f"the service {fault['name']} did not start: {fault['why']}; it printed: {printed or 'nothing'}"
         )
     return data
 

@@ -162,7 +162,7 @@ def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
         new = block.text not in old_texts
         if kind == "code" and (parse_quietly(block.text) is None):
             if new and parse_quietly(_as_stubs(block.text)) is None and not any(e in block.text for e in _ELIDED):
-                message = "this block is marked as Python and is none; fix it, or mark it as what it is (```text)"
+                message = "this block is marked as Python but is not valid Python; fix the block, or mark it as ```text"
                 yield Finding(path=path, line=block.line, message=message)
             continue
         yield Example(page=path, line=block.line, kind=kind, text=block.text, new=new, roots=tuple(roots))
@@ -221,7 +221,7 @@ async def _try_examples(
             continue
         what = "this example" if example.kind == "code" else "this doctest"
         detail = message.removeprefix("AssertionError: ")
-        more = "; fix it, or mark the block as text if it is not meant to run" if not example.modules else ""
+        more = "; fix the block, or mark it as text if it should not run" if not example.modules else ""
         wrong.append(Finding(path=example.page, line=example.line, message=f"{what}: {detail}{more}"))
     return run, wrong, skipped
 

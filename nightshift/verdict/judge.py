@@ -99,7 +99,7 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
     doubtful = replace(passed, label=Label.DOUBTFUL)
     if native.stopped:
         if native.is_late and base and base.stopped and base.is_late:
-            return replace(doubtful, reason="your suite does not end here, with or without the change")
+            return replace(doubtful, reason="your suite does not finish on this machine, with or without the change")
         return replace(refused, reason=native.stopped.message)
     charged = [test for test in _list_failed(native) if not _is_excused(test, base, brought)]
     if charged:
@@ -111,7 +111,7 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
     if reason := _find_fault(native, expected=bool(brought or (base and base.passed))):
         return replace(refused, reason=reason)
     if not native.tests:
-        return replace(doubtful, reason="nothing judges this: no test ran")
+        return replace(doubtful, reason="no test ran, so nothing judges the change")
     excused = f"failing before the change already: {name_first(sorted(native.failed))}" if native.failed else ""
     reason = f"{passed.reason}; {excused}" if excused else passed.reason
     return replace(passed, reason=reason, notes=(excused,) if excused else ())
@@ -131,7 +131,7 @@ def _find_fault(native: NativeRun, *, expected: bool) -> str:
     if not native.passed and (expected or native.failed):
         return "no test ran" if not native.failed else "no test passed"
     if native.passed and native.exit_code and not native.failed:
-        return f"the tests passed, and the run ended with {words}"
+        return f"the tests passed, but the run ended with {words}"
     return ""
 
 

@@ -32,7 +32,7 @@ def read(path: Path, kind: type[T], what: str) -> T | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
-        log.info("%s is learned anew, %s cannot be read: %s", what, path, type(error).__name__)
+        log.info("collecting %s again, because %s cannot be read: %s", what, path, type(error).__name__)
         return None
 
 
@@ -41,4 +41,4 @@ def write(path: Path, content: Mapping[str, object], what: str) -> None:
     try:
         write_whole(path, json.dumps(content, separators=(",", ":")), mode=0o600)
     except OSError as error:
-        log.info("%s is not kept: %s", what, error)
+        log.info("cannot store %s: %s", what, error)

@@ -152,7 +152,7 @@ def _read_unreached(run: Reported, reached: Collection[str]) -> Iterator[CaseRes
         name = show_id(item)
         if name not in reached:
             is_in = item == session.running
-            why = "the run was stopped in this test" if is_in else "the run was stopped before"
+            why = "the run was stopped in this test" if is_in else "the run was stopped before this test"
             yield CaseResult(id=name, result=Result.ERROR if is_in else Result.NOT_REACHED, message=why)
 
 
@@ -172,7 +172,8 @@ def _read_report(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Fa
     )  # fmt: skip
     failures = [_failure(test, texts) for test in report.tests if test.result in BAD]
     faults = [
-        CaseResult(id=texts.text(fault), result=Result.ERROR, message="its report says so") for fault in report.faults
+        CaseResult(id=texts.text(fault), result=Result.ERROR, message="the test report says so")
+        for fault in report.faults
     ]
     failures += [Failure(id=fault.id, kind="Report", message=fault.id) for fault in faults]
     return (*results, *faults), tuple(failures)
@@ -256,7 +257,7 @@ def _describe_limit(run: Reported) -> str:
 
 def _describe_flood(session: Session | None, limits: SandboxLimits) -> str:
     if session and session.limit == "report":
-        return "the tests reported more than a run can hold"
+        return "the tests reported more data than a run can store"
     who = "one test" if session and (session.running or session.at) else "the tests"
     return f"{who} printed more than {limits.output_bytes >> 10} KB"
 

@@ -99,11 +99,11 @@ def _find_active(path: str, page: Page, text: str, files: Files) -> _Wrong:
     """List lines that run code when the page is shown or built, or that include a file outside of the repository."""
     for piece in page.html:
         if _SCRIPT.search(piece.text):
-            yield piece.line, "this runs code where the page is shown"
+            yield piece.line, "this HTML runs code when the page is shown"
     yield from ((link.line, "this link runs code") for link in page.links if _SCRIPT_LINK.match(link.text))
     for number, line in enumerate(() if is_markdown(path) else text.split("\n"), start=1):
         if _BUILDS.match(line):
-            yield number, f"`{line.strip()}` runs a program where the page is built"
+            yield number, f"`{line.strip()}` runs a program when the page is built"
         elif (included := _INCLUDES.match(line)) and _leads_out(path, included["path"], files):
             yield number, f"`{line.strip()}` reads a file outside of the repository"
 
@@ -134,7 +134,7 @@ def _links(path: str, page: Page, files: Files) -> _Wrong:
         if location not in files:
             if _names_a_file(target) and f"{location}.md" not in files:
                 more = f"; {other} does" if (other := files.like(location)) else ""
-                yield link.line, f"the link to `{written}` leads nowhere: {location} does not exist{more}"
+                yield link.line, f"the link to `{written}` is broken: {location} does not exist{more}"
         elif anchor and is_markdown(location):
             anchors = page.anchors if location == path else read(files.text(location) or "").anchors
             if not _has(anchors, simplify_anchor(anchor)):

@@ -97,7 +97,7 @@ def _doctest(block: dict[str, Any], output: io.StringIO) -> str:
         got, want = failure.got.strip(), failure.example.want.strip()
         if " at 0x" in want:
             return ""
-        return f"`{failure.example.source.strip()}` gives {got or 'nothing'}, and not {want or 'nothing'}"
+        return f"`{failure.example.source.strip()}` gives {got or 'nothing'} instead of {want or 'nothing'}"
     except doctest.UnexpectedException as failure:
         raise failure.exc_info[1] from None
     return ""

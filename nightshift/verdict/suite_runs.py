@@ -130,7 +130,7 @@ class SuiteRuns:
         while left and not native_run.stopped:
             more = await self._report(job, plan.rest(planned, left), owner_limit)
             if len(more.left) >= len(left):
-                raise SandboxError("a run of tests began none of the files that were left for it")
+                raise SandboxError("a test run started none of its remaining files")
             native_run, left = _join(native_run, read_run(more)), more.left
         return native_run
 

@@ -35,7 +35,7 @@ A repository's suite is longer than a task's tests, and takes longer.
 """
 EVERY_S = 30.0
 _MOST = 2000
-_VERSION, _WHAT = 1, "what suites took"
+_VERSION, _WHAT = 1, "earlier suite durations"
 
 
 def clock(limits: RunLimits) -> float:

@@ -176,7 +176,7 @@ async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(judge
     work = await bench.run(case_for(REMOVE))
     assert (work.phase, work.held_in) == (P.AWAITING_APPROVAL, P.TESTING), work.feedback
     (ask,) = work.asks
-    assert "May this file be removed?" in ask.question
+    assert "May the agent remove this test file?" in ask.question
     assert "-    assert total([1, 2]) == 3" in ask.question
     going_on = replace(work, phase=P.TESTING, held_in=None, asks=())
     done = await bench.run(case_for(REMOVE, granted=frozenset({ask.subject})), going_on)
@@ -206,7 +206,7 @@ async def test_a_long_file_of_tests_is_asked_about_by_its_beginning_and_where_al
     assert held.phase is P.AWAITING_APPROVAL, held.feedback
     (ask,) = held.asks
     assert f"what {OF_CART} tests" in ask.question
-    assert f"`git show {'0' * 12}:{OF_CART}` has all of it" in ask.question
+    assert f"`git show {'0' * 12}:{OF_CART}` shows the whole file" in ask.question
     shown = ask.question.count("\n-    assert total([")
     left = int(ask.question.partition(" more lines;")[0].rpartition("and ")[2])
     assert 100 < shown < 400

@@ -342,7 +342,7 @@ async def test_a_verdict_of_an_earlier_try_does_not_count() -> None:
         return Step(phase=P.TESTING, outcome=Outcome.OK, state=work)
 
     bench = Bench(ScriptedModel({}))
-    with pytest.raises(NightshiftError, match="verdict of its own"):
+    with pytest.raises(NightshiftError, match="without a new passing verdict"):
         await Walk(bench.tools, bench.keep, {P.TESTING: lazy}).run(
             case_for(), replace(bench.start(case_for()), phase=P.TESTING, verdict=old)
         )

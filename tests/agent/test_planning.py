@@ -239,7 +239,7 @@ async def test_a_planner_that_refuses_twice_has_its_owner_asked_once() -> None:
     assert work.phase is Phase.COMMIT
     assert "Write a.py all the same." in bench.model.prompt(2)
     assert "cannot" not in bench.steps[1].state.plan
-    assert bench.steps[1].note == f"no plan came; going on with the plain one: {REFUSES}"
+    assert bench.steps[1].note == f"the model sent no plan, so the standard plan is used: {REFUSES}"
 
 
 async def test_an_owner_who_agrees_that_it_cannot_be_done_ends_it_without_another_call() -> None:

@@ -91,10 +91,10 @@ async def test_what_a_reader_says_at_its_step_counts_what_it_read() -> None:
     base = {"add.py": "def add(a, b):\n    return 0\n"}
     unchanged = block("add.py", base["add.py"])
     for code, review, note in [
-        (RIGHT, CONTENT, "nothing to find fault with"),
-        (RIGHT, finds(low), "1 remark, none that blocks"),
-        (RIGHT, finds(low, {**low, "line": 1}), "2 remarks, none that blocks"),
-        (unchanged, CONTENT, "nothing has changed, so there is nothing to read"),
+        (RIGHT, CONTENT, "no findings"),
+        (RIGHT, finds(low), "1 finding, none blocks the change"),
+        (RIGHT, finds(low, {**low, "line": 1}), "2 findings, none blocks the change"),
+        (unchanged, CONTENT, "the change is empty, so there is nothing to review"),
     ]:
         bench = Bench(model_for(code, RIGHT, REVIEW=[review, CONTENT]), base=base)
         await bench.run(reviewed())
@@ -116,7 +116,7 @@ async def test_a_reviewer_who_is_never_content_is_heard_twice_and_then_the_tests
     work = await bench.run(reviewed())
     assert (work.phase, work.iteration, work.sent_back_by) == (P.COMMIT, 3, (Reader.REVIEW,) * 2)
     assert [str(remark) for remark in work.open_remarks] == ["high (review): add.py:2: the branch does nothing"]
-    assert "1 high left open after 2 rounds" in [step.note for step in bench.steps]
+    assert "findings left open after 2 rounds: 1 high" in [step.note for step in bench.steps]
 
 
 CRITICAL = finds({"severity": "critical", "reason": "it adds where the task says subtract"})
@@ -129,7 +129,7 @@ async def test_a_critical_finding_that_is_left_after_the_rounds_is_the_owners_qu
     assert (held.phase, held.held_in, held.iteration) == (P.AWAITING_APPROVAL, P.REVIEW, 3)
     (ask,) = held.asks
     assert (ask.kind, ask.default) == (AskKind.FINDING, UNANSWERED)
-    assert "After 2 rounds the review still says: critical: add.py:2: it adds where" in ask.question
+    assert "After 2 rounds, the review still reports: critical: add.py:2: it adds where" in ask.question
     yes = Bench(model_for())
     work = await yes.run(replace(case, granted=frozenset({ask.subject})), replace(held, phase=P.REVIEW))
     assert (work.phase, yes.walk, yes.model.phases) == (P.COMMIT, [P.REVIEW, P.TESTING], [])

@@ -143,4 +143,4 @@ async def test_a_server_that_cannot_be_had_is_told_to_the_owner_and_the_work_goe
     bench = bench_for(EDIT, DONE, books=Books(faults={"books": "it does not answer"}))
     assert (await bench.run(case_for(tests=TESTS, mcp=["books.lookup"]))).phase is Phase.COMMIT
     messages = [event.message for event in bench.events if event.kind is Kind.TOOL_SERVER_FAILED]
-    assert messages == ["books cannot be used: it does not answer"]
+    assert messages == ["the server or tool books cannot be used: it does not answer"]

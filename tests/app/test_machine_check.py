@@ -38,7 +38,7 @@ def faults(check: MachineCheck, **fields: object) -> dict[str, str]:
 
 def test_a_rule_that_does_not_exist_is_refused_with_the_nearest(check: MachineCheck) -> None:
     assert faults(check, allow=("python.socket", "subprocess")) == {
-        "allow.1": "subprocess: there is no such rule; did you mean python.subprocess?"
+        "allow.1": "there is no rule subprocess; did you mean python.subprocess?"
     }
 
 
@@ -79,7 +79,7 @@ def test_programs_that_are_there_or_may_be_made_are_taken(check: MachineCheck, c
 
 
 def test_a_server_that_is_not_configured_is_named(check: MachineCheck) -> None:
-    assert "known are: none" in faults(check, mcp=("books.lookup",))["mcp.0"]
+    assert "its servers are: none" in faults(check, mcp=("books.lookup",))["mcp.0"]
     assert faults(replace(check, servers=("books",)), mcp=("books.lookup",)) == {}
 
 

@@ -251,8 +251,8 @@ async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(sit
     assert (done.ending, done.iterations) == (Ending.COMMITTED, 2)
     (event,) = list_events(site, done.id, Kind.GATE_FINDING)
     assert event.message == (
-        "python.os-system (block) in job_3.py:3: `os.system('touch ran')` hands a text to a shell;"
-        " use subprocess.run with a list of words."
+        "python.os-system (block) in job_3.py:3: `os.system('touch ran')` passes a string to a shell;"
+        " use subprocess.run with a list of arguments."
     )
     assert len(list_events(site, done.id, Kind.SUITE_JUDGED)) == 1
 

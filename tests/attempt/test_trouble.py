@@ -51,7 +51,7 @@ def cause(error: Exception, cause: Exception) -> Exception:
         (GitError("base: there is no branch, tag or commit 'x'"), ""),
         (MergeConflict(["a.py"]), ""),
         (SandboxError("no Node.js"), ""),
-        (ServiceFailed("redis did not come up"), ""),
+        (ServiceFailed("redis did not start"), ""),
         (NightshiftError("asked again"), ""),
         (FileNotFoundError(errno.ENOENT, "x", "/srv/a"), ""),
         (ValueError("No space left on device"), ""),

@@ -83,7 +83,7 @@ def test_silence_is_waited_out_and_slow_replies_do_not_use_up_the_time_of_a_task
         ended = daemon.wait(*ids, within_s=90)
         assert [(task["ending"], task["attempt"]) for task in ended] == [("committed", 1)] * 2
         assert "did not answer in time" in "".join(list_events(daemon, ids[0], "model_failed"))
-        assert "going on at" in "".join(list_events(daemon, ids[0], "task_moved"))
+        assert "the task continues at" in "".join(list_events(daemon, ids[0], "task_moved"))
 
 
 def test_a_limit_of_hours_is_kept_over_a_kill_and_nobody_asks_before(tmp_path: Path, server: WireServer) -> None:
@@ -92,7 +92,7 @@ def test_a_limit_of_hours_is_kept_over_a_kill_and_nobody_asks_before(tmp_path: P
     server.fail_always("429", retry_after=7200, message="the limit of this hour is used up")
     first = park(daemon, daemon.submit(**job(1)))
     assert "the limit of this hour is used up" in first["reason"]
-    assert "going on at" in first["reason"]
+    assert "the task continues at" in first["reason"]
     assert len(server.requests) == 1
     daemon.kill()
     daemon.start()

@@ -144,7 +144,7 @@ def test_a_package_comes_from_the_index_that_pip_knows(tmp_path: Path) -> None:
         until(lambda: waits(daemon, task_id))
         (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
         assert asked["subject"] == "package:inflection"
-        assert "The index says of inflection" in asked["question"]
+        assert "The package index describes inflection" in asked["question"]
         assert daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": True})[0] == 200
         (task,) = daemon.wait(task_id)
         assert task["ending"] == "committed"

@@ -60,7 +60,7 @@ def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon:
     assert message.startswith("Fix total.py: ")
     assert "\nModel: repair\n" in message
     assert [text.rpartition("; ")[2] for text in messages(daemon, "model_called")] == [
-        f"a call of openai={server.model} was saved"
+        f"this saved a call of openai={server.model}"
     ] * 2
     assert daemon.get("/api/status")["saved"] == {"days": 7.0, "replies": 2, "saved": 2, "solved": 1}
     assert "2 of 2 replies saved (100 %) in 7 days, 1 task solved without a model" in daemon.cli("--status").stdout
@@ -127,7 +127,7 @@ def test_what_the_engine_cannot_do_waits_for_the_model_and_not_for_the_engine(
     server.stop()
     task_id = daemon.submit(description="Write total() in job_2.py")
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled")
-    assert "brings no tests" in daemon.get(f"/api/task/{task_id}")["reason"]
+    assert "has no tests" in daemon.get(f"/api/task/{task_id}")["reason"]
     time.sleep(1.5)  # enough time for five checks whether a model answers
     assert len(messages(daemon, "task_claimed")) == 1, "it was taken up for nothing"
     server.start()

@@ -112,6 +112,6 @@ def test_a_database_that_does_not_start_costs_no_try(tmp_path: Path) -> None:
     with WireServer(bank) as server, Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1")) as daemon:
         (task,) = daemon.wait(daemon.submit(**TASK, repo=str(repo), limits={"attempts": 1}), within_s=500)
         assert (task["status"], task["ending"]) == ("failed", "error"), task
-        assert "the service postgres did not come up: it ended with exit status 1" in task["reason"]
+        assert "the service postgres did not start: it ended with exit status 1" in task["reason"]
         assert 'unrecognized configuration parameter "no_such_setting"' in task["reason"]
         assert len(bank.codings) == 1, "a fault of the service was taken for one of the code"

@@ -54,7 +54,7 @@ async def test_a_look_that_hangs_is_a_no_and_starts_no_second_thread() -> None:
     for _ in range(3):
         assert not await health.check()
     assert switch.looks == 1
-    assert "does not say" in health.why
+    assert "did not answer" in health.why
     switch.go.set()
     assert await health.check()
     assert health.why == ""

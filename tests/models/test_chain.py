@@ -90,7 +90,7 @@ def test_what_cannot_be_is_said_with_its_mend(settings: BackendSettings, more: d
 
 def test_phases_are_checked() -> None:
     assert phase_routes({"review": "a", "CODING": "b"}) == {Phase.REVIEW: "a", Phase.CODING: "b"}
-    with pytest.raises(ConfigError, match="'COMMIT' is no phase"):
+    with pytest.raises(ConfigError, match="'COMMIT' is not a phase"):
         phase_routes({"COMMIT": "a"})
 
 

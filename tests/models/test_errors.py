@@ -104,7 +104,7 @@ def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, 
     error = from_status("OpenAI", status, {"retry-after": "1"}, text, now=NOW)
     assert isinstance(error, ModelUnavailable)
     assert error.retry_after_s == (wait_s or (datetime(2026, 3, 5, tzinfo=UTC) - NOW).total_seconds())
-    assert "add some" in str(error)
+    assert "add credit at the provider" in str(error)
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 429])

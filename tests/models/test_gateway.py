@@ -535,7 +535,7 @@ async def test_prices_are_applied_or_left_unknown_but_never_guessed(setting: Gat
             assert gateway.handler.status()[0].cost_usd == completion.cost_usd
     elsewhere = BackendSettings(openai_base_url="https://models.example/v1")
     async with setting.gateway(*build_chain(elsewhere, model_type="openai", model_name="m")) as gateway:
-        assert gateway.handler.status()[0].detail.startswith("its price is not set")
+        assert gateway.handler.status()[0].detail.startswith("this model has no price")
 
 
 async def test_a_reply_that_broke_off_was_paid_for_too(setting: GatewaySetup) -> None:

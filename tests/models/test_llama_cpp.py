@@ -198,6 +198,6 @@ async def test_a_file_that_gpt4all_cannot_load_is_taken_over_and_the_messages_sa
     assert completion.backend == "llama_cpp"
     (failed,) = gateway.of(Kind.MODEL_FAILED)
     assert "GPT4All cannot load" in failed.message
-    assert "llama_cpp knows the models of today: it is asked next with this file" in failed.message
+    assert "llama_cpp can run newer models: Nightshift tries this file with llama_cpp next" in failed.message
     (instead,) = gateway.of(Kind.MODEL_FALLBACK)
     assert "llama_cpp=SmolLM2-135M-Instruct.Q4_1.gguf answered instead of gpt4all=" in instead.message

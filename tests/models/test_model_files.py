@@ -54,7 +54,7 @@ def test_a_file_that_is_no_model_is_said_to_be_and_nothing_is_installed(tmp_path
 
     backend = Backend(path=tmp_path / "none.gguf", ensure_extra=ensure)
     assert not backend.is_available()
-    assert "none.gguf is no GGUF model file: set LATER_MODEL_PATH" in backend.detail
+    assert "none.gguf is not a GGUF model file: set LATER_MODEL_PATH" in backend.detail
 
 
 def test_without_an_installer_it_says_how_to_get_the_package(model: Path) -> None:

@@ -89,7 +89,7 @@ async def test_an_outage_of_a_night_is_few_requests_and_everybody_is_answered_in
             await night.until(EVENING + timedelta(hours=9))
             assert per_hour(server, first_hour, hours=8) <= 4
             assert len(night.due) == 30
-            assert all("going on at" in reason for reason in night.reasons)
+            assert all("the task continues at" in reason for reason in night.reasons)
             await asyncio.wrap_future(gateway.db.write(lambda _conn: None))
             lost = gateway.state.sum_spent()
             assert lost.model_calls == (len(server.requests) if fault["kind"] == "quiet" else 0)
@@ -228,7 +228,7 @@ async def test_a_request_that_breaks_a_backend_for_itself_alone_is_given_up_befo
                 assert await park_by(gateway, ask("a poisoned prompt", task_id=2))
                 clock.at += timedelta(minutes=16)
             assert (await gateway.task(1).complete(ask(task_id=1, step_no=9))).text
-            with pytest.raises(ModelRefused, match="while it answers others"):
+            with pytest.raises(ModelRefused, match="but answers other tasks"):
                 await gateway.task(2).complete(ask("a poisoned prompt", task_id=2))
             poisoned = [request for request in server.requests if request.fault]
             assert len(poisoned) <= 3 * 10

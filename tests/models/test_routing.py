@@ -158,7 +158,7 @@ def test_a_model_of_unknown_price_is_never_called_cheap() -> None:
     results = {"library": {"cloud=mystery": result(90, 90), STRONG: result(88, 90), WEAK: result(85, 90)}}
     route = usual((unknown, *PAIR), results)
     assert (route.first, route.cheap) == (WEAK, WEAK)
-    assert "cloud=mystery solved 90 of 90, of unknown price" in route.why
+    assert "cloud=mystery solved 90 of 90, price unknown" in route.why
     better = {"library": {"cloud=mystery": result(90, 90), STRONG: result(30, 90), WEAK: result(20, 90)}}
     route = usual((unknown, *PAIR), better)
     assert (route.first, route.cheap) == ("cloud=mystery", WEAK)
@@ -185,7 +185,7 @@ def test_one_model_is_the_only_one_and_nothing_is_drawn() -> None:
     for seed in range(50):
         route = decide(PAIR[:1], {}, "library", seed=str(seed))
         assert (route.ladder, route.first, route.cheap, route.explored) == ((STRONG,), STRONG, STRONG, False)
-        assert route.why == f"{STRONG} is the only one"
+        assert route.why == f"{STRONG} is the only model"
 
 
 def test_a_model_that_is_away_does_not_begin_but_stays_on_the_ladder() -> None:
@@ -232,7 +232,7 @@ def test_who_is_asked_first(phase: Phase, iteration: int, escalation: int, promp
 
 def test_stronger_ones_stand_in_before_weaker_ones() -> None:
     asked = model_order(LADDER, Phase.CODING, iteration=1, escalation=0, prompt_tokens=0)
-    assert asked == (("b", "c", "a"), "who begins")
+    assert asked == (("b", "c", "a"), "the first model of the task")
     later = model_order(LADDER, Phase.CODING, iteration=3, escalation=0, prompt_tokens=0)
     assert later == (("c", "b", "a"), "instead of b, after 2 failed tries")
     stuck = model_order(LADDER, Phase.CODING, iteration=2, escalation=2, prompt_tokens=0)

@@ -53,7 +53,7 @@ async def test_a_prompt_follows_no_redirect(kind: str) -> None:
     with WireServer() as server, WireServer() as elsewhere:
         server.fail_next("307", headers={"Location": f"{elsewhere.base_url}/v1/chat/completions"})
         handler = backend(server, kind)
-        with pytest.raises(ModelUnavailable, match=r"answered 307 and points to http://127\.0\.0\.1"):
+        with pytest.raises(ModelUnavailable, match=r"answered 307 and redirects to http://127\.0\.0\.1"):
             await handler.generate(ASKED)
         await handler.aclose()
         assert elsewhere.requests == []

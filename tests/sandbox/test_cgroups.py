@@ -102,7 +102,8 @@ def test_where_there_is_no_place_the_reasons_are_told(tmp_path: Path) -> None:
     with pytest.raises(CgroupError) as raised:
         cgroups.find(tmp_path)
     assert str(raised.value) == (
-        "version 2 hands no cpu, pids controller to /user.slice; version 1 has no memory, pids controller mounted"
+        "version 2 does not delegate the controllers cpu, pids to /user.slice; "
+        "version 1 has no memory, pids controller mounted"
     )
 
 

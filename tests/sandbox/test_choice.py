@@ -51,8 +51,8 @@ async def test_without_bubblewrap_nothing_is_executed_and_the_report_says_what_t
     runtime()
     argv = [sys.executable, "-c", WITHOUT]
     done = await asyncio.to_thread(subprocess.run, argv, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("None bubblewrap: bwrap, prlimit")
-    assert "nothing is executed; to run tasks, install bubblewrap: `sudo apt-get install" in done.stdout
+    assert done.stdout.startswith("None bubblewrap: this sandbox needs bwrap, prlimit")
+    assert "Nightshift executes nothing; to run tasks, install bubblewrap: `sudo apt-get install" in done.stdout
 
 
 PLAIN_USER = """
@@ -94,7 +94,7 @@ class Answering:
 @pytest.mark.parametrize(
     ("ended", "is_late", "text"),
     [
-        (Ended.TIMEOUT, True, "the machine is too busy for the self-test, which is made again"),
+        (Ended.TIMEOUT, True, "the machine is too busy for the self-test; Nightshift repeats the self-test"),
         (Ended.EXITED, False, remedy()),
         (Ended.KILLED, False, remedy()),
         (None, False, "no namespaces for this user"),

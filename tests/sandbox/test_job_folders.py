@@ -51,8 +51,8 @@ def test_a_folder_that_is_a_link_is_refused(folder: Path, tmp_path: Path) -> Non
     (folder / "elsewhere").mkdir()
     (folder / f"nightshift-{os.geteuid()}").symlink_to(folder / "elsewhere")
     (folder / "link").symlink_to(folder / "elsewhere")
-    with pytest.raises(SandboxError, match="belongs to someone else"):
+    with pytest.raises(SandboxError, match="belongs to another user"):
         job_folders.public(folder / "link")
     if os.geteuid() == 0:
-        with pytest.raises(SandboxError, match="belongs to someone else"):
+        with pytest.raises(SandboxError, match="belongs to another user"):
             job_folders.public(tmp_path / "runner", folder)

@@ -117,7 +117,7 @@ async def test_a_fork_server_that_was_killed_is_replaced(nested: NestedSandbox) 
 async def test_killing_the_fork_server_ends_what_runs(nested: NestedSandbox) -> None:
     running = await a_long_job(nested)
     kill_fork_servers()
-    with pytest.raises(SandboxUnready, match="ended from outside by SIGKILL"):
+    with pytest.raises(SandboxUnready, match="SIGKILL from outside the sandbox ended a job"):
         await asyncio.wait_for(running, 5)
 
 

@@ -23,7 +23,7 @@ async def test_the_strong_sandbox_passes() -> None:
 async def test_limits_of_single_processes_pass_and_are_told_apart() -> None:
     probe_result = await selftest.probe(BubblewrapSandbox(None), runtime())
     assert probe_result.passed, probe_result.report
-    assert "ok     memory limit: holds for each process alone" in probe_result.report
+    assert "ok     memory limit: holds for each process separately" in probe_result.report
 
 
 async def test_the_probes_do_get_out_where_nothing_holds_them(folder: Path) -> None:

@@ -168,7 +168,7 @@ asyncio.run(main())
     env = {"PATH": str(tmp_path / "bin"), "DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
     done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "nothing was run: no sandbox holds" in done.stderr
+    assert "Nightshift ran nothing, because no sandbox passed its self-test" in done.stderr
     assert "bubblewrap: bwrap" in done.stderr
     assert not marker.exists()
 

@@ -182,7 +182,7 @@ async def test_a_suite_that_ends_neither_with_nor_without_the_change_makes_it_do
     base, limits = {"tests/test_b.py": HANGS, "tests/test_metadata.py": ""}, RunLimits(cpu_s=1)
     verdict = await judge_change(box, folder, RIGHT, base, limits=limits)
     assert verdict.doubt
-    assert "does not end here" in verdict.reason
+    assert "does not finish on this machine" in verdict.reason
 
 
 async def test_a_test_that_hangs_only_with_the_change_is_charged(box: Noted, folder: Path) -> None:

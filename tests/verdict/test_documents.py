@@ -31,17 +31,17 @@ def faults(text: str, path: str = "README.md", tree: dict[str, str] | None = Non
     [
         (
             "# A\n\nsee [it](docs/gide.md)",
-            "3: the link to `docs/gide.md` leads nowhere: docs/gide.md does not exist; docs/",
+            "3: the link to `docs/gide.md` is broken: docs/gide.md does not exist; docs/",
         ),
         (
             "one\ntwo [it](docs/guide.md#paying)",
             "2: the link to `docs/guide.md#paying` names a heading that docs/guide.md",
         ),
         ("[top](#nothing)\n\n# Top", "1: the link to `#nothing` names a heading that README.md does not have"),
-        ("![x](logo.png)", "1: the link to `logo.png` leads nowhere"),
-        ("[c](COPYING)", "1: the link to `COPYING` leads nowhere"),
-        ("[a][b]\n\n[b]: ./shop/none/", "1: the link to `./shop/none/` leads nowhere: shop/none does not exist"),
-        ("| a |\n|---|\n| [x](no.md) |", "3: the link to `no.md` leads nowhere"),
+        ("![x](logo.png)", "1: the link to `logo.png` is broken"),
+        ("[c](COPYING)", "1: the link to `COPYING` is broken"),
+        ("[a][b]\n\n[b]: ./shop/none/", "1: the link to `./shop/none/` is broken: shop/none does not exist"),
+        ("| a |\n|---|\n| [x](no.md) |", "3: the link to `no.md` is broken"),
         ("use `shop.cart.totl()`", "1: `totl` is not in shop/cart.py; `total` is"),
         ("use `shop.cart.pay`", "1: `pay` is not in shop/cart.py"),
         ("see `lib/cart.py`", "1: the file `lib/cart.py` does not exist; shop/cart.py does"),
@@ -179,8 +179,8 @@ async def test_what_an_example_shows_must_be_so(judge: Judge) -> None:
     messages = [verdict.failures[0].message for verdict in verdicts]
     assert "cannot import name 'totl'" in messages[0]
     assert "unexpected keyword argument 'currency'" in messages[2]
-    assert "`total([1])` gives 1, and not 2" in messages[4]
-    assert "marked as Python and is none" in messages[6]
+    assert "`total([1])` gives 1 instead of 2" in messages[4]
+    assert "marked as Python but is not valid Python" in messages[6]
 
 
 async def test_only_what_the_change_brought_is_held_against_it(judge: Judge) -> None:
@@ -204,7 +204,7 @@ async def test_docstrings_are_run_and_the_tests_that_were_there_go_on_passing(ju
     assert "1 example checked" in right.reason
     assert not wrong.passed
     assert wrong.failures[0].frame == "shop/cart.py:2"
-    assert "`total([1, 2])` gives 3, and not 4" in wrong.reason
+    assert "`total([1, 2])` gives 3 instead of 4" in wrong.reason
     assert not broken.passed
     assert broken.failing == {"tests/test_cart.py::test_total"}
 

@@ -52,7 +52,7 @@ OWN = frozenset({"tests/test_given.py"})
 ROWS = {
     "it does not end, and the base ends": Row(native=ENDLESS, base=GOOD, says="cut off"),
     "it does not end, and nothing is known of the base": Row(native=ENDLESS, says="cut off"),
-    "neither ends": Row(native=ENDLESS, base=ENDLESS, label=Label.DOUBTFUL, says="does not end here"),
+    "neither ends": Row(native=ENDLESS, base=ENDLESS, label=Label.DOUBTFUL, says="does not finish on this machine"),
     "it ends early with status 0": Row(
         native=NativeRun(tests=(CaseResult(id=A, result=PASSED),), missing=(B,)),
         base=GOOD,
@@ -74,7 +74,7 @@ ROWS = {
     "no test ran, and some ran before": Row(native=NOTHING, base=GOOD, says="no test ran"),
     "no test ran, and the task has some": Row(native=NOTHING, brought=OWN, says="no test ran"),
     "all tests of the task are skipped": Row(native=end(given=SKIPPED), brought=OWN, says="no test ran"),
-    "no test ran, and there are none": Row(native=NOTHING, label=Label.DOUBTFUL, says="nothing judges this"),
+    "no test ran, and there are none": Row(native=NOTHING, label=Label.DOUBTFUL, says="nothing judges the change"),
     "all passed, and the status is bad": Row(native=end(1, a=PASSED), base=GOOD, says="exit status 1"),
     "all passed": Row(native=GOOD, label=Label.TESTS_PASSED),
     "gone": Row(native=GOOD, findings=(find(FindingKind.GONE, Control.BASE),), says="gone"),

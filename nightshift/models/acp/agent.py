@@ -63,9 +63,9 @@ class AgentSettings:
         """The reason why the agent cannot be started, and a fix, in words for the owner; empty if it can be started."""
         for folder in self.folders:
             if not folder.is_absolute() or not folder.is_dir():
-                return f"ACP_FOLDERS: {folder} is no folder of this machine; give its whole path"
+                return f"ACP_FOLDERS: {folder} is not a folder on this machine; give the folder's absolute path"
             if Path.home().resolve().is_relative_to(folder.resolve()):
-                return f"ACP_FOLDERS: {folder} holds your home; name the folder of the program alone"
+                return f"ACP_FOLDERS: {folder} contains your home folder; name only the program's folder"
             if not job_folders.enterable(folder):
                 return f"ACP_FOLDERS: the sandbox's user may not enter {folder}; install the agent elsewhere"
         if not self.program:
@@ -73,7 +73,7 @@ class AgentSettings:
             return f"ACP_COMMAND: there is no program {self.command[0]!r} {where}"
         program = Path(self.program)
         if hidden := next((path for path in (program, program.resolve()) if not self._shows(path)), None):
-            return f"ACP_COMMAND: the sandbox does not show {hidden}; name a folder that holds it in ACP_FOLDERS"
+            return f"ACP_COMMAND: the sandbox does not show {hidden}; add the folder of this file to ACP_FOLDERS"
         return ""
 
     def _shows(self, path: Path) -> bool:

@@ -38,7 +38,7 @@ WRITES = frozenset({Phase.CODING, Phase.TESTING})
 _ENDS = {
     Ended.TIMEOUT: "took too long",
     Ended.OUTPUT_LIMIT: "wrote too much to its standard error",
-    Ended.OUT_OF_MEMORY: "took too much memory",
+    Ended.OUT_OF_MEMORY: "used too much memory",
 }
 _LAST_CHARS = 600
 _MOST_SUMMARY = 180
@@ -174,7 +174,7 @@ class AcpBackend(BaseModelHandler):
             return f"{self.model} was ended: {error}"
         how = _ENDS.get(result.ended, f"ended with {result.exit_code}")
         words = printable(result.stderr[-_LAST_CHARS * 4 :]).strip()[-_LAST_CHARS:]
-        return f"{self.model} {how}" + (f"; its last words: {words}" if words else "")
+        return f"{self.model} {how}" + (f"; its last error output: {words}" if words else "")
 
     def _report(self, request: ModelRequest, turn: Turn, run: AgentRun, harvest: Harvest) -> None:
         """Emit an event that lists the permissions that the agent was refused, and the ignored changes."""
@@ -185,7 +185,7 @@ class AcpBackend(BaseModelHandler):
         ]
         if lines and request.material and request.material.emit:
             about = events_about(request, request.material.emit)
-            text = printable(f"{self.model} wanted what it may not: {'; '.join(lines[:10])}", max_chars=500)
+            text = printable(f"{self.model} tried to do what is not allowed: {'; '.join(lines[:10])}", max_chars=500)
             about.emit(Kind.AGENT_REFUSED, text, level=Level.WARNING, refused=[printable(line) for line in lines[:20]])
 
 
@@ -207,7 +207,7 @@ def _take_harvest(copy: WorkingCopy) -> Harvest:
     try:
         return copy.harvest()
     except OutsideCopy as error:
-        raise ModelUnavailable(f"what the agent left cannot be taken: {error}") from error
+        raise ModelUnavailable(f"Nightshift cannot use the agent's change: {error}") from error
 
 
 def _prompt(request: ModelRequest) -> str:
@@ -226,9 +226,11 @@ def _reply(turn: Turn, harvest: Harvest) -> tuple[str, Finish]:
         blocks = [file_block(path, text) for path, text in sorted(harvest.files.items())]
         return "\n\n".join([f"Summary: {_summary(turn, harvest)}", *blocks]) + "\n", Finish.STOP
     if turn.reason == "refusal":
-        raise ModelRefused(f"the agent refuses: {printable(turn.text, max_chars=300) or 'it says no more'}")
+        raise ModelRefused(
+            f"the agent refused the request: {printable(turn.text, max_chars=300) or 'it gave no reason'}"
+        )
     if turn.reason == "cancelled":
-        raise TimedOut("the agent's time was over before it had changed anything")
+        raise TimedOut("the agent ran out of time before it changed anything")
     return turn.text, Finish.LENGTH if turn.reason in {"max_tokens", "max_turn_requests"} else Finish.STOP
 
 

@@ -107,14 +107,14 @@ class Connection:
         try:
             line = await self._reader.readuntil(b"\n")
         except asyncio.IncompleteReadError:
-            raise PeerGone("it closed its output") from None
+            raise PeerGone("the agent closed its output") from None
         except asyncio.LimitOverrunError:
-            raise PeerFault(f"it sent a message of more than {MOST_LINE >> 20} MB") from None
+            raise PeerFault(f"the agent sent a message of more than {MOST_LINE >> 20} MB") from None
         except OSError as error:
             raise PeerGone(f"the connection broke: {error.strerror}") from None
         self._received += len(line)
         if self._received > MOST_BYTES:
-            raise PeerFault(f"it sent more than {MOST_BYTES >> 20} MB")
+            raise PeerFault(f"the agent sent more than {MOST_BYTES >> 20} MB")
         return line
 
     async def _take(self, line: bytes) -> None:
@@ -122,7 +122,7 @@ class Connection:
         if message is None:
             self._noise += bool(line.strip())
             if self._noise > MOST_NOISE:
-                raise PeerFault(f"more than {MOST_NOISE} lines of its output are no messages")
+                raise PeerFault(f"more than {MOST_NOISE} lines of the agent's output are not messages")
             return
         method, number, params = message.get("method"), message.get("id"), _mapping(message.get("params"))
         if not isinstance(method, str):
@@ -155,7 +155,7 @@ class Connection:
             self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
             await self._writer.drain()
         except OSError as error:
-            raise PeerGone(f"it does not read any more: {error.strerror}") from None
+            raise PeerGone(f"the agent no longer reads its input: {error.strerror}") from None
 
 
 def _read(line: bytes) -> dict[str, Any] | None:
@@ -225,7 +225,7 @@ class AgentSession:
         }
         answer = _mapping(await connection.request("initialize", hello))
         if answer.get("protocolVersion") != PROTOCOL:
-            raise PeerFault(f"it speaks version {printable(str(answer.get('protocolVersion')))} of the protocol, not 1")
+            raise PeerFault(f"the agent speaks version {printable(str(answer.get('protocolVersion')))} of ACP, not 1")
         methods = [str(each.get("id")) for each in _mappings(answer.get("authMethods"))]
         if auth_method:
             await connection.request("authenticate", {"methodId": auth_method})
@@ -235,10 +235,10 @@ class AgentSession:
             if error.code != AUTH_REQUIRED:
                 raise
             ways = printable(", ".join(methods[:20])) or "none"
-            fix = f"name the variable of its key in ACP_VARIABLES, and the way in ACP_AUTH (it knows {ways})"
+            fix = f"add the variable of the agent's key to ACP_VARIABLES, and set ACP_AUTH (the agent offers {ways})"
             raise NotLoggedIn(error.code, f"{error}; {fix}") from None
         if not isinstance(session_id := opened.get("sessionId"), str):
-            raise PeerFault("it opened a session without an id")
+            raise PeerFault("the agent opened a session without an id")
         self._id = session_id
 
     async def prompt(self, connection: Connection, text: str) -> Turn:

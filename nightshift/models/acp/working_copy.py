@@ -109,7 +109,7 @@ class WorkingCopy:
                 path = str(below / name)
                 count += 1
                 if count > MOST_ENTRIES:
-                    raise OutsideCopy(f"it left more than {MOST_ENTRIES:,} files behind")
+                    raise OutsideCopy(f"the agent left more than {MOST_ENTRIES:,} files behind")
                 if path in self._before or not self._is_left_out(path, rules):
                     yield path, Path(root, name).lstat()
 
@@ -138,18 +138,18 @@ class WorkingCopy:
         """
         size, digest = self._before.get(path, (-1, ""))
         if not stat.S_ISREG(entry.st_mode):
-            raise OutsideCopy("is no plain file")
+            raise OutsideCopy("is not a regular file")
         if path not in self._before and (fault := path_fault(path)):
             raise OutsideCopy(fault)
         if set(path) & _NOT_QUOTED:
-            raise OutsideCopy("has a name that no reply can hold")
+            raise OutsideCopy("has a name that a reply cannot contain")
         if entry.st_size > MOST_READ and entry.st_size != size:
             raise OutsideCopy("is too large")
         try:
             content = self._read(path, max(MOST_READ, size))
             return None if len(content) == size and _digest(content) == digest else content.decode()
         except UnicodeDecodeError:
-            raise OutsideCopy("is no text") from None
+            raise OutsideCopy("is not text") from None
         except OSError as error:
             raise OutsideCopy(f"cannot be read: {error}") from None
 
@@ -163,7 +163,7 @@ class WorkingCopy:
         with os.fdopen(file, "rb") as stream:
             status = os.fstat(file)
             if not stat.S_ISREG(status.st_mode) or status.st_size > most:
-                raise OutsideCopy(f"{path} is no plain file, or has more than {most >> 20} MB")
+                raise OutsideCopy(f"{path} is not a regular file, or is larger than {most >> 20} MB")
             return stream.read(most)
 
 

@@ -88,7 +88,7 @@ class Client:
             content, following = await self._page(address)
             part = content.get(key) if key and isinstance(content, Mapping) else content
             if not isinstance(part, list) or not all(isinstance(row, Mapping) for row in part):
-                raise ForgeAway(f"the answer to {path} is no list")
+                raise ForgeAway(f"the answer to {path} is not a list")
             rows += part
             if not following:
                 if len(part) >= PER_PAGE:  # a full page may get a next page without a change of its own ETag
@@ -137,7 +137,7 @@ class Client:
             return ""
         address = urljoin(str(answer.url), link)
         if urlsplit(address)[:2] != urlsplit(self._base)[:2]:
-            raise ForgeRefused(400, "the next page of a list lies at another address, which is refused")
+            raise ForgeRefused(400, "Nightshift refused the next page of a list, because it is at another address")
         return address
 
     async def _send_request(
@@ -169,12 +169,18 @@ class Client:
         if (rest_s := self._rest_s(answer, message)) is not None:
             raise ForgeAway(f"the forge's rate limit is reached (HTTP {status})", rest_s)
         if status >= 500 or status == 408:
-            raise ForgeAway(f"the forge is out of order (HTTP {status})", self._retry_after(answer))
+            raise ForgeAway(f"the forge cannot answer now (HTTP {status})", self._retry_after(answer))
         if status == 401:
-            raise ForgeRefused(401, "the token is not accepted (HTTP 401); renew it, or set another")
+            raise ForgeRefused(
+                401, "the forge does not accept the token (HTTP 401); renew the token, or set another one"
+            )
         if status < 400:
-            raise ForgeRefused(status, f"the repository has moved (HTTP {status}); the settings need its new address")
-        raise ForgeRefused(status, f"the forge refuses it (HTTP {status})" + (f": {message}" if message else ""))
+            raise ForgeRefused(
+                status, f"the repository has moved (HTTP {status}); set the new address in the setting `forges`"
+            )
+        raise ForgeRefused(
+            status, f"the forge refused the request (HTTP {status})" + (f": {message}" if message else "")
+        )
 
     def _rest_s(self, answer: httpx.Response, message: str) -> float | None:
         """Return the seconds to pause if the answer reports a rate limit; None for any other error."""
@@ -221,7 +227,7 @@ def _json(content: bytes, what: str) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
-        raise ForgeAway(f"the answer to {urlsplit(what).path} is no JSON") from None
+        raise ForgeAway(f"the answer to {urlsplit(what).path} is not JSON") from None
 
 
 def _message(answer: httpx.Response) -> str:

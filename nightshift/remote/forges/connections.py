@@ -107,13 +107,13 @@ def _connection(address: str, repo: str, kinds: Mapping[str, str], token_of: Cal
     prefix = next((each for each in sorted(kinds, key=len, reverse=True) if _begins(f"{host}/{path}", each)), host)
     kind = kinds.get(prefix) or KNOWN.get(host)
     if kind is None:
-        raise ValueError(f"say which kind of forge it is: forge_kinds: {{{host}: {' or '.join(KINDS)}}}")
+        raise ValueError(f"set the kind of this forge, as forge_kinds: {{{host}: {' or '.join(KINDS)}}}")
     if kind not in KINDS:
-        raise ValueError(f"there is no kind of forge {kind!r}; known are {', '.join(KINDS)}")
+        raise ValueError(f"{kind!r} is not a kind of forge; choose one of {', '.join(KINDS)}")
     below = prefix.strip("/")[len(host) :].strip("/")
     project = path[len(below) :].strip("/")
     if not _NAME.fullmatch(project) or (kind != "gitlab" and project.count("/") != 1):
-        raise ValueError(f"{project!r} names no repository; it has an owner and a name, such as octo/hello")
+        raise ValueError(f"{project!r} is not a repository; give its owner and its name, such as octo/hello")
     site = f"{parts.scheme}://{host}" + (f"/{below}" if below else "")
     return Connection(kind=kind, site=site, project=project, repo=repo, token=token_of(kind, host))
 
@@ -148,7 +148,7 @@ class Checked:
         with _readable():
             seen = await self._forge.look(watch)
         if not seen.branch:
-            raise ForgeRefused(HTTPStatus.NOT_FOUND, "the repository has no branch yet; push one")
+            raise ForgeRefused(HTTPStatus.NOT_FOUND, "the repository has no branch yet; push a branch")
         return seen
 
     async def comment(self, comment: Comment) -> str:
@@ -167,4 +167,4 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise ForgeAway(f"the forge's answer has another form than its API says: {error!r}"[:300]) from error
+        raise ForgeAway(f"the forge's answer does not have the form that its API documents: {error!r}"[:300]) from error

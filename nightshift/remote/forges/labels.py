@@ -35,7 +35,7 @@ def read(labels: Iterable[str], label: str) -> tuple[dict[str, Any], list[str]]:
         try:
             _read(text, fields)
         except ValueError as error:
-            faults.append(f"the label {each!r} says nothing: {error}")
+            faults.append(f"the label {each!r} is invalid: {error}")
     return fields, faults
 
 
@@ -50,11 +50,11 @@ def _read(text: str, fields: dict[str, Any]) -> None:
         field, kind = _LIMITS[name]
         fields.setdefault("limits", {})[field] = _value(kind, value)
     else:
-        raise ValueError(f"known are {', '.join(NAMES)}, such as priority-2, budget-1.5, review, no-review")
+        raise ValueError(f"use one of {', '.join(NAMES)}, such as priority-2, budget-1.5, review, no-review")
 
 
 def _value(kind: Callable[[str], Any], text: str) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no number") from None
+        raise ValueError(f"{text!r} is not a number") from None

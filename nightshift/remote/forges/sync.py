@@ -130,7 +130,7 @@ class Sync:
         """Return the status of the connection."""
         issues = (self._record or Kept()).issues.values()
         strangers = (
-            [f"{self._strangers} issues have the label and are by people who may not give tasks"]
+            [f"{self._strangers} issues have the label, but their authors may not give tasks"]
             if self._strangers
             else []
         )
@@ -176,7 +176,7 @@ class Sync:
     def _rest(self, why: str, rest_s: float) -> None:
         why = self._services.mask(why)
         if why != self._fault:
-            text = f"{self.connection.address}: {why}; it is left alone for {duration(rest_s)}"
+            text = f"{self.connection.address}: {why}; Nightshift tries again in {duration(rest_s)}"
             self._events.emit(Kind.FORGE_FAILED, text, level=Level.WARNING, address=self.connection.address)
         self._failures, self._fault = self._failures + 1, why
         self._rests_until = self._services.clock() + timedelta(seconds=rest_s)
@@ -286,7 +286,7 @@ class Sync:
     async def _submit(self, spec: TaskSpec) -> Submitted:
         sent = await asyncio.wrap_future(self._services.queue.submit(spec))
         if sent.created:
-            text = f"task {sent.task_id} was asked for at {spec.metadata['url']}"
+            text = f"{spec.metadata['url']} requested task {sent.task_id}"
             self._events.bind(task_id=sent.task_id).emit(Kind.FORGE_TASK, text, address=self.connection.address)
         return sent
 
@@ -302,13 +302,13 @@ class Sync:
         if not sent.differs:
             return ""
         if task.status is Status.DONE:
-            return "It was edited after it was done: to have more changed, say so on the pull request."
+            return "The issue was edited after its task was done; to request more changes, comment on the pull request."
         begun = bool(task.attempt)
         task = await asyncio.wrap_future(queue.revise(task.id, spec))
         if task.status is Status.FAILED:
             await asyncio.wrap_future(queue.retry(task.id))
-            return "It was edited after it had failed, and is tried again with the new words."
-        return "It was edited after work had begun: its next attempt reads the new words." if begun else ""
+            return "The issue was edited after its task had failed; Nightshift retries the task with the new text."
+        return "The issue was edited after its task had begun; the next attempt uses the new text." if begun else ""
 
     async def _withdraw(self, task_id: int | None, why: str) -> None:
         """Cancel a task if it has not begun; a task that has begun continues."""
@@ -489,7 +489,9 @@ class Sync:
         if tracked.pull:
             parts.append(texts.became(tracked.pull.number, self.connection.pull_sign, tracked.pull.state))
         elif task and task.branch and not tracked.wanted:
-            parts.append(f"Its branch {texts.span(task.branch, services.mask)} was not proposed, because {CLOSED}.")
+            parts.append(
+                f"Nightshift did not propose the branch {texts.span(task.branch, services.mask)}, because {CLOSED}."
+            )
         text, number = texts.progress(parts), tracked.number
         if not parts or _digest(text) == tracked.said:
             return
@@ -522,7 +524,7 @@ class Sync:
             if task.commit:
                 evidence = await asyncio.to_thread(services.evidence, self.connection.repo, task.commit)
                 if not self._has_joined(task, pull.branch):
-                    reason = f" It is not on this branch: {texts.span(task.reason, services.mask)}"
+                    reason = f" Its change is not on this branch: {texts.span(task.reason, services.mask)}"
             yield texts.describe_follow_up(task, each.what, evidence, services.mask, reason)
 
     # --- Stored state of the issues

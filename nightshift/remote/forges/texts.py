@@ -19,10 +19,10 @@ from nightshift.remote.forges.specs import line
 
 MAX_QUOTED = 4000
 VERIFY = (
-    "The evidence is stored as a git note (`refs/notes/nightshift`). Where Nightshift is installed, this runs it "
-    "again; the tests can be run by hand as well."
+    "The evidence is stored as a git note (`refs/notes/nightshift`). If Nightshift is installed, these commands "
+    "check it again; you can also run the tests by hand."
 )
-ASK = "Comments that begin `/nightshift …`, and comments on lines, become further commits on this branch."
+ASK = "Comments that begin with `/nightshift …`, and comments on lines, become further commits on this branch."
 Mask = Callable[[str], str]
 
 
@@ -75,7 +75,7 @@ def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
             return f"{name} is being worked on."
         case Status.WAITING:
             asked = "".join(f"\n\n{fence(each, mask)}" for each in questions)
-            return f"{name} waits for an answer of its owner, on the dashboard or by `nightshift approvals`.{asked}"
+            return f"{name} waits for an answer from its owner, on the dashboard or with `nightshift approvals`.{asked}"
         case Status.CANCELLED:
             return f"{name} was cancelled."
         case Status.FAILED:
@@ -83,7 +83,7 @@ def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
         case Status.DONE:
             if task.ending is Ending.COMMITTED:
                 return f"{name} is done."
-            return f"{name} is done, and nothing had to be changed.{_reason(task, mask)}"
+            return f"{name} is done; no change was needed.{_reason(task, mask)}"
 
 
 def _reason(task: Task, mask: Mask) -> str:
@@ -92,7 +92,7 @@ def _reason(task: Task, mask: Mask) -> str:
 
 def describe_heard(count: int) -> str:
     """Return a sentence about the number of comments on the issue that were passed on to its task."""
-    return f"Comments that were passed on to it: {count}."
+    return f"Comments that were passed on to the task: {count}."
 
 
 def progress(parts: Iterable[str]) -> str:
@@ -104,9 +104,9 @@ def became(number: int, sign: str, state: PullState) -> str:
     """Return a sentence about the state of a pull request."""
     name = f"{sign}{number}"
     return {
-        PullState.OPEN: f"Its draft is {name}. To have it changed, comment there: `/nightshift …`, or on lines.",
+        PullState.OPEN: f"The draft is {name}. To request changes, comment there with `/nightshift …`, or on lines.",
         PullState.MERGED: f"{name} was merged.",
-        PullState.CLOSED: f"{name} was closed without being merged; nothing more is done unless it is reopened.",
+        PullState.CLOSED: f"{name} was closed without a merge; Nightshift does nothing more unless you reopen it.",
     }[state]
 
 
@@ -126,7 +126,7 @@ def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mas
             "## How to verify it",
             VERIFY,
             f"```sh\n{verify}\n```",
-            f"Made by Nightshift as task {task.id}, to be read before it is merged. {ASK}",
+            f"Nightshift made this change as task {task.id}; read the change before you merge it. {ASK}",
         )
     )
 

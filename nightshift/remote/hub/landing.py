@@ -93,7 +93,7 @@ class Landing:
             raise LeaseLost from None
         except HubError as error:
             until = self._clock() + timedelta(seconds=AGAIN_S)
-            raise Parked(f"it is ready to land, and waits for the hub: {error}", until) from error
+            raise Parked(f"the task is ready to land, and waits for the hub: {error}", until) from error
 
     async def end(self, line: str, landed: Mapping[int, str | None]) -> None:
         """See `core.hub.LandingPort`."""
@@ -180,7 +180,9 @@ class Landing:
         text = make_offered_text(offer.node, offer.task_id, line, offer.commit, offer.branch)
         if is_signed(keys.get(offer.node, ""), text, offer.signature):
             return True
-        self._report(f"task {offer.task_id} of the hub is not landed here: its node has not signed the offer")
+        self._report(
+            f"this node does not land task {offer.task_id} of the hub: the task's node has not signed the offer"
+        )
         return False
 
 

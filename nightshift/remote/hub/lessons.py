@@ -168,7 +168,7 @@ class LessonExchange:
                 lesson["repo"] = self._repositories.path_of(lesson["repo"]) or lesson["repo"]
             (parsed_lesson,) = exchange.read(json.dumps(lesson))
         except (NotLessons, ValueError, KeyError, TypeError) as error:
-            self._report(f"a lesson of another node is none: {error}")
+            self._report(f"a lesson of another node is invalid: {error}")
             return ()
         self._sent.add(key)
         return ((key, parsed_lesson),)
@@ -180,7 +180,7 @@ class LessonExchange:
                 if row["judged_from"]:
                     from_text(row["judged_from"])
             except ValueError as error:
-                self._report(f"counts of other nodes are none: {error}")
+                self._report(f"counts of other nodes are invalid: {error}")
             else:
                 tallies[row["key"]] = tally_of(row)
         self._tell_of(News(tallies=tallies))

@@ -81,7 +81,7 @@ class HubQueue:
             except WorkflowAlreadyStartedError:
                 facts = await _facts(client, request.id)
                 if (facts.origin, facts.created_at) != (request.origin, request.created_at):
-                    raise InvalidTask({"id": f"the hub has another task {request.id}"}) from None
+                    raise InvalidTask({"id": f"the hub already has another task {request.id}"}) from None
 
         self._hub.call(start)
 
@@ -194,7 +194,7 @@ class HubQueue:
         async def act(client: Client) -> Status:
             facts = await _facts(client, task_id)
             if facts.status in ENDED:
-                raise IllegalMove(f"task {task_id} of the hub is {facts.status}")
+                raise IllegalMove(f"task {task_id} of the hub has already ended ({facts.status})")
             try:
                 handle = client.get_workflow_handle(workflow_of(task_id))
                 return Status(await handle.execute_update(update, args=list(values), result_type=str))
@@ -341,7 +341,9 @@ def _settle(facts: Facts, status: WorkflowExecutionStatus | None) -> Facts:
     """Return the state of a task. If its workflow was ended directly at the server, the task counts as cancelled."""
     if status is WorkflowExecutionStatus.RUNNING or facts.status in ENDED:
         return facts
-    return replace(facts, status=Status.CANCELLED, ending=Ending.USER, reason="its workflow was ended at the server")
+    return replace(
+        facts, status=Status.CANCELLED, ending=Ending.USER, reason="the task's workflow was ended at the server"
+    )
 
 
 async def _request(client: Client, task_id: int) -> Request:

@@ -66,7 +66,7 @@ def check(database: SharedDatabase) -> None:
     with database.connection() as conn:
         _refuse_old_tasks(conn)
     if (row := database.row("SELECT version FROM made_list")) is None or row["version"] != VERSION:
-        raise HubRefused(f"the shared database is of another version than this node; this one knows version {VERSION}")
+        raise HubRefused(f"the shared database does not have version {VERSION}, which this node needs")
 
 
 def read_made_at(database: SharedDatabase) -> str:
@@ -101,8 +101,8 @@ def _refuse_old_tasks(conn: Connection[DictRow]) -> None:
         row = conn.execute(_OLD_TASKS).fetchone()
         if row and row["number"]:
             raise HubRefused(
-                f"this database has {row['number']} open tasks of the hub of an older version: finish or cancel them "
-                f"there with that version (`{format_command('hub cancel')}`), then start this one"
+                f"this database has {row['number']} open tasks of an older version of the hub: finish or cancel them "
+                f"with that version (`{format_command('hub cancel')}`), then start this version"
             )
 
 

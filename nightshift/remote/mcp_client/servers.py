@@ -46,11 +46,11 @@ def servers_of(given: Mapping[str, str], token_of: Callable[[str], str] = lambda
 
 def _server(name: str, value: str, token: str) -> McpServer:
     if not _NAME.fullmatch(name):
-        raise ValueError("a name has small letters, digits, - and _, such as docs")
+        raise ValueError("a name consists of lowercase letters, digits, - and _, such as docs")
     if value.startswith(("http://", "https://")):
         parts = urlsplit(value)
         if not parts.hostname or parts.username:
-            raise ValueError("give the server's address, such as http://127.0.0.1:8123/mcp; a token goes to mcp_tokens")
+            raise ValueError("give the server's address, such as http://127.0.0.1:8123/mcp; put a token in mcp_tokens")
         return McpServer(name=name, url=value, token=token)
     command = tuple(shlex.split(value))
     if not command:
@@ -60,9 +60,9 @@ def _server(name: str, value: str, token: str) -> McpServer:
 
 def faults_of(allowed: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Return the faults among the tools that a task names (`server.tool`), by the field of the task."""
-    known_names = ", ".join(names) or "none, so nothing can be named"
+    known_names = ", ".join(names) or "none"
     return {
-        f"mcp.{number}": f"there is no server {server!r} in mcp_servers; known are: {known_names}"
+        f"mcp.{number}": f"there is no server {server!r} in mcp_servers; its servers are: {known_names}"
         for number, each in enumerate(allowed)
         if (server := each.partition(".")[0]) not in names
     }

@@ -95,7 +95,7 @@ def unknown(name: str, rule_names: Collection[str]) -> str | None:
     # The prefix is often left out: `subprocess` means `python.subprocess`.
     near = [each for each in rule_names if each.partition(".")[2] == name]
     near = near or difflib.get_close_matches(name, [*rule_names, *_GROUPS], n=1)
-    return f"{name}: there is no such rule" + (f"; did you mean {' or '.join(near[:2])}?" if near else "")
+    return f"there is no rule {name}" + (f"; did you mean {' or '.join(near[:2])}?" if near else "")
 
 
 def _default(finding: Finding, spec: TaskSpec, *, is_test: bool) -> Severity | None:

@@ -160,10 +160,10 @@ class DependencyCheck:
         """Return a question to the owner or a finding about a module that is not installed; None to accept it."""
         need, wanted = package.need, package.requirement
         if wanted is None:
-            text = f"it is not known which package brings {need.module}; name the package in requirements.txt"
+            text = f"the package that provides {need.module} is not known; name the package in requirements.txt"
             return _finding(UNCLEAR, need, text) if package.written else None
         if _subject(wanted) in job.denied:
-            text = f"the owner denied the package {wanted.name}: do without it"
+            text = f"the owner denied the package {wanted.name}; do not use this package"
             return _finding(DENIED, need, text, Severity.BLOCK if package.written else Severity.NOTE)
         if self._may_use(job, package) or not (package.written or package.is_known):
             return None
@@ -171,7 +171,7 @@ class DependencyCheck:
             return None  # The environment has the declared packages. Others were missing before the change too.
         index_answer = await self._look_up(wanted)
         if isinstance(index_answer, str):
-            text = f"the module {need.module} is no file of the tree, and {index_answer}"
+            text = f"the module {need.module} is not a file of the tree, and {index_answer}"
             return _finding(UNKNOWN, need, text, Severity.BLOCK if package.written else Severity.NOTE)
         question = _question(package, wanted, index_answer)
         return Ask(kind=AskKind.PACKAGE, subject=_subject(wanted), question=question)
@@ -205,7 +205,7 @@ def list_provided(runtime: Runtime) -> frozenset[str]:
     try:
         done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise SandboxError(f"the interpreter inside cannot be asked what it has: {error}") from error
+        raise SandboxError(f"the standard library of the sandbox cannot be listed: {error}") from error
     folders = [mount.host for mount in runtime.mounts if mount.inside in runtime.libraries]
     return frozenset(json.loads(done.stdout)).union(*map(modules_in, folders))
 
@@ -218,13 +218,13 @@ def modules_in(folder: Path) -> frozenset[str]:
 
 def _question(package: WantedPackage, wanted: Requirement, wheel: Wheel | None) -> str:
     need = package.need
-    summary = f" The index says of {wheel.name} {wheel.version}: “{wheel.summary}”." if wheel else ""
-    slip = "" if package.is_known else " It is not among the packages known here: look whether it is a typing slip."
-    does = "names it" if is_declaration(need.path) else f"imports {need.module}"
-    why = f"{need.path}:{need.line} {does}" if need.path else "Its plan names it"
+    summary = f" The package index describes {wheel.name} {wheel.version} as “{wheel.summary}”." if wheel else ""
+    slip = "" if package.is_known else " Nightshift does not know this package; check its name for a typing error."
+    does = "names this package" if is_declaration(need.path) else f"imports {need.module}"
+    why = f"{need.path}:{need.line} {does}" if need.path else "The task's plan names this package"
     return (
-        f"May the task use the package {wanted.name}? {why}. A yes installs "
-        f"the wheel of {wanted} and of what it depends on from the package index; its code will run in the sandbox."
+        f"May the task use the package {wanted.name}? {why}. If you approve, Nightshift installs "
+        f"the wheels of {wanted} and of its dependencies from the package index; their code will run in the sandbox."
         f"{summary}{slip}"
     )
 
@@ -238,7 +238,7 @@ def _top(need: MissingModule) -> str:
 
 
 def _no_npm(need: MissingModule) -> Finding:
-    text = f"{need.module} is no module of Node.js, no file of the tree and no package of its lock file: do without it"
+    text = f"{need.module} is not a Node.js module, a file of the tree or a package of its lock file; do not use it"
     return _finding(NO_NPM, need, text)
 
 

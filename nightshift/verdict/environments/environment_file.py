@@ -44,13 +44,13 @@ class _Strict(BaseModel):
     def _no_zero_bytes(cls, value: Any) -> Any:
         texts = [*value, *value.values()] if isinstance(value, dict) else [value]
         if any(isinstance(text, str) and "\0" in text for text in texts):
-            raise ValueError("a zero byte cannot stand here")
+            raise ValueError("the value must not contain a zero byte")
         return value
 
 
 def _refuse_steering(names: dict[str, str]) -> dict[str, str]:
     if reserved := [name for name in names if RESERVED.fullmatch(name)]:
-        raise ValueError(f"{reserved[0]} steers programs of the run; choose another name")
+        raise ValueError(f"{reserved[0]} controls programs of the run; choose another name")
     return names
 
 
@@ -70,7 +70,7 @@ class ReadyIn(_Strict):
     @model_validator(mode="after")
     def _just_one(self) -> Self:
         if sum(value is not None for value in (self.port, self.command, self.output)) != 1:
-            raise ValueError("name one of port, command and output, and no more")
+            raise ValueError("name exactly one of port, command and output")
         return self
 
 
@@ -115,9 +115,11 @@ class EnvironmentFile(_Strict):
             try:
                 requirement = Requirement(line)
             except InvalidRequirement:
-                raise ValueError(f"{line!r} names no package; write it as in `redis` or `redis>=5,<6`") from None
+                raise ValueError(
+                    f"{line!r} does not name a package; write, for example, `redis` or `redis>=5,<6`"
+                ) from None
             if requirement.url:
-                raise ValueError(f"{line!r} is an address; packages of the index alone are taken, by their names")
+                raise ValueError(f"{line!r} is an address; name a package of the package index instead")
         return lines
 
     @model_validator(mode="after")
@@ -125,7 +127,7 @@ class EnvironmentFile(_Strict):
         ports = [f"port {service.ready.port}" for service in self.services.values() if service.ready.port]
         names = [f"variable {name}" for service in self.services.values() for name in service.exports]
         if twice := next((label for label in (*ports, *names) if (*ports, *names).count(label) > 1), None):
-            raise ValueError(f"two services have the {twice}; give each its own")
+            raise ValueError(f"two services have the {twice}; give each service its own")
         return self
 
     @property
@@ -152,11 +154,11 @@ def read(text: str) -> EnvironmentFile:
 
 def _load(text: str) -> object:
     if len(text) > MOST_CHARS:
-        raise SandboxError(f"it has more than {MOST_CHARS >> 10} KB")
+        raise SandboxError(f"the file has more than {MOST_CHARS >> 10} KB")
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SandboxError(f"it is no YAML: {' '.join(str(error).split())[:300]}") from None
+        raise SandboxError(f"the file is not valid YAML: {' '.join(str(error).split())[:300]}") from None
     return {} if content is None else content
 
 
@@ -189,9 +191,9 @@ def _faults(error: ValidationError) -> Iterator[str]:
         if item["type"] == "extra_forbidden":
             models: dict[int, type[BaseModel]] = {1: EnvironmentFile, 3: ServiceIn}
             model = models.get(len(item["loc"]), ReadyIn)
-            yield f"{field_path} is no field; known are {', '.join(model.model_fields)}"
+            yield f"{field_path} is not a known field; the known fields are {', '.join(model.model_fields)}"
         elif item["loc"] and item["loc"][-1] == "[key]":
             how = "small letters, digits and hyphens" if len(item["loc"]) == 3 else "letters, digits and underscores"
-            yield f"{field_path} is no name; it takes {how}, and begins with a letter"
+            yield f"{field_path} is not a valid name; use {how}, and begin with a letter"
         else:
             yield f"{field_path}: {item['msg'].removeprefix('Value error, ')}"

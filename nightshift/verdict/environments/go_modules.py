@@ -77,13 +77,13 @@ class GoModules:
                 work = call(words, {**self._environ, **own}, INSTALL_S, cwd=Path(scratch))
                 done = await limit_size(work, folder, MOST_MB)
             except TimeoutError:
-                raise SandboxError(f"fetching the modules of Go took longer than {INSTALL_S:.0f} s") from None
+                raise SandboxError(f"downloading the Go modules took longer than {INSTALL_S:.0f} s") from None
             if done.code:
                 error = Unreachable if any(word in done.stderr for word in _AWAY) else SandboxError
-                raise error(f"the modules of {next(iter(recipe.texts))} cannot be had: {done.stderr.strip()[-600:]}")
+                raise error(f"modules of {next(iter(recipe.texts))} cannot be downloaded: {done.stderr.strip()[-600:]}")
             wanted = next(text for path, text in recipe.texts.items() if path.endswith(_SUM))
             if new := _lines(await asyncio.to_thread(Path(scratch, _SUM).read_text, "utf-8")) - _lines(wanted):
-                raise SandboxError(f"go.sum does not have {min(new).rpartition(' ')[0]}; type `go mod tidy`")
+                raise SandboxError(f"go.sum does not list {min(new).rpartition(' ')[0]}; run `go mod tidy`")
         return Made(
             packages=dict(await asyncio.to_thread(_modules, folder)), more={"interpreter": f"Go {self._go.version}"}
         )

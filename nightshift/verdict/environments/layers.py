@@ -176,7 +176,7 @@ async def with_packages(runtime: Runtime, layers: LayerStore | None, packages: M
     if not packages:
         return runtime
     if layers is None:
-        raise SandboxError("the run needs packages, and there is no place to keep any")
+        raise SandboxError("the run needs packages, but this run has no package store")
     return runtime.with_layer((await layers.exactly(packages)).mount)
 
 

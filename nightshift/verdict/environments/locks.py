@@ -157,12 +157,10 @@ class Reader:
                 continue
             if version := self._ours.get(package.key):
                 if version != package.version:
-                    self._remark(
-                        f"{package.name} {version} of the test libraries is used in the place of {package.version}"
-                    )
+                    self._remark(f"{package.name} {version} of the test libraries is used instead of {package.version}")
             elif package.key in chosen and chosen[package.key].version != package.version:
                 self._remark(
-                    f"{package.name} {package.version} is left out: {chosen[package.key].version} is chosen as well"
+                    f"{package.name} {package.version} is left out; {chosen[package.key].version} is already chosen"
                 )
             else:
                 chosen[package.key] = package
@@ -229,14 +227,14 @@ class Reader:
             if more := re.match(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line):
                 target = _beside(path, more[2])
                 if target is None or target not in texts:
-                    self._remark(f"{more[2]}, which {path} includes, is no file of the repository")
+                    self._remark(f"{path} includes {more[2]}, which is not a file of the repository")
                 else:
                     limits = constraining or more[1] in {"-c", "--constraint"}
                     self._take(content, target, group, texts, own, constraining=limits)
             elif itself := re.match(r"(?:-e\s*|--editable[ =])?\.{1,2}/?(?:\[([\w,\s.-]*)\])?\s*(?:;.*)?$", line):
                 content.extras.update(each.strip() for each in (itself[1] or "").split(",") if each.strip())
             elif line.startswith("-"):
-                self._remark(f"{line.split()[0].partition('=')[0]} in {path} is not followed")
+                self._remark(f"the option {line.split()[0].partition('=')[0]} in {path} is ignored")
             elif requirement := self._normalise_requirement(
                 line.partition("--hash")[0].strip().rstrip("\\").strip(), path, own
             ):
@@ -266,11 +264,11 @@ class Reader:
         try:
             requirement = Requirement(line)
         except InvalidRequirement:
-            self._remark(f"{line[:80]!r} in {where} is no package of the index; it is left out")
+            self._remark(f"{line[:80]!r} in {where} is not a package of an index; it is left out")
             return ""
         if requirement.url:
             self._remark(
-                f"{requirement.name} in {where} is not taken from an index ({requirement.url[:60]}); it is left out"
+                f"{requirement.name} in {where} does not come from an index ({requirement.url[:60]}); it is left out"
             )
             return ""
         if not _NAME.fullmatch(requirement.name) or normalise(requirement.name) == normalise(own.name):
@@ -284,7 +282,9 @@ class Reader:
         requirement = Requirement(line)
         version = self._ours.get(normalise(requirement.name))
         if version and not requirement.specifier.contains(version, prereleases=True):
-            self._remark(f"{requirement.name} {version} of the test libraries is used; {line} is asked for")
+            self._remark(
+                f"{requirement.name} {version} of the test libraries is used, although the repository asks for {line}"
+            )
         return version is None
 
     def _holds(self, marker: str, more: Mapping[str, Any] | None = None, *, lock: bool = False) -> bool:
@@ -295,7 +295,7 @@ class Reader:
             return True
 
     def _elsewhere(self, name: object, origin: object) -> None:
-        self._remark(f"{str(name)[:80]} is not taken from an index ({origin}); it is left out")
+        self._remark(f"{str(name)[:80]} does not come from an index ({origin}); it is left out")
 
     def _remark(self, text: str) -> None:
         self._remarks[text] = None
@@ -351,7 +351,7 @@ class Reader:
         if "registry" not in source:
             if not {"virtual", "editable"} & source.keys() or "." not in source.values():
                 self._remark(
-                    f"{name[:80]} is not taken from an index ({next(iter(source), 'nothing')}); it is left out"
+                    f"{name[:80]} does not come from an index ({next(iter(source), 'nothing')}); it is left out"
                 )
             return None
         files = [*package.get("wheels", []), *([package["sdist"]] if "sdist" in package else [])]
@@ -413,7 +413,7 @@ class Reader:
                 raise InvalidVersion
             Version(str(version))
         except InvalidVersion:
-            self._remark(f"{str(name)[:80]!r} {str(version)[:40]!r} is no name and version; it is left out")
+            self._remark(f"{str(name)[:80]!r} {str(version)[:40]!r} is not a valid name and version; it is left out")
             return None
         sound = tuple(dict.fromkeys(digest for digest in hashes if _SHA.fullmatch(digest)))
         if not sound:
@@ -430,7 +430,7 @@ def without(declaration: Declaration, names: Collection[str], remarks: Sequence[
 
 def _check_count(where: str, packages: Collection[object]) -> None:
     if len(packages) > MOST_PACKAGES:
-        raise SandboxError(f"{where} names {len(packages)} packages; {MOST_PACKAGES} are the most")
+        raise SandboxError(f"{where} names {len(packages)} packages; the limit is {MOST_PACKAGES}")
 
 
 def _markers_of(markers: object, groups: Sequence[str]) -> list[str]:

@@ -191,7 +191,7 @@ class Environments:
             if _of(some).digest == digest:
                 return some
         sources = ", ".join(_of(recipes).sources) or "nothing"
-        raise SandboxError(f"environment {digest[:12]} is not what the tree declares ({sources})")
+        raise SandboxError(f"the tree does not declare environment {digest[:12]}; it declares {sources}")
 
     async def _recipes(self, tree: Tree) -> tuple[Recipe, ...]:
         key = tree.commit
@@ -219,7 +219,7 @@ class Environments:
             contents = list[Made]()
 
             if not self._may_run(recipe):
-                raise SandboxError(f"{', '.join(recipe.texts)} is not run: its owner has not agreed to it here")
+                raise SandboxError(f"{', '.join(recipe.texts)} does not run, because the owner has not approved it")
 
             async def fill(folder: Path) -> None:
                 contents.append(await self._maker(recipe).fill(recipe, folder))
@@ -325,6 +325,6 @@ async def runtime_of(
     runtime = replace(runtime, variables=(*declared.items(), *runtime.variables))
     if job.environment:
         if environments is None:
-            raise SandboxError("the run needs an environment, and there is no place to keep any")
+            raise SandboxError("the run needs an environment, but this run has no environment store")
         runtime = await environments.runtime_for(runtime, job.base, job.environment, job.change)
     return await with_packages(runtime, layers, job.packages)

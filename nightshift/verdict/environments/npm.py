@@ -126,7 +126,7 @@ class NpmMaker:
         """
         npm, left = shutil.which("npm", path=self._environ.get("PATH")), MOST_LEFT_OUT
         if npm is None:
-            raise SandboxError("npm, which installs packages of JavaScript, is not here")
+            raise SandboxError("npm, which installs JavaScript packages, is missing on this machine")
         while layout.packages:
             with tempfile.TemporaryDirectory(prefix=orphans.prefix("npm"), dir=target.parent.parent) as scratch:
                 manifest, lock = write_manifest(layout)
@@ -135,7 +135,7 @@ class NpmMaker:
                     work = call([npm, *_WORDS], self._environ, INSTALL_S, Path(scratch))
                     done = await limit_size(work, Path(scratch, FOLDER), MOST_MB)
                 except TimeoutError:
-                    raise Unreachable(f"the registry took longer than {INSTALL_S:g} s") from None
+                    raise Unreachable(f"the npm registry took longer than {INSTALL_S:g} s") from None
                 except SandboxUnready:
                     raise
                 except SandboxError as error:
@@ -145,7 +145,7 @@ class NpmMaker:
                     break
                 output = " ".join(line.removeprefix("npm error ") for line in done.stderr.splitlines())
             if _AWAY.search(output):
-                raise Unreachable(f"the registry does not answer: {output[:300]}")
+                raise Unreachable(f"the npm registry does not answer: {output[:300]}")
             blamed = _find_blamed(output, layout)
             if blamed is None or not left:
                 raise _Impossible(f"npm failed: {output[:300]}")
@@ -208,7 +208,7 @@ def _choose_wanted(manifest: str | None) -> str:
 def _find_blamed(output: str, layout: Layout) -> tuple[str, str] | None:
     """Return the location of the package that npm could not install, and the reason; None if it is not clear."""
     if match := _WANTED.search(output):
-        return _first(layout, lambda package: match[1] in package.integrity, "has other bytes than its lock says")
+        return _first(layout, lambda package: match[1] in package.integrity, "does not match the hash in its lock")
     if match := _NOT_FOUND.search(output):
         name, version = match[1] or match[3], match[2] or match[4]
         return _first(

@@ -53,7 +53,7 @@ class Locked:
     def fault(self) -> str:
         """The reason why the package cannot be installed; empty if it can."""
         if not _IS_NAME.fullmatch(self.name) or not _IS_VERSION.fullmatch(self.version):
-            return "is no name and version of a registry"
+            return "is not a valid name and version of a registry"
         if self.resolved and not self._from_registry:
             return "does not come from a registry"
         if not _STRONG.search(self.integrity):
@@ -154,7 +154,7 @@ def _of_npm(lock: Any) -> Layout:
             if not entry.get("inBundle"):
                 packages[location] = _lock(name, entry)
         elif match or FOLDER in location.split("/"):
-            remarks.append(f"{location[:100]} belongs to a folder of its own; it is left out")
+            remarks.append(f"{location[:100]} belongs to another folder of the repository; it is left out")
     return Layout(packages=packages, links=links, remarks=tuple(remarks))
 
 
@@ -166,7 +166,7 @@ def _list_nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, 
         version, location = str(entry.get("version", "")), f"{above}{FOLDER}/{name}"
         alias = re.fullmatch(rf"npm:({_NAME})@(.+)", version)
         if not _IS_PLACE.fullmatch(location):
-            raise UnreadableLock(f"{location[:100]!r} is no place of a package")
+            raise UnreadableLock(f"{location[:100]!r} is not a location of a package")
         yield location, _lock(alias[1] if alias else name, {**entry, "version": alias[2] if alias else version})
         yield from _list_nested(entry.get("dependencies") or {}, f"{location}/")
 
@@ -194,9 +194,9 @@ def _of_pnpm(text: str) -> Layout:
     try:
         lock = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise UnreadableLock(f"pnpm-lock.yaml is no YAML: {error}"[:200]) from error
+        raise UnreadableLock(f"pnpm-lock.yaml is not valid YAML: {error}"[:200]) from error
     if float(str(lock["lockfileVersion"]).strip("'")) < 6:
-        raise UnreadableLock("pnpm-lock.yaml has a format before 6.0, which is not read")
+        raise UnreadableLock("pnpm-lock.yaml has a format older than 6.0, which is not supported")
     root = (lock.get("importers") or {}).get(".") or lock
     packages, needs, remarks = dict[str, Locked](), dict[str, dict[str, str]](), list[str]()
     snapshots = lock.get("snapshots") or lock.get("packages") or {}
@@ -280,7 +280,7 @@ def _pnpm_key(alias: str, target: str) -> str:
 
 def _of_yarn(text: str, manifest: Any) -> Layout:
     if "__metadata:" in text:
-        raise UnreadableLock("yarn.lock is of yarn 2 or newer, whose hashes are not those of the registry")
+        raise UnreadableLock("yarn.lock has the format of yarn 2 or newer, whose hashes are not those of the registry")
     keys, packages, needs = dict[str, str](), dict[str, Locked](), dict[str, dict[str, str]]()
     for block in re.split(r"\n(?=\S)", text):
         head, _, body = block.partition("\n")
@@ -324,16 +324,16 @@ def _lay_out(
         above, wanted = waiting.popleft()
         for alias, key in wanted.items():
             if key not in packages:
-                missing[f"{alias[:100]} is wanted, and not in the lock as a package of a registry"] = None
+                missing[f"{alias[:100]} is required, but the lock does not list it as a package of a registry"] = None
                 continue
             if not _IS_NAME.fullmatch(alias):
-                raise UnreadableLock(f"{alias[:100]!r} is no name of a package")
+                raise UnreadableLock(f"{alias[:100]!r} is not a valid package name")
             nearest = next((location for location in _list_visible(above, alias) if location in keys), None)
             if nearest and keys[nearest] == key:
                 continue
             location = f"{above}{FOLDER}/{alias}" if nearest else f"{FOLDER}/{alias}"
             if location.count(f"{FOLDER}/") > _DEEPEST or len(keys) >= MOST_PACKAGES:
-                raise UnreadableLock("its packages need one another in too many versions")
+                raise UnreadableLock("its packages require too many versions of one another")
             keys[location] = key
             waiting.append((f"{location}/", needs[key]))
     return {location: packages[key] for location, key in keys.items()}, tuple(missing)

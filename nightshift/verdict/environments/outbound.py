@@ -178,11 +178,9 @@ class OutboundProxy:
             async with asyncio.timeout(HEAD_S):
                 request = _read_request(await reader.readuntil(b"\r\n\r\n"))
         except asyncio.LimitOverrunError:
-            raise Refused("431 Request Header Fields Too Large", "the head of a request is too large") from None
+            raise Refused("431 Request Header Fields Too Large", "the request head is too large") from None
         if not self._is_open and request.endpoint not in self._named:
-            raise Refused(
-                "403 Forbidden", f"{request.endpoint} is none of the hosts to be reached", str(request.endpoint)
-            )
+            raise Refused("403 Forbidden", f"{request.endpoint} is not one of the allowed hosts", str(request.endpoint))
         there_reader, there_writer = await self._open(request)
         try:
             there_writer.write(request.head)
@@ -230,7 +228,7 @@ class OutboundProxy:
             return []
         addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
         if endpoint not in self._named and any(map(is_of_this_machine, addresses)):
-            raise Refused("403 Forbidden", f"{endpoint} is this machine itself", str(endpoint))
+            raise Refused("403 Forbidden", f"{endpoint} is an address of this machine", str(endpoint))
         return addresses
 
 
@@ -244,7 +242,7 @@ def _read_request(head: bytes) -> _Request:
     if tunnel := _CONNECT.fullmatch(first):
         return _Request(endpoint=_endpoint(tunnel[1], tunnel[2]))
     if not (request := _PLAIN.fullmatch(first)):
-        raise Refused("400 Bad Request", "a request has to name http:// and its host; for https:// use CONNECT")
+        raise Refused("400 Bad Request", "a request must begin with http:// and a host; for https:// use CONNECT")
     headers = [line for line in lines if not _OF_ONE_CONNECTION.match(line)]
     text = "\r\n".join([f"{request[1]} {request[4] or '/'} HTTP/1.1", *headers, "Connection: close", "", ""])
     return _Request(endpoint=_endpoint(request[2], request[3] or "80"), head=text.encode("latin-1"))
@@ -252,7 +250,7 @@ def _read_request(head: bytes) -> _Request:
 
 def _endpoint(host: str, port: str) -> Endpoint:
     if not 0 < int(port) < 1 << 16:
-        raise Refused("400 Bad Request", f"{port} is no port")
+        raise Refused("400 Bad Request", f"{port} is not a valid port")
     return Endpoint(host.strip("[]").lower().rstrip("."), int(port))
 
 
@@ -264,7 +262,7 @@ def is_of_this_machine(address: str) -> bool:
 
 
 async def _connect(addresses: Sequence[str], port: int) -> _Streams:
-    error = OSError("it has no address")
+    error = OSError("the host has no address")
     for address in addresses:
         try:
             return await asyncio.open_connection(address, port)
@@ -281,10 +279,10 @@ async def _open_through(upstream: Upstream, endpoint: Endpoint) -> _Streams:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         if not re.match(rb"HTTP/1\.[01] 2\d\d", head):
-            raise OSError(f"the proxy of this machine says {printable(head[:80]).splitlines()[0]}")
+            raise OSError(f"the proxy of this machine answered {printable(head[:80]).splitlines()[0]}")
     except EOFError as error:
         writer.close()
-        raise OSError("the proxy of this machine ends the connection") from error
+        raise OSError("the proxy of this machine closed the connection") from error
     except BaseException:
         writer.close()
         raise
@@ -364,11 +362,11 @@ class OutboundRun:
         try:
             taken = sum(_measure_bytes(mount.host) for mount in self._writable)
         except RecursionError:
-            raise SandboxError(f"{self._who} makes folders that are too deep") from None
+            raise SandboxError(f"{self._who} creates folders that are nested too deeply") from None
         if taken > self._most_mb * 2**20:
-            raise SandboxError(f"{self._who} takes more than {self._most_mb:g} MB on the disk")
+            raise SandboxError(f"{self._who} uses more than {self._most_mb:g} MB of disk space")
         if shutil.disk_usage(self._writable[0].host).free < LEAST_FREE_MB * 2**20:
-            raise SandboxError(f"less than {LEAST_FREE_MB} MB are left on the disk")
+            raise SandboxError(f"less than {LEAST_FREE_MB} MB of disk space are left")
 
 
 def give_to_jobs(folders: Sequence[Path]) -> None:

@@ -66,7 +66,7 @@ class Series:
 
     usual: Runtime
     others: Sequence[str] = ()
-    open: Callable[[str], Runtime] = lambda _series: (_ for _ in ()).throw(SandboxError("there is no other Python"))
+    open: Callable[[str], Runtime] = lambda _series: (_ for _ in ()).throw(SandboxError("no other Python is installed"))
 
     def chosen(self, asked: str, pinned: str) -> str:
         """Return the Python series for a repository.
@@ -305,7 +305,7 @@ def _not_right(asked: str, runtime: Runtime) -> tuple[str, ...]:
             return ()
     except InvalidSpecifier:
         return ()
-    return (f"Python {asked} is asked for, and Python {runtime.version} is used: no other one is here",)
+    return (f"the repository asks for Python {asked}, but only Python {runtime.version} is available here",)
 
 
 def tame_more(folder: Path) -> None:

@@ -31,7 +31,7 @@ _OF_CERTIFICATES = (
     "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE",
 )  # fmt: skip
 _OF_PIP = {"index-url": ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), "extra-index-url": ("PIP_EXTRA_INDEX_URL", "UV_INDEX")}
-_WITHOUT_PASSWORDS = "passwords of package registries are not shown to setup scripts, so what needs one cannot be had"
+_WITHOUT_PASSWORDS = "setup scripts get no passwords of package registries, so packages that need one are unavailable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ _FORMAT = "1"
 _ASK_AGAIN_S = 300.0
 _LAST_CHARS = 1200
 _UV = "/opt/setup/uv"
-_NO_SANDBOX = "setup scripts run under bubblewrap alone, and the sandbox of this daemon is another one"
+_NO_SANDBOX = "setup scripts run only under bubblewrap, but this daemon uses another sandbox"
 _NEEDS_ROOT = re.compile(r"\b(apt(-get)?|dpkg|sudo|yum|dnf|apk|pacman)\b")
 
 
@@ -120,7 +120,7 @@ class SetupMaker:
         files = DeclaredFiles(recipe.tree)
         script = setup_scripts.find(files)
         if script is None or script.digest != recipe.parts[3]:
-            raise SandboxError("the setup script is not the one that was agreed to")
+            raise SandboxError("the setup script differs from the script that the owner approved")
         runtime = await asyncio.to_thread(self._series.runtime, recipe.parts[1])
         root = folder / "run"
         try:
@@ -130,7 +130,7 @@ class SetupMaker:
         finally:
             await asyncio.to_thread(remove, root)
         await compile_all(runtime, folder / "env" / own_metadata.site(runtime.series))
-        refusals = (f"{subject} was refused to the script" for subject in refused[:5])
+        refusals = (f"the script was denied access to {subject}" for subject in refused[:5])
         return replace(content, remarks=(*self._registries().remarks, *content.remarks, *refusals))
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
@@ -278,12 +278,12 @@ def _check(script: FoundScript, result: SandboxResult, refused: Collection[str],
     why = {
         Ended.TIMEOUT: f"took longer than {limits.wall_s:g} s",
         Ended.OUTPUT_LIMIT: f"wrote more than {limits.output_bytes >> 20} MB to its output",
-        Ended.OUT_OF_MEMORY: f"took more than {limits.memory_mb} MB of memory",
+        Ended.OUT_OF_MEMORY: f"used more than {limits.memory_mb} MB of memory",
     }.get(result.ended, f"ended with {result.exit_code}")
     last = printable(result.stdout[-_LAST_CHARS * 4 :]).strip()[-_LAST_CHARS:]
-    out_of_reach = f" Refused was {', '.join(list(refused)[:5])}." if refused else ""
+    out_of_reach = f" The script was denied access to {', '.join(list(refused)[:5])}." if refused else ""
     root = (
-        " It is not root, so packages of the system cannot be installed by it; install them on this machine."
+        " The script does not run as root, so it cannot install system packages; install them on this machine."
         if _NEEDS_ROOT.search(script.text)
         else ""
     )
@@ -353,7 +353,7 @@ def _tame(site: Path, own: Collection[str]) -> Iterator[str]:
     tame(site)
     tame_more(site)
     if gone := sorted(before - {path.name for path in site.iterdir()}):
-        yield f"taken out of what the script left: {', '.join(gone[:20])}"
+        yield f"removed from the files that the script left: {', '.join(gone[:20])}"
 
 
 def _drop_links_out(folder: Path, inside: str, work: Path | None = None) -> None:

@@ -106,7 +106,7 @@ class FolderStore:
             await asyncio.to_thread(interpreter.open_to_all, building)
             building.rename(target)
         except OSError as error:
-            raise SandboxError(f"{name} cannot be kept: {error}") from error
+            raise SandboxError(f"{name} cannot be stored: {error}") from error
         finally:
             await asyncio.to_thread(remove, building)
         return target
@@ -188,7 +188,7 @@ def _read_note(note: Path) -> tuple[Any, int]:
         content = json.loads(note.read_text())
         return content["content"], int(content["size_bytes"])
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{note.name} is no note") from error
+        raise ValueError(f"{note.name} is not a valid note") from error
 
 
 async def _hold_lock(path: Path) -> tuple[int, Path]:
@@ -227,7 +227,7 @@ async def limit_size(work: Coroutine[Any, Any, T], folder: Path, most_mb: float)
         while not running.done():
             await asyncio.wait([running], timeout=_LOOK_AT_SIZE_S)
             if await asyncio.to_thread(size_of, folder) > most_mb * 2**20:
-                raise SandboxError(f"the packages take more than {most_mb:g} MB")
+                raise SandboxError(f"the packages use more than {most_mb:g} MB of disk space")
         return await running
     finally:
         running.cancel()

@@ -93,7 +93,7 @@ class Uv:
                     name = _find_blamed(str(error))
                     if not name or name in excluded or len(excluded) >= MOST_LEFT_OUT:
                         raise
-                    excluded[name] = f"{name} has no fitting wheel for Python {runtime.series}; it is left out"
+                    excluded[name] = f"{name} has no suitable wheel for Python {runtime.series}; it is left out"
 
         every = [line for group in declaration.groups for line in group]
         # Usually, all requirements fit together. If they conflict, they are added one by one in order of priority.
@@ -102,7 +102,7 @@ class Uv:
                 pinned = await go_together([*accepted, *lines])
             except Unobtainable as error:
                 if len(lines) == 1:
-                    remarks.append(f"{lines[0]} does not go with the others: {_short(error)}; it is left out")
+                    remarks.append(f"{lines[0]} conflicts with the other requirements: {_short(error)}; it is left out")
                 continue
             accepted += lines
             if lines is every:
@@ -152,7 +152,7 @@ class Uv:
                         raise SandboxError(f"packages cannot be installed: {_short(error)}") from error
                     gone = left.pop(name)
                     why = (
-                        "other bytes than its lock says"
+                        "content that differs from the hash in its lock"
                         if _HASH_FAULT.search(str(error))
                         else f"no wheel for Python {runtime.series}"
                     )

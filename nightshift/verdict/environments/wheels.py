@@ -133,7 +133,7 @@ class Wheels:
         # Requirements may come from a git note that a third party wrote, and pip would also accept an address or a
         # folder.
         if wrong := [text for text in requirements if str(requirement(text)) != text]:
-            raise Unobtainable(f"{wrong[0]!r} is no package")
+            raise Unobtainable(f"{wrong[0]!r} is not a valid package")
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
             report, pins = Path(scratch, "report.json"), _list_lines(scratch, self._pins)
             dry = ["--dry-run", "--ignore-installed", "--report", str(report), "-c", pins, *more]
@@ -158,7 +158,7 @@ class Wheels:
         if (missing := _NOT_FOUND.search(done.stderr)) and not explained:
             raise Unobtainable(await self._why_missing(missing[1]))
         if "ResolutionImpossible" in done.stderr or "conflict" in words:
-            raise Unobtainable(f"no versions go together: {words}")
+            raise Unobtainable(f"the required versions conflict: {words}")
         raise SandboxError(f"pip failed: {words}")
 
     async def _why_missing(self, name: str) -> str:
@@ -170,8 +170,8 @@ class Wheels:
         try:
             await self._pip(words, LOOK_UP_S, explained=True)
         except SandboxError:
-            return f"there is no package {name} of a fitting version"
-        return f"the package {name} has no wheel for Python {self.series}; sources are never built"
+            return f"the package index has no package {name} with a suitable version"
+        return f"the package {name} has no wheel for Python {self.series}; packages are never built from source"
 
 
 async def call(argv: Sequence[str], environ: Mapping[str, str], wall_s: float, cwd: Path | None = None) -> _Done:
@@ -211,7 +211,7 @@ def _list_lines(folder: str, lines: Sequence[str]) -> str:
 
 def _last_words(stderr: str) -> str:
     lines = [line.removeprefix("ERROR: ").strip() for line in stderr.splitlines() if line.startswith("ERROR: ")]
-    return (lines or stderr.strip().splitlines() or ["no reason was given"])[-1][:300]
+    return (lines or stderr.strip().splitlines() or ["pip gave no reason"])[-1][:300]
 
 
 def _read(report: Path) -> tuple[Wheel, ...]:
@@ -219,7 +219,7 @@ def _read(report: Path) -> tuple[Wheel, ...]:
     try:
         wheels = [_wheel(item) for item in json.loads(report.read_text())["install"]]
         if strange := [wheel.name for wheel in wheels if requirement(f"{wheel.name}=={wheel.version}") is None]:
-            raise SandboxError(f"the package index has a strange name: {strange[0]!r}")
+            raise SandboxError(f"the package index returned an invalid package name: {strange[0]!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SandboxError(f"pip's report cannot be read: {type(error).__name__}") from error
     return tuple(sorted(wheels, key=lambda wheel: wheel.name.lower()))

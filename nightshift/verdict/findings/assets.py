@@ -106,7 +106,7 @@ def is_named(path: str, words: str) -> bool:
 def find_denied(change: Change, denied: Collection[str]) -> dict[str, str]:
     """Return the changed files that the owner refused to have changed, each with the reason."""
     return {
-        path: "is a test asset that its owner keeps as it is"
+        path: "is a test asset that the owner does not want changed"
         for path in change
         if any(subject.startswith(f"{SUBJECT}:{path}:") for subject in denied)
     }

@@ -55,9 +55,9 @@ def _find_gone(native: NativeRun, base: NativeRun, settled: Collection[str]) -> 
             continue
         skipped = Result.SKIPPED in ends[test] or native.ends.get(file_of(test)) is Result.SKIPPED
         why = messages.get(test) or messages.get(file_of(test), "")
-        how = f"skipped, {why!r}" if skipped else "it is missing"
+        how = f"skipped, {why!r}" if skipped else "the test is missing"
         if not skipped and cases_now[test]:
-            how = f"{count} cases passed before, {cases_now[test]} now"
+            how = f"{count} cases passed before the change, {cases_now[test]} pass now"
         yield Finding(
             kind=FindingKind.GONE, where=test, says=f"{test} no longer runs: {how}", control=Control.BASE
         )  # fmt: skip

@@ -52,7 +52,7 @@ async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Fin
         if not has_answer:  # the code may need a setup that only its tests perform
             says = f"`{call}` gives no value outside of the tests"
             return Finding(kind=FindingKind.VALUE, where=path, says=says)
-        says = f"`{call}` gives another value outside of the tests than in them"
+        says = f"`{call}` returns different values inside and outside of the tests"
         return Finding(kind=FindingKind.VALUE, where=path, says=says, control=Control.VALUE)
 
     findings = await asyncio.gather(*(ask(path, replay_program) for path, replay_program in asked.items()))

@@ -109,7 +109,7 @@ async def _judge_contradiction(
         if again.passed:
             return _with_cases(_unspoken(again), asked, job)
     lines = (
-        f"the whole tests: {full_verdict.reason}",
+        f"the complete tests: {full_verdict.reason}",
         *(f"{failure.id}: {failure.kind}: {failure.message}" for failure in full_verdict.failures),
     )
     return _refuse_verdict(seen, asked, lines)
@@ -120,7 +120,7 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
     if asked.wrong or asked.stopped:
         return _refuse_verdict(verdict, asked, ())
     if asked.is_forged:
-        says = "the report of the held-out calls holds what is no answer to one"
+        says = "the report of the held-out calls contains data that answers no call"
         forged = Finding(kind=FindingKind.FORGED, where="", says=says)
         evidence = replace(verdict.evidence, label=Label.DOUBTFUL)
         return replace(verdict, reason=says, findings=(*verdict.findings, forged), evidence=evidence)
@@ -142,7 +142,7 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
 def _of_cases(job: SuiteJob, asked: Asked, sandbox: str) -> Verdict:
     """Return the verdict on a task that has cases and no tests."""
     evidence = Evidence(tree=asked.tree, sandbox=sandbox, label=Label.TESTS_PASSED, complete=job.whole_tree)
-    return _with_cases(Verdict(passed=True, reason="all calls gave what they must", evidence=evidence), asked, job)
+    return _with_cases(Verdict(passed=True, reason="all calls gave the right results", evidence=evidence), asked, job)
 
 
 def _refuse_verdict(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:

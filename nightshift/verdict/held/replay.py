@@ -64,5 +64,5 @@ def _weigh(path: str, case: ValueCase, reply: Reply | None) -> Finding | None:
         return Finding(kind=FindingKind.OBJECT, where=path, says=says)
     if weighing.weigh(case, reply) in {weighing.Finding.RIGHT, weighing.Finding.UNKNOWN}:
         return None
-    says = f"{call} gives another value outside of the tests than {case.expect}"
+    says = f"{call} returns a value other than {case.expect} outside of the tests"
     return Finding(kind=FindingKind.VALUE, where=path, says=says, control=Control.VALUE)

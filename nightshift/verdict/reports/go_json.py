@@ -70,7 +70,7 @@ class _Reader:
 
     def ended(self, *, is_complete: bool) -> Collected:
         for name in self._open if is_complete else ():
-            self._collected.add(Told(id=name, result=Result.ERROR, message="it began and has no end"))
+            self._collected.add(Told(id=name, result=Result.ERROR, message="the test began but did not end"))
         return self._collected
 
 

@@ -321,7 +321,7 @@ def test_models_that_answer_that_do_not_and_that_are_unknown(home: Home) -> None
         assert look(findings, "models").grade is Grade.NOTE
         server.listed = {"owned_by": "library"}
         advised = [finding for finding in backends.check_models(whom) if finding.grade is Grade.WARNING]
-        assert ["this is Ollama" in finding.text for finding in advised] == [True]
+        assert ["this server is Ollama" in finding.text for finding in advised] == [True]
         deep = list(backends.check_models(replace(whom, deep=True)))
         assert any("replied in" in finding.text for finding in deep)
     gone = list(backends.check_models(whom))

@@ -112,7 +112,9 @@ async def test_files_of_tools_links_and_what_is_no_text_are_no_part_of_the_chang
     ]  # fmt: skip
     with make_rig({"CODING": actions}) as rig:
         assert (await rig.ask()).text == MENDED
-    assert all(name in describe(rig) for name in ("passwd.txt", "etc: is no plain file", "pipe", "name.py", "evil.py"))
+    assert all(
+        name in describe(rig) for name in ("passwd.txt", "etc: is not a regular file", "pipe", "name.py", "evil.py")
+    )
 
 
 async def test_new_files_that_the_repository_ignores_are_no_part_of_the_change() -> None:
@@ -243,7 +245,7 @@ async def test_it_reaches_the_hosts_that_its_owner_named_and_no_others(tmp_path:
 
 
 async def test_an_agent_that_dies_is_a_failure_with_its_last_words() -> None:
-    assert await failure(["die", 3]) == "scripted-agent ended with 3; its last words: it hurts"
+    assert await failure(["die", 3]) == "scripted-agent ended with 3; its last error output: it hurts"
 
 
 async def test_an_agent_that_dies_after_it_wrote_has_changed_nothing() -> None:
@@ -254,7 +256,7 @@ async def test_an_agent_that_dies_after_it_wrote_has_changed_nothing() -> None:
     ("action", "why"),
     [
         (["flood", 17], "a message of more than 16 MB"),
-        (["noise", 300], "no messages"),
+        (["noise", 300], "are not messages"),
         (["complain", 5], "wrote too much to its standard error"),
     ],
 )
@@ -264,7 +266,7 @@ async def test_an_agent_that_floods_its_output_is_ended(action: list[Any], why: 
 
 async def test_an_agent_that_fills_the_disk_is_ended() -> None:
     why = await failure(["fill", "/work/big", 20], ["sleep", 30], most_mb=5.0)
-    assert why == "scripted-agent was ended: the agent takes more than 5 MB on the disk"
+    assert why == "scripted-agent was ended: the agent uses more than 5 MB of disk space"
 
 
 async def test_what_ends_the_call_while_it_writes_ends_the_agent() -> None:
@@ -289,7 +291,7 @@ async def test_when_its_time_is_over_what_it_changed_still_counts() -> None:
 
 
 async def test_when_its_time_is_over_and_nothing_changed_it_did_not_answer() -> None:
-    late = pytest.raises(TimedOut, match="before it had changed anything")
+    late = pytest.raises(TimedOut, match="before it changed anything")
     with make_rig({"CODING": [["say", "I think."], ["sleep", 60]]}, turn_s=2.0) as rig, late:
         await rig.ask()
 
@@ -319,7 +321,7 @@ async def test_a_turn_that_was_cut_off_is_a_reply_that_was_cut_off() -> None:
 
 async def test_an_agent_that_wants_a_login_is_told_the_way_or_left_alone() -> None:
     script: Mapping[str, Any] = {"needs_login": True, "CODING": [DONE]}
-    refused = pytest.raises(BackendMisconfigured, match=r"ACP_VARIABLES.*ACP_AUTH \(it knows key\)")
+    refused = pytest.raises(BackendMisconfigured, match=r"ACP_VARIABLES.*ACP_AUTH \(the agent offers key\)")
     with make_rig(script) as rig, refused:
         await rig.ask()
     with make_rig(script, auth_method="key") as rig:
@@ -339,8 +341,8 @@ def test_what_is_missing_is_said_with_its_cure(tmp_path: Path) -> None:
         faults: dict[str, dict[str, Any]] = {
             "no program 'nothing-of-this-name'": {"command": ("nothing-of-this-name",)},
             f"the sandbox does not show {folder}": {"command": (f"{folder}/bin/scripted-agent",), "folders": ()},
-            "holds your home": {"folders": (Path("/"),)},
-            "no folder of this machine": {"folders": (tmp_path / "none",)},
+            "contains your home folder": {"folders": (Path("/"),)},
+            "is not a folder on this machine": {"folders": (tmp_path / "none",)},
         }
         for why, settings in faults.items():
             with make_rig({}, **settings) as rig:

@@ -50,10 +50,10 @@ def test_an_address_says_where_and_what(
     [
         ("octo/hello", {}, "/x", "as the browser shows it"),
         ("https://me:pw@github.com/octo/hello", {}, "/x", "as the browser shows it"),
-        ("https://github.com/octo", {}, "/x", "names no repository"),
-        ("https://github.com/octo/hello/issues", {}, "/x", "names no repository"),
+        ("https://github.com/octo", {}, "/x", "is not a repository"),
+        ("https://github.com/octo/hello/issues", {}, "/x", "is not a repository"),
         ("https://git.lan/octo/hello", {}, "/x", "forge_kinds: {git.lan: github or"),
-        ("https://git.lan/octo/hello", {"git.lan": "sourcehut"}, "/x", "known are github"),
+        ("https://git.lan/octo/hello", {"git.lan": "sourcehut"}, "/x", "choose one of github"),
         ("https://github.com/octo/hello", {}, "hello", "absolute path"),
     ],
 )

@@ -64,7 +64,7 @@ async def test_a_stranger_gives_no_task_whatever_he_writes(rig: Rig) -> None:
     await rig.sync.look()
     assert rig.tasks() == []
     assert rig.world.issues[number].notes == []
-    assert rig.sync.status().notes == ("2 issues have the label and are by people who may not give tasks",)
+    assert rig.sync.status().notes == ("2 issues have the label, but their authors may not give tasks",)
 
 
 async def test_what_an_issue_says_before_its_task_begins_is_what_is_done(rig: Rig) -> None:
@@ -87,7 +87,7 @@ async def test_what_it_says_later_becomes_a_note(rig: Rig) -> None:
     await rig.sync.look()
     description = rig.store.queue.get(running.id).spec.description
     assert description.index("one") < description.index("A remark of the owner's") < description.index("two")
-    assert "its next attempt reads the new words" in body(rig.world, number)
+    assert "the next attempt uses the new text" in body(rig.world, number)
     await rig.sync.look()
     assert rig.store.queue.get(running.id).spec.description == description
 
@@ -118,7 +118,7 @@ async def test_a_comment_on_the_issue_is_said_to_the_open_task_once_and_again_wh
     (message,) = rig.store.queue.list_messages(task.id)
     assert message.text.startswith("use capitals\n\n(Comment i")
     assert message.text.endswith(f"on issue #{number} of octo/hello, by mia.)")
-    assert "passed on to it: 1." in rig.comments(issue)[0].text
+    assert "passed on to the task: 1." in rig.comments(issue)[0].text
     note.text = "/nightshift use small letters"
     await rig.sync.look()
     assert [each.text.partition("\n")[0] for each in rig.store.queue.list_messages(task.id)] == [
@@ -239,7 +239,7 @@ async def test_a_task_that_has_begun_goes_on_when_its_issue_is_closed(rig: Rig) 
     await rig.finish(running, ending=Ending.COMMITTED)
     await rig.sync.look()
     assert not rig.world.pulls
-    assert "was not proposed" in body(rig.world, number)
+    assert "did not propose the branch" in body(rig.world, number)
 
 
 async def test_labels_say_priority_budget_and_readers_and_what_is_wrong_with_them_is_told(rig: Rig) -> None:

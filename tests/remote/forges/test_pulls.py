@@ -194,7 +194,7 @@ async def test_merged_closed_and_reopened_are_followed(rig: Rig) -> None:
     pull.state = "closed"
     await rig.sync.look()
     assert rig.store.queue.get(followup.id).status is Status.CANCELLED
-    assert "closed without being merged" in rig.comments(issue)[0].text
+    assert "closed without a merge" in rig.comments(issue)[0].text
     pull.state = "open"
     await rig.sync.look()
     assert rig.store.queue.get(followup.id).status is Status.QUEUED
@@ -229,7 +229,7 @@ async def test_work_that_needed_no_change_is_told_without_a_pull_request(rig: Ri
     await rig.work(ending=Ending.NO_CHANGE, reason="it is right")
     await rig.sync.tell()
     (issue,) = rig.world.issues.values()
-    assert "nothing had to be changed" in rig.comments(issue)[0].text
+    assert "no change was needed" in rig.comments(issue)[0].text
     assert not rig.world.pulls
 
 

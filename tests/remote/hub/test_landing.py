@@ -75,7 +75,7 @@ def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
 
         mine, theirs = asyncio.run(land())
         assert (mine.landed, mine.others, theirs.landed) == (None, (), "feed")
-        assert messages == ["task 7 of the hub is not landed here: its node has not signed the offer"]
+        assert messages == ["this node does not land task 7 of the hub: the task's node has not signed the offer"]
         late = replace(tasks[0], hub_fence=99)
         with pytest.raises(LeaseLost):
             asyncio.run(_enter(ways[0], late, workspace))

@@ -213,12 +213,12 @@ async def test_a_token_goes_to_its_address(calls: Path) -> None:
 
 def test_what_is_wrong_with_servers_and_tools_is_told_with_the_mend() -> None:
     for name, value, says in (
-        ("Books", "x", "small letters"), ("books", "", "give a command"), ("b", "http://", "address"),
+        ("Books", "x", "lowercase letters"), ("books", "", "give a command"), ("b", "http://", "address"),
         ("b", "http://me:pw@x/mcp", "mcp_tokens"), ("b", "x 'y", "quotation"),
     ):  # fmt: skip
         with pytest.raises(ConfigError) as caught:
             servers_of({name: value})
         assert says in caught.value.faults[0]
     assert faults_of(["books.lookup", "other.x"], ["books"]) == {
-        "mcp.1": "there is no server 'other' in mcp_servers; known are: books"
+        "mcp.1": "there is no server 'other' in mcp_servers; its servers are: books"
     }

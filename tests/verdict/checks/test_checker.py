@@ -43,7 +43,7 @@ async def test_a_finding_names_path_line_reason_and_way_out() -> None:
         severity=Severity.BLOCK,
         path="a.py",
         line=3,
-        message="`eval(x)` runs text that it was handed as code;"
+        message="`eval(x)` executes code that it receives as a string;"
         " use ast.literal_eval for values, or parse the few forms that are needed.",
     )
 

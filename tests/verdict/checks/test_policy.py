@@ -84,10 +84,10 @@ def test_rules_that_do_not_exist_are_all_told_with_the_nearest() -> None:
     with pytest.raises(ConfigError) as caught:
         Policy.read({"python.evil": "off", "bandit.B602": "off"}, {"/x": ["js.netwrok"]}, ["terraform apply *"])
     assert caught.value.faults == (
-        "checker_rules: python.evil: there is no such rule; did you mean python.eval?",
-        "checker_allow: /x: js.netwrok: there is no such rule; did you mean js.network?",
+        "checker_rules: there is no rule python.evil; did you mean python.eval?",
+        "checker_allow: /x: there is no rule js.netwrok; did you mean js.network?",
     )
-    with pytest.raises(ConfigError, match="names no program"):
+    with pytest.raises(ConfigError, match="does not name a program"):
         Policy.read({}, {}, ["*"])
     Policy.read({"command.own.terraform-apply": "off"}, {}, ["terraform apply *"])
 
@@ -101,4 +101,4 @@ def test_every_rule_says_why_and_what_instead() -> None:
     [("subprocess", "python.subprocess?"), ("eval", "python.eval or js.eval?"), ("python.sockt", "python.socket?")],
 )
 def test_a_rule_without_its_group_is_known_again(name: str, meant: str) -> None:
-    assert unknown(name, RULES) == f"{name}: there is no such rule; did you mean {meant}"
+    assert unknown(name, RULES) == f"there is no rule {name}; did you mean {meant}"

@@ -75,7 +75,7 @@ async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(
     for part in ("sky/moon.py:2", "imports moonphase", "installs the wheel", "run in the sandbox", "moonphase 1.0"):
         assert part in ask.question
     assert "What moonphase is for" in ask.question
-    assert "typing slip" in ask.question, "no table knows it"
+    assert "typing error" in ask.question, "no table knows it"
 
 
 @pytest.mark.parametrize("how", ["setting", "task", "granted"])
@@ -156,7 +156,7 @@ async def test_a_denied_package_goes_back_to_the_model(checker: Make) -> None:
     report = await checker().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
     assert rules(report) == [("package.denied", "moon.py", 1)]
     assert report.findings[0].severity is Severity.BLOCK
-    assert "the owner denied the package moonphase: do without it" in report.findings[0].message
+    assert "the owner denied the package moonphase; do not use this package" in report.findings[0].message
 
 
 async def test_a_denial_holds_although_another_package_brings_the_same(checker: Make) -> None:
@@ -171,8 +171,8 @@ async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(checker
     assert rules(report) == [
         ("package.unknown", "moon.py", 1), ("package.unknown", "moon.py", 2), ("package.unclear", "moon.py", 3),
     ]  # fmt: skip
-    assert "there is no package moonfase" in report.findings[0].message
-    assert "sources are never built" in report.findings[1].message
+    assert "the package index has no package moonfase" in report.findings[0].message
+    assert "packages are never built from source" in report.findings[1].message
 
 
 async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(checker: Make) -> None:
@@ -203,11 +203,11 @@ async def test_an_index_that_does_not_answer_parks_the_task_or_asks_without_it(c
         await checker("moonphase", where=away).examine(job({"moon.py": USES}))
     assert caught.value.until is not None
     (ask,) = (await checker(where=away).examine(job({"moon.py": USES}))).asks
-    assert "The index says" not in ask.question
+    assert "The package index describes" not in ask.question
 
 
 async def test_a_package_of_the_owners_that_cannot_be_had_ends_the_attempt(checker: Make) -> None:
-    with pytest.raises(SandboxError, match="there is no package sunphase"):
+    with pytest.raises(SandboxError, match="the package index has no package sunphase"):
         await checker().examine(job({"moon.py": "X = 1\n"}, packages=["sunphase"]))
 
 
@@ -314,4 +314,6 @@ async def test_packages_of_a_plan_are_asked_for_before_there_is_code(checker: Ma
     report = await checker("pyyaml").examine(planned)
     (ask,) = report.asks
     assert ask.subject == "package:moonphase"
-    assert ask.question.startswith("May the task use the package moonphase? Its plan names it. A yes installs")
+    assert ask.question.startswith(
+        "May the task use the package moonphase? The task's plan names this package. If you approve"
+    )

@@ -130,7 +130,7 @@ async def test_what_is_declared_is_there_and_the_own_package_is_known(home: Home
 
 async def test_what_has_no_wheel_or_is_not_there_is_left_out_and_told(home: Home) -> None:
     remarks = await home.remarks(CODE)
-    assert any("nowheel has no fitting wheel" in remark for remark in remarks), remarks
+    assert any("nowheel has no suitable wheel" in remark for remark in remarks), remarks
     assert any("nosuch has no" in remark for remark in remarks), remarks
 
 
@@ -347,7 +347,7 @@ async def test_packages_that_take_too_much_room_are_refused_and_nothing_is_kept(
     monkeypatch.setattr(uv, "MOST_MB", 2)
     wheel(index, "heavy", "1.0", {"heavy.py": "", "heavy.dat": "x" * (3 << 20)})
     tree = TextTree({"requirements.txt": "heavy\n"})
-    with pytest.raises(SandboxError, match="the packages take more than 2 MB"):
+    with pytest.raises(SandboxError, match="the packages use more than 2 MB"):
         await home.environments.make(tree, await home.environments.of(tree))
     assert not home.environments.list_parts()
     assert await home.packages({"requirements.txt": "moonphase\n"}) == {"moonphase": "1.0"}

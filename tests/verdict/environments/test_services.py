@@ -191,16 +191,15 @@ async def test_what_is_prepared_is_there_and_variables_are_the_services_own(runs
 
 async def test_a_service_that_does_not_come_up_is_named_with_its_last_words(runs: Runs) -> None:
     late = await runs.failure(start="echo not today; sleep 60", start_s=1)
-    assert late == "the service counter did not come up: it was not ready within 1 s; it printed: not today"
+    assert late == "the service counter did not start: it was not ready within 1 s; it printed: not today"
     ended = await runs.failure(start="echo no disk >&2; exit 3")
-    assert ended.startswith("the service counter did not come up: it ended with exit status 3 before it was ready")
+    assert ended.startswith("the service counter did not start: it ended with exit status 3 before it was ready")
     assert ended.endswith("it printed: no disk")
     left = await runs.failure(start="sleep 60 & exit 0")
     assert "exit status 0 before it was ready; it has to stay in the foreground" in left
     unprepared = await runs.failure(prepare="echo no room; exit 1")
     assert (
-        unprepared
-        == "the service counter did not come up: its preparation ended with exit status 1; it printed: no room"
+        unprepared == "the service counter did not start: its preparation ended with exit status 1; it printed: no room"
     )
     endless = await runs.failure(prepare="sleep 60", prepare_s=1)
     assert "its preparation took longer than 1 s" in endless
@@ -212,7 +211,7 @@ async def test_no_service_is_taken_for_another(runs: Runs) -> None:
     first = counter(ready={"output": "it listens"}, exports={})
     second = {"start": "sleep 60", "ready": {"port": PORT}}
     with pytest.raises(
-        ServiceFailed, match=f"the service second did not come up: port {PORT} is taken by something else"
+        ServiceFailed, match=f"the service second did not start: port {PORT} is taken by something else"
     ):
         await runs.judged({"client.py": CLIENT, **declare({"first": first, "second": second})})
 

@@ -130,7 +130,7 @@ async def test_a_script_that_fails_says_why_and_leaves_nothing(folder: Path, ind
     with pytest.raises(SandboxError) as failed:
         await build_left(environments, base)
     text = str(failed.value)
-    assert all(word in text for word in ("ended with 3", "about to fail", "127.0.0.1:9", "It is not root"))
+    assert all(word in text for word in ("ended with 3", "about to fail", "127.0.0.1:9", "does not run as root"))
     assert [path.name for path in (folder / "environments").iterdir()] == []
 
 
@@ -172,7 +172,7 @@ async def test_without_consent_no_script_runs_and_it_is_no_part_of_the_environme
     assert (partial_environment.unasked.path, partial_environment.unasked.text) == (SCRIPT, "echo ran > /env/ran\n")
     assert SCRIPT in full_environment.sources
     assert partial_environment.sources == ("requirements.txt",)
-    with pytest.raises(SandboxError, match="has not agreed"):
+    with pytest.raises(SandboxError, match="has not approved"):
         await unwilling.runtime_for(runtime(), base, full_environment.digest)
     assert not list((folder / "environments").glob("setup-*"))
     assert (await unwilling.make(base, partial_environment)).failed == ()

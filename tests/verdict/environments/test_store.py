@@ -29,7 +29,7 @@ async def test_what_stays_within_its_bound_comes_to_its_end(tmp_path: Path) -> N
 
 
 async def test_what_is_too_large_is_refused_also_where_it_was_quick(tmp_path: Path) -> None:
-    with pytest.raises(SandboxError, match="the packages take more than 3 MB"):
+    with pytest.raises(SandboxError, match="the packages use more than 3 MB"):
         await limit_size(pieces(tmp_path, 5), tmp_path, 3)
 
 

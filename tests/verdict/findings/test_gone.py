@@ -39,7 +39,7 @@ def compare(native: NativeRun, base: NativeRun, settled: frozenset[str] = frozen
     ("now", "says"),
     [
         (run(b=PASSED, a=SKIPPED), "skipped, 'rough'"),
-        (run(b=PASSED), "it is missing"),
+        (run(b=PASSED), "the test is missing"),
         (NativeRun(tests=(CaseResult(id=PATH, result=SKIPPED, message="not here"),)), "skipped, 'not here'"),
     ],
 )
@@ -61,7 +61,7 @@ def test_a_file_that_may_differ_loses_nothing() -> None:
 def test_cases_are_compared_by_their_number() -> None:
     assert compare(cases_of("0x1", "0x2"), cases_of("0x3", "0x4")) == []
     (finding,) = compare(cases_of("0x1"), cases_of("0x3", "0x4"))
-    assert finding.says.endswith("2 cases passed before, 1 now")
+    assert finding.says.endswith("2 cases passed before the change, 1 pass now")
 
 
 def test_a_check_that_a_test_no_longer_reaches_is_lost() -> None:

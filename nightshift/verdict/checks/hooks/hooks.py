@@ -143,7 +143,7 @@ def own_patterns(texts: Sequence[str]) -> tuple[OwnPattern, ...]:
     for text in texts:
         words = tuple(shell.words(text))
         if not words or words[0] == "*":
-            raise ValueError(f"{text!r} names no program; write for example `terraform apply *`")
+            raise ValueError(f"{text!r} does not name a program; write, for example, `terraform apply *`")
         name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "pattern"
         patterns.append(OwnPattern(name=f"own.{name}", text=text, words=words))
     return tuple(patterns)

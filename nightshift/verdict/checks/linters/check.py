@@ -182,7 +182,7 @@ class LinterCheck:
         except SandboxError as error:
             looked = _Looked(fault=str(error))
         if looked.fault:
-            return [_note_finding(name, f"{name} ({declared_linter.location}) says nothing: {looked.fault}")]
+            return [_note_finding(name, f"{name} ({declared_linter.location}) gave no usable result: {looked.fault}")]
         return self._report_issues(work, name, looked.issues)
 
     async def _packages(self, work: _Work, tool: Tool, declared_linter: FoundLinter) -> Mapping[str, str]:
@@ -294,13 +294,13 @@ class LinterCheck:
                     Finding(rule=rule, severity=Severity.BLOCK, path=issue.path, line=issue.line, message=message)
                 )
         places = (
-            (noted, "in lines of the change"), (in_tests, "in its tests"),
-            (elsewhere, "more in lines that the change did not write"),
+            (noted, "in lines of the change"), (in_tests, "in the tests of the change"),
+            (elsewhere, "in lines that the change did not write"),
         )  # fmt: skip
         for some, where in places:
             if some:
                 first = some[0]
-                text = f"{name} finds {len(some)} {where}, first in"
+                text = f"{name} reports {len(some)} finding{'s' * (len(some) != 1)} {where}, the first in"
                 findings.append(_note_finding(name, f"{text} {first.path}:{first.line}: {first.code} {first.message}"))
         return findings
 
@@ -337,7 +337,7 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
     if result.ended is not Ended.EXITED:
         return _Looked(fault=f"its run ended with {result.ended.value}")
     if result.exit_code == NOT_THERE:
-        return _Looked(fault="it is not in the environment that code runs in here")
+        return _Looked(fault="the linter is not in the environment of the sandbox")
     issues = [issue for issue in tool.issues(result.output) if issue.path.endswith(tool.endings)]
     if result.exit_code not in tool.fine or (result.exit_code and not issues):
         output = " ".join(printable(result.output).split())[:_MESSAGE]

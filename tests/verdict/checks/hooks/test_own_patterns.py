@@ -44,5 +44,5 @@ def test_the_owners_pattern_is_named_and_can_be_allowed_again() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "*", "* apply"])
 def test_a_pattern_without_a_program_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="names no program"):
+    with pytest.raises(ValueError, match="does not name a program"):
         CommandHooks([text])

@@ -99,7 +99,7 @@ async def test_findings_are_notes_unless_the_repository_or_the_task_requires_the
     base, change = {"pyproject.toml": RUFF}, {"a.py": f"import os\n\nA = '{LONG}'\n"}
     (finding,) = await bench(base, change, lint=None)
     assert (finding.rule, finding.severity) == ("linter.ruff", Severity.NOTE)
-    assert "2 in lines of the change, first in a.py:1: F401" in finding.message
+    assert "2 findings in lines of the change, the first in a.py:1: F401" in finding.message
     assert [each.severity for each in await bench(base, change, lint=Lint.NOTED)] == [Severity.NOTE]
     named = await bench(base, change, bench.make_check(ruff__E501="block"), lint=None)
     assert describe(named) == [("ruff.E501", "a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
@@ -132,7 +132,7 @@ async def test_tests_of_the_agents_own_are_looked_at_and_files_of_the_owner_are_
     base, given = {"pyproject.toml": RUFF}, {"g.py": "import sys\n"}
     (finding,) = await bench(base, given, files=given, own={"test_a.py": "import os\n"})
     assert (finding.rule, finding.severity) == ("linter.ruff", Severity.NOTE)
-    assert "1 in its tests, first in test_a.py:1: F401" in finding.message
+    assert "1 finding in the tests of the change, the first in test_a.py:1: F401" in finding.message
     changed = await bench(base, {"g.py": "import sys\nimport os\n"}, files=given)
     assert describe(changed) == [("ruff.F401", "g.py", 2, "block")]
 
@@ -141,7 +141,7 @@ async def test_how_a_test_is_laid_out_is_a_note_unless_the_owners_settings_name_
     base, laid_out = {"pyproject.toml": RUFF}, f"import os\n\nf = lambda: '{LONG}'\n"
     findings = await bench(base, {"a.py": "import os\n", "tests/helpers.py": laid_out}, own={"test_a.py": laid_out})
     assert describe(findings) == [("ruff.F401", "a.py", 1, "block"), ("linter.ruff", "", 0, "note")]
-    assert "6 in its tests, first in test_a.py:1: F401" in findings[1].message
+    assert "6 findings in the tests of the change, the first in test_a.py:1: F401" in findings[1].message
     strict = await bench(base, {}, bench.make_check(ruff__E501="block"), own={"test_a.py": laid_out})
     assert describe(strict) == [("ruff.E501", "test_a.py", 3, "block"), ("linter.ruff", "", 0, "note")]
 
@@ -178,7 +178,7 @@ async def test_rules_are_eased_by_the_task_and_by_the_owner(bench: Bench) -> Non
     assert bench.shell.ran == []
     eased = await bench(base, change, bench.make_check(ruff__E501="note", ruff__F401="off"))
     assert describe(eased) == [("linter.ruff", "", 0, "note")]
-    assert "1 in lines of the change, first in a.py:2: E501" in eased[0].message
+    assert "1 finding in lines of the change, the first in a.py:2: E501" in eased[0].message
 
 
 async def test_a_linter_that_does_not_start_is_a_note(bench: Bench) -> None:
