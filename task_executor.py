@@ -1,4 +1,4 @@
-"""The workers that claim tasks from the queue, and the loop for use from your own program.
+"""The workers that claim tasks from the queue, and the agent loop, which your own program can call.
 
 The implementation is `nightshift/attempt/pool.py` and `nightshift/app/coder.py`.
 """

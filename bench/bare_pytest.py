@@ -1,4 +1,4 @@
-"""Runs plain pytest on the commits of a repository, for the result of each test and the cost of the run."""
+"""Runs plain pytest on commits of a repository, and measures the result of each test and the cost of the run."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Checkout:
         git(self.folder, "clean", "-fdxq")
 
     def put(self, files: Mapping[str, str | None]) -> None:
-        """Write these files; a text of None deletes the file."""
+        """Write these files; delete each file whose text is None."""
         for path, text in files.items():
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

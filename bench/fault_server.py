@@ -1,4 +1,4 @@
-"""Scripted model server of the fault campaign: its last answers are right, and its connections fail at random."""
+"""Scripted model server of the fault campaign: its replies fit each job's fate, and its connections fail at random."""
 
 from __future__ import annotations
 

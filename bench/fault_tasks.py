@@ -57,7 +57,7 @@ class Job:
 
     @property
     def task(self) -> dict[str, object]:
-        """The task in the API's form, without its dependency."""
+        """The task as the body of a request to the API, without its dependency."""
         does = TABLE[self.n % len(TABLE)][1].format(n=self.n)
         limits = {"iterations": 3} if self.fate is Fate.GAVE_UP else {}
         return {

@@ -37,7 +37,7 @@ from tests.support.fork_server import ForkServer
 from tests.support.supervised import SupervisedDaemon
 
 RIGHT = {Fate.GAVE_UP: {"gave_up", "stuck"}}
-"""Further endings that count as right, by the ending that a task must reach."""
+"""Maps an ending that a task must reach to the names of further endings that count as right."""
 SETTINGS = {"MODEL_TIMEOUT_S": "3", "MODEL_MAX_WAIT_S": "2", "MODEL_PROBE_S": "1", "RETRY_BASE_S": "0.5"}
 
 

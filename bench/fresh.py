@@ -45,7 +45,7 @@ class Trial:
         subprocess.run(["git", "checkout", "-q", commit], cwd=self.clone, check=True)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port = listener.getsockname()[1]
-        # PYTHONDONTWRITEBYTECODE is removed as well, because an owner's Python writes bytecode files.
+        # Without PYTHONDONTWRITEBYTECODE bytecode files are written, as an owner's Python writes them.
         other = ("NIGHTSHIFT", "XDG_", "PYTHONDONTWRITEBYTECODE")
         environ = {name: value for name, value in os.environ.items() if not name.startswith(other)}
         self.environ = {**environ, "HOME": str(self.home), "FLASK_PORT": str(self.port)}

@@ -49,7 +49,7 @@ def only(text: str, wanted: Collection[str]) -> str:
 
 
 def exchange(text: str, other: str, wanted: Collection[str]) -> str:
-    """Return the file with the wanted tests in the version of another text; tests that this text lacks are removed."""
+    """Replace each wanted test of a file by the test of the same name in `other`, or remove it if `other` lacks it."""
     lines, replacements = text.splitlines(keepends=True), dict(_tests(ast.parse(other), ""))
     for name, node in sorted(_tests(ast.parse(text), ""), key=lambda pair: -pair[1].lineno):
         if name in wanted:

@@ -319,7 +319,7 @@ PARTS = {
 
 
 def parts_of_a_task(home: Path, tasks: int) -> str:
-    """Return the parts of a task's time by the daemon's own records: medians of the last tasks, in milliseconds."""
+    """Return the time of each part of a task: medians over the last tasks in ms, from the daemon's own records."""
     with books(home) as db:
         last = db.execute("SELECT max(id) FROM tasks").fetchone()[0]
         ids = f"BETWEEN {last - tasks + 1} AND {last}"

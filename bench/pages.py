@@ -61,7 +61,7 @@ MORE = (
 
 @contextmanager
 def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]]]:
-    """Yield a daemon on a home with this many tasks and events, and the ids of some tasks by their outcome."""
+    """Yield a daemon on a home with this many tasks and events, and a map from outcomes to ids of tasks."""
     with tempfile.TemporaryDirectory(prefix="nightshift-pages-") as folder:
         snapshot = build(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
         began = time.monotonic()
@@ -72,7 +72,7 @@ def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]
 
 
 def loads(browser: Browser, daemon: Daemon, address: str, times: int) -> tuple[list[float], list[float], set[str]]:
-    """Load a page cold and warm by turns; return the times of first paint and live in ms, and the requested paths."""
+    """Load a page cold and warm by turns; return the times in ms until it is painted and live, and the paths asked."""
     painted, live, asked = list[float](), list[float](), set[str]()
     for _ in range(times):
         with context_of(browser, daemon.url) as context:

@@ -227,7 +227,7 @@ def _repeat(cycle: Callable[[], None], seconds: float) -> int:
 
 
 def in_threads(make: Maker) -> Callable[[Path, float], float]:
-    """Return a function that measures cycles per second of four threads that share what `make` opens."""
+    """Return a function that lets four threads share what `make` opens, and measures the cycles per second."""
 
     def run(path: Path, seconds: float) -> float:
         cycle = make(path)
@@ -239,7 +239,7 @@ def in_threads(make: Maker) -> Callable[[Path, float], float]:
 
 
 def in_processes(make: Maker) -> Callable[[Path, float], float]:
-    """Return a function that measures cycles per second of four processes that each call `make` and begin together."""
+    """Return a function that lets four processes call `make` and begin together, and measures the cycles per second."""
 
     def run(path: Path, seconds: float) -> float:
         spawn = multiprocessing.get_context("spawn")

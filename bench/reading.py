@@ -1,4 +1,4 @@
-"""Measures how long it takes to parse texts of models and tasks of growing length, to see whether the time is linear.
+"""Measures whether the time to parse a text of a model or a task grows linearly with the length of the text.
 
     .venv/bin/python bench/reading.py [--lengths 8000 32000 128000] [--rounds N] [--all]
 

@@ -9,14 +9,14 @@ SEARCH/REPLACE edits by turns. In some tasks the server first sends the same cha
 notice.
 
 There are two variants. In `given`, the task comes with the commit's test files, or with the existing test files that
-the commit makes pass. In `own`, the task comes without tests. The repository's tests judge together with tests that the
-scripted model writes: the tests that the commit makes pass, in a file of another name. Tests of the base that
-contradict the commit are sent in the commit's version, and the task allows these files to be changed. A commit without
-a test that fails before it and passes after it is left out.
+the commit makes pass. In `own`, the task comes without tests, and the scripted model writes tests: those that the
+commit makes pass, in new files. The repository's tests and these tests judge together. Tests of the base that
+contradict the commit are sent in the commit's version, and the task allows these files to be changed. A commit is left
+out unless some test fails before it and passes after it.
 
-The scripted model does not send tests that bare pytest shows to be a bad answer: tests that do not fail before the
-commit and pass after it on their own, and tests that notice less than half of some random faults in the commit's lines.
-Nor does it send tests that do something that the checker blocks in tests.
+The scripted model does not send tests that would be a bad answer. Good tests fail before the commit, pass after it on
+their own, notice at least half of some random faults in the commit's lines, and do nothing that the checker blocks in
+tests. Bare pytest decides all of this except the last.
 
 The output compares the daemon with bare pytest on the same tests (those that the change can reach), which runs in the
 same minutes. It shows:
@@ -295,15 +295,14 @@ def _tidy(path: str, text: str, folder: Path) -> str:
 
 
 def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[str, str]:
-    """Return the tests that a change makes pass, in files of another name."""
+    """Return files that contain only the tests that a change makes pass; their paths end in a form of `name`."""
     bare = {functions.bare_id(test) for test in mended}
     suites = {}
     for path, text in texts.items():
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
         own = _tidy(other, functions.only(text, wanted), folder)
-        # A model that writes tests is told neither to excuse tests from running nor to use anything that the checker
-        # blocks.
+        # The prompt forbids a model to excuse tests from running, and to use anything that the checker blocks in tests.
         if wanted and not excuses(other, own) and not _is_blocked(own):
             suites[other] = own
     return suites
@@ -485,11 +484,11 @@ def _steps(home: Path, task: int) -> list[Step]:
     ]  # fmt: skip
 
 
-_SENT_AGAIN = "the reply changed nothing"  # the note if a right answer is sent again
+_SENT_AGAIN = "the reply changed nothing"  # the step's note if the model sends a right answer again
 
 
 def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
-    """Yield the refusals of the right answer, which are the unsuccessful steps after it.
+    """Yield the refusals of the right answer: the steps after that answer that did not succeed.
 
     If there are none, yield the reason of the task's end, if any.
     """

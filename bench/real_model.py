@@ -17,8 +17,8 @@ task beyond `--calls`. Requests and replies are in `FOLDER/calls/ARM/ITEM.jsonl`
 run that was stopped can be started again: it makes only the results that are missing. The judging tests run outside all
 arms. The table is printed at the end; `--report` only prints the table.
 
-`--record FILE` stores the replies of the `nightshift` arm by a digest of their prompts, for the test that replays them
-(`tests/e2e/test_recorded_model.py`).
+`--record FILE` stores the replies of the `nightshift` arm; the key of a reply is its prompt's digest. The test
+`tests/e2e/test_recorded_model.py` replays the stored replies.
 """
 
 from __future__ import annotations
@@ -441,7 +441,7 @@ def report(results: Sequence[Result]) -> str:
 
 
 def record(folder: Path, file: Path, limit: int) -> None:
-    """Store the replies of the daemon's calls by a digest of their prompts, and the end of each task."""
+    """Store the end of each task and the replies to the daemon's calls; the key of a reply is its prompt's digest."""
     replies = dict[str, list[str]]()
     rows = [row for row in read_results(folder / "results.jsonl") if row.arm == "nightshift"]
     for row in rows:

@@ -107,7 +107,7 @@ class Compared:
 
 
 def count_ends(ends: Iterator[tuple[str, str]]) -> Ends:
-    """Count the cases of each test by their results."""
+    """Count, for each test, the cases with each result."""
     counted = dict[str, Counter[str]]()
     for test, how in ends:
         counted.setdefault(test.partition("[")[0], Counter())[how] += 1

@@ -54,7 +54,7 @@ WORK = frozenset({"steps", "replies", "tool_calls", "model_routes"})
 TEXTS = frozenset({"work", "prompt", "reply", "arguments", "result", "change"})
 """Columns of the tables in `WORK` that refer to a text by its digest."""
 LESSONS = {"failures": "failure", "patterns": "pattern"}
-"""Tables of lessons, and the kind under which other tables refer to their rows."""
+"""Maps each table of lessons to the kind by which other tables refer to its rows."""
 BATCH = 2000
 """Number of tasks per transaction."""
 NOISE = 0.05
@@ -226,7 +226,7 @@ class Year:
         return copy.texts[digest]
 
     def make_vectors(self, copy: Copy) -> None:
-        """Make the vectors of the copy's lessons: those of the seed with noise, as unit vectors."""
+        """Make the vectors of the copy's lessons: the seed's vectors, with noise added and scaled to length 1."""
         for kind, ids in copy.lessons.items():
             for old, new in ids.items():
                 for row in self.vectors[kind, old]:
@@ -238,7 +238,7 @@ class Year:
                     self.insert("memory_vectors", row, id=self.take_id("memory_vectors"), item=new, vector=vector)
 
     def make_ask(self, copy: Copy) -> None:
-        """Make a question in which the task asked for a package, and which the owner granted after eight hours."""
+        """Make a question in which the task asks for a package; the owner agreed after eight hours."""
         asked = {
             "id": self.take_id("approvals"), "task_id": copy.task, "attempt": 1, "kind": "package", "fallback": "",
             "subject": "package:requests", "question": f"May task {copy.task} use the package requests?",

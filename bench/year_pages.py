@@ -51,7 +51,7 @@ MORE = (
 )  # fmt: skip
 """Addresses with searches, filters and sort orders."""
 NOT_TIMED = re.compile("resolve$|stream|export|download|verif|/hub|/file$|/repositories/settings$")
-"""Addresses that do not end, read the whole database, run something, or need data that a home may not have."""
+"""Addresses whose answers do not end, read the whole database, run something, or need data that a home may not have."""
 OFF = {"REVIEW_DEBT": "1000000", "GIT_AUTO_PUSH": "false", "CHECKPOINT_DAYS": "3650"}
 """Settings that leave the daemon nothing to do."""
 START_S, STOP_S, ANSWER_S = 600, 300, 120

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the checkout, from wherever this is started
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # find the checkout from any working directory
 
 from nightshift.sandbox import SNIPPET_LIMITS, run_python
 

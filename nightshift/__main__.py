@@ -15,7 +15,7 @@ DAEMON_FLAGS = frozenset({"-h", "--help", "--home", "--port", "--workers"})
 
 
 def load_application() -> Application:
-    """Import the application, which a command needs if it cannot be done by asking the daemon alone."""
+    """Import the application; commands need it unless the daemon alone can do them."""
     from nightshift.app.commands.table import APPLICATION  # noqa: PLC0415  # most calls do without
 
     return APPLICATION

@@ -59,7 +59,7 @@ def continue_in_environment(script: str) -> None:
     """
     python = OWN_PREFIX / "bin" / "python"
     if Path(sys.prefix).resolve() != OWN_PREFIX.resolve() and os.path.lexists(python):
-        if not (OWN_PREFIX / "pyvenv.cfg").exists():  # Its Python would only get here again
+        if not (OWN_PREFIX / "pyvenv.cfg").exists():  # Otherwise the script would restart itself endlessly
             raise Broken(f"{OWN_PREFIX} is no environment of Python: remove it, and type `make setup` in {ROOT}.")
         try:
             os.execv(python, [str(python), script, *sys.argv[1:]])  # noqa: S606  # no shell is meant

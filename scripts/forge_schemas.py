@@ -91,7 +91,7 @@ def _schema(schema: Any) -> Any:
     if not schema.get("nullable"):
         return converted
     if isinstance(converted.get("type"), str) and not converted.keys() & {"allOf", "anyOf", "oneOf"}:
-        if "enum" in converted and None not in converted["enum"]:  # `nullable` alone allows null in the description
+        if "enum" in converted and None not in converted["enum"]:  # in OpenAPI, `nullable` also adds null to an enum
             converted["enum"] = [*converted["enum"], None]
         return {**converted, "type": [converted["type"], "null"]}
     return {"anyOf": [converted, {"type": "null"}]}

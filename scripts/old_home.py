@@ -79,7 +79,7 @@ class Maker:
             yield daemon
 
     def share(self, server: WireServer) -> None:
-        """Leave a task with a hub to which the home does not belong any more."""
+        """Leave a task in a hub that the home no longer belongs to."""
         make_owned(self.folder / "remote")
         git(self.folder, "clone", "-q", "remote", "clone")
         with ExitStack() as stack:
@@ -91,7 +91,7 @@ class Maker:
         (self.home / "tasks.yaml").write_text(INBOX)
 
     def work(self, server: WireServer) -> None:
-        """Do the tasks that end or wait without intervention."""
+        """Run the tasks that end, or wait, without intervention."""
         with self.daemon(server) as daemon:
             self.submit(daemon)
             self.fail(daemon, server)
@@ -169,7 +169,7 @@ class Maker:
         raise AssertionError(f"the task goes on after {MOST_DEATHS} deaths")
 
     def forget_paths(self, _server: WireServer) -> None:
-        """Remove the trace of an error from the events, because it names files of this machine."""
+        """Remove the traceback of a worker's error from the events, because it names files of this machine."""
         with closing(connect(self.home / DATABASE)) as conn, conn:
             conn.execute("UPDATE execution_logs SET data = json_remove(data, '$.trace') WHERE kind = 'worker_error'")
             conn.commit()

@@ -28,8 +28,9 @@ TIER = "NIGHTSHIFT_TESTS"
 MOST_AGAIN = 20
 """Maximum number of failed tests that are run again. If more tests fail, the cause is not flakiness."""
 STALE = "RECORD AGAIN: "
-"""Prefix of two texts about a test with an outdated recording: the reason why the test is skipped, and the test's line
-in the file in which a pytest plugin lists failed tests.
+"""Prefix of the reason why a test with an outdated recording is skipped.
+
+A pytest plugin lists failed tests in a file. The test's line in this file has the same prefix.
 """
 FAILED = 1
 """Exit code of pytest after a run in which tests failed."""

@@ -3,8 +3,8 @@
     .venv/bin/python scripts/screenshots.py [PAGE …]
 
 The home is one in which the real daemon worked for a night with a scripted model. Some nights before that night are
-copies, made by SQL. A task is running while the screenshots are taken. They show the top of a page, as high as a
-screen. If pages are named, only their screenshots are made. The screenshots differ from run to run only in times and
+copies, made by SQL. A task is running while the screenshots are taken. Each screenshot shows the first screen of a
+page. If pages are named, only their screenshots are made. The screenshots differ from run to run only in times and
 figures.
 """
 

@@ -238,7 +238,7 @@ def list_tracked_files() -> list[str]:
 
 @dataclass(frozen=True)
 class Raised:
-    """A rise of a number that was allowed, as stored in the table."""
+    """An allowed rise of a number, as stored in the table."""
 
     what: str
     before: int

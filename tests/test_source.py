@@ -28,7 +28,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def list_strings(tree: ast.Module) -> list[ast.Constant]:
-    """List the strings of a module without its docstrings, which may begin with a verb of SQL."""
+    """List the strings of a module except its docstrings, because a docstring may begin with a verb of SQL."""
     nodes = list(ast.walk(tree))
     docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
     strings = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]

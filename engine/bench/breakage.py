@@ -39,7 +39,7 @@ class Fault:
 
 
 def faults(text: str) -> Iterator[Fault]:
-    """Yield every fault that this module can put into a program, in the order of the text, each text once."""
+    """Yield every fault that this module can put into a program, in the order of the text and without duplicates."""
     tree = ast.parse(text)
     seen = {ast.unparse(tree)}
     for kind, line, broken_tree in _trees(tree):
@@ -50,7 +50,7 @@ def faults(text: str) -> Iterator[Fault]:
 
 
 def by_kind(text: str) -> dict[str, list[Fault]]:
-    """Map kinds to the faults of a program."""
+    """Group the faults of a program by kind."""
     faults_by_kind = defaultdict[str, list[Fault]](list)
     for fault in faults(text):
         faults_by_kind[fault.kind].append(fault)
@@ -73,7 +73,7 @@ def several(text: str, number: int, chance: random.Random) -> Fault | None:
 
 
 def same(program: str, other: str) -> bool:
-    """Check whether two programs are equal apart from comments and layout."""
+    """Check whether two programs are equal if comments and layout are ignored."""
     try:
         return ast.dump(ast.parse(program)) == ast.dump(ast.parse(other))
     except SyntaxError:
@@ -146,7 +146,7 @@ _METHODS = (
 
 
 def _break_expression(node: ast.expr, names: Sequence[str]) -> Iterator[ExpressionFault]:
-    """Yield the faulty expressions for an expression, with their kinds; `names` are the variables around it."""
+    """Yield faulty versions of an expression, each with its kind; `names` are the variables around the expression."""
     yield from _operators(node)
     yield from _comparisons(node)
     yield from _constants(node)
@@ -269,7 +269,7 @@ def _missing(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _misspelt(node: ast.expr) -> Iterator[ExpressionFault]:
-    """Yield another method of the same object, and misspelt names."""
+    """Yield faulty versions of a name: another method of the same object, or a misspelling."""
     match node:
         case ast.Attribute(attr=name):
             for group in _METHODS:
@@ -284,7 +284,7 @@ def _misspelt(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _slips(word: str) -> Iterator[str]:
-    """Yield a word without one letter, and with two letters swapped."""
+    """Yield two misspellings of a word: one lacks a letter, the other has two letters swapped."""
     if len(word) > 3:
         yield word[:2] + word[3:]
         yield word[0] + word[2] + word[1] + word[3:]
@@ -399,7 +399,7 @@ def _branches(node: ast.stmt) -> Iterator[StatementFault]:
 
 
 def _reorder(node: ast.stmt, following: ast.stmt | None) -> Iterator[StatementFault]:
-    """Yield two statements in the wrong order, or a statement moved into or out of the block before it."""
+    """Yield faults of order: two statements swapped, or a statement moved into or out of the block before it."""
     if isinstance(node, _SIMPLE) and isinstance(following, _SIMPLE):
         yield "statements swapped", 2, [following, node]
     if isinstance(node, _BLOCKS) and len(node.body) > 1 and isinstance(node.body[-1], _SIMPLE):

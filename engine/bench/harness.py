@@ -1,7 +1,7 @@
-"""Harness of the repair benches: runs the engine on the real sandbox, and the suite runner that judges its findings.
+"""Harness of the repair benches: runs the engine in the real sandbox, and lets the suite runner judge its findings.
 
-A change is judged like that of a task in the daemon: by the given tests, must-fail copies, and held-out cases. If the
-judge refuses the change, the engine is asked again with that change excluded, as long as there is time.
+A change is judged as the daemon judges a task's change: by the given tests, must-fail copies, and held-out cases. If
+the judge refuses the change, the engine is asked again with that change excluded, as long as there is time.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Harness:
         return replace(row, spec=replace(row.spec, tests={**row.spec.tests, **held.shown}))
 
     async def _find_accepted(self, row: Row, done: Outcome, end: float, say: Say) -> Change | None:
-        """Return the first finding's change that the judge accepts; None if there is none in time."""
+        """Return the change of the first finding that the judge accepts; None if there is none in time."""
         engine = Engine(self.evaluator, self.synthesiser)
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         job = self._job(row, held)
@@ -177,7 +177,7 @@ class Harness:
         )
 
     def _limits(self, row: Row) -> dict[str, Any]:
-        """Return the limits of a suite run, except its time: those of the task, or the defaults of the harness."""
+        """Return the limits of a suite run other than its time: the task's limits, or else the harness's own."""
         limits = row.spec.limits
         sizes = {
             name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(limits, name)) is not None

@@ -4,9 +4,10 @@
 
 The programs are in `programs/`; the faults come from `breakage.py`, which is independent of the engine's edits. The
 seed splits each program's tests: most are given to the engine, the rest are hidden and show whether a fix is right or
-only fits the given tests. A fault counts if those given tests that the daemon shows detect it. The goal is 90 % of
-single faults, each within 30 s; the exit status is 1 if it is missed. Faults that remove code that is nowhere else in
-the program (such as a deleted statement that resembles no other) are counted separately.
+only fits the given tests. Some cases of the given tests are held out, as in the daemon. A fault counts only if the
+remaining cases detect it. The goal is 90 % of single faults, each within 30 s; the exit status is 1 if it is missed.
+Faults that remove code that is nowhere else in the program (such as a deleted statement that resembles no other) are
+counted separately.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 
 FILE has one task per line as JSON, in the format of the task API: `description`, `files`, `tests` or `test_command`,
 and optionally `id` or `key`, `language`, `limits`; `start_files` and `test_files` are aliases of `files` and `tests`.
-`hidden_tests` (also `hidden`, `hidden_test_files`), path to text, are not shown to the engine: a change that passes the
-given tests and fails these was wrongly accepted. Lines that are not tasks are reported and skipped.
+`hidden_tests` (also `hidden`, `hidden_test_files`) maps paths to the texts of tests that are not shown to the engine. A
+change that passes the given tests and fails the hidden tests was wrongly accepted. Lines that are not tasks are
+reported and skipped.
 
 A task is fixed if the suite runner's whole verdict passes within the time: given tests, must-fail copies, and the cases
 that the daemon holds out. The engine runs in the sandbox that the daemon would use, on `--cores` cores.

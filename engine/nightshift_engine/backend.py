@@ -112,7 +112,7 @@ class RepairBackend(BaseModelHandler):
         return not self.detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """Search, or reuse the finding for the same state of the work, and answer in the form of the phase.
+        """Search, or reuse the finding for the same state of the work; return the reply that the phase expects.
 
         Raises:
             BackendUnfit: the engine cannot help with this request, or has found nothing.
@@ -245,7 +245,7 @@ def why_unfit(request: ModelRequest) -> str:
 
 
 def job_of(material: Material, start: Change) -> EvaluationJob:
-    """Make the job for candidates: the task's tree with a change on top, and the tests that a model may see."""
+    """Make the job for trying candidates: the task's tree with the change `start`, and the tests a model may see."""
     case, work = material.context, material.state
     spec, limits = case.task.spec, case.run_limits
     return EvaluationJob(
@@ -265,7 +265,7 @@ def job_of(material: Material, start: Change) -> EvaluationJob:
 
 
 def whole_tests(material: Material) -> Files:
-    """Return the tests with their held-out cases; empty if no case is held out."""
+    """Return all given tests, with the cases that are held out; empty if no case is held out."""
     case = material.context
     return case.task.spec.tests if case.held.shown else {}
 
@@ -273,8 +273,8 @@ def whole_tests(material: Material) -> Files:
 def first_change(material: Material) -> Change:
     """Return the change to begin with if no earlier search is known.
 
-    If the current change is the engine's own, found before a restart of the daemon, that change passed all shown tests
-    and teaches nothing. The search then begins with the owner's files.
+    The current change may be the engine's own, found before a restart of the daemon. Such a change passed all shown
+    tests and teaches nothing, so the search then begins with the owner's files.
     """
     work, tree = material.state, material.tree
     ours = bool(work.models) and set(work.models) == {BUILT_IN}
@@ -386,7 +386,7 @@ def summary(finding: Finding, changed: Change) -> str:
 
 
 def list_changed_files(material: Material, target: Change) -> Change:
-    """Return the files that must be sent so that the current change becomes `target`, a change of the same base."""
+    """Return the files to send so that the current change becomes `target`; both are changes of the same tree."""
     now = material.state.change
     return {path: text for path, text in list_wanted_texts(material, target) if path not in now or now[path] != text}
 
@@ -394,7 +394,7 @@ def list_changed_files(material: Material, target: Change) -> Change:
 def list_wanted_texts(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
     """Yield the path and the wanted text of each file that the current change or `target` changes.
 
-    A file that `target` does not change gets its text in the base.
+    If only the current change changes a file, the wanted text is the file's text in the tree.
     """
     for path in {**material.state.change, **target}:
         if path in target:

@@ -6,8 +6,8 @@ are ranked by likelihood, with a penalty for large edits and a penalty for answe
 likely variants.
 
 The new inputs resemble the inputs that were seen, in kind and size. A function may demand more of its inputs than their
-types say: sorted, distinct, not negative, or not empty. So each property that all seen values of an argument share is
-kept in the new inputs, because an input that the function was never meant for shows nothing. Values stay packed
+types say: sorted, distinct, not negative, or not empty. Answers to inputs for which a function was never meant show
+nothing. So the new inputs keep each property that all seen values of an argument share. Values stay packed
 (`nightshift_engine.evaluation.Call`), so that making them neither needs nor runs the tested code.
 """
 
@@ -153,7 +153,7 @@ def _canonical(packed: object) -> object:
 
 
 def _size(tree: ast.Module, variant: Variant) -> int:
-    """Count the tokens that a variant adds, or the tokens that it removes if these are more."""
+    """Return the number of tokens that a variant adds or removes, whichever is greater."""
     before = next(scope for scope in scopes(tree) if scope.name == variant.scope)
     old, new = tokens(ast.unparse(before.node(tree))), tokens(variant.text)
     matched = sum(block.size for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
@@ -377,7 +377,7 @@ def _is_distinct(body: Iterable[Any]) -> bool:
 
 
 def _sort_body(body: list[Any]) -> list[Any]:
-    """Return the body sorted if it holds only integers, only floats or only texts; otherwise unchanged."""
+    """Sort a list of packed values if all are integers, all floats or all texts; return other lists unchanged."""
     tags = {_tag(item) for item in body}
     if tags == {"i"}:
         return sorted(body, key=lambda item: int(item[1], 16))

@@ -208,7 +208,7 @@ class Engine:
         return await self._answers(state, result)
 
     async def _answers(self, state: SearchState, result: SearchResult) -> list[Finding]:
-        """Return the findings that still pass when they are run as the suite will run them, in the order of choice."""
+        """Return the findings that still pass in a run like that of the suite, in the order of choice."""
         limits = limits_for(state.observation)
         choice = await choose.choose(
             self._evaluator, state.job, state.observation, state.sources.trees, result.passing, limits
@@ -231,7 +231,8 @@ class Engine:
     async def _confirm(self, state: SearchState, changes: Sequence[Change]) -> list[Change]:
         """Return the changes that pass all tests without instrumentation.
 
-        Changes are run in batches. Those after the first batch in which a change passes are returned unchecked.
+        Changes are run in batches. After the first batch with a change that passes, the remaining changes are returned
+        unchecked.
         """
         order = [
             test.id for test in (*state.observation.failing, *(test for test in state.observation.tests if test.passed))
@@ -259,7 +260,7 @@ class Engine:
 
 
 def _is_better(before: SuiteObservation, now: SuiteObservation) -> bool:
-    """Check whether more tests pass than before, or some files could not be imported before."""
+    """Check whether more tests pass than before; true in any case if some file could not be imported before."""
     return bool(before.broken) or sum(t.passed for t in now.tests) > sum(t.passed for t in before.tests)
 
 
@@ -323,7 +324,7 @@ class SearchState:
         self.on_progress(Progress(tried=self.tried, estimated=self.estimated, text=text))
 
     def pass_on(self, progress: Progress) -> None:
-        """Report the progress of the candidate search, with all candidates that were tried before it counted too."""
+        """Report the progress of the candidate search; its count includes the candidates tried before the search."""
         self.on_progress(replace(progress, tried=progress.tried + self.tried))
 
     @property
@@ -367,7 +368,7 @@ REMEMBERED = 64
 
 @dataclass(slots=True)
 class EarlierSearch:
-    """The job that a search began with, and the findings of the search that were not given as an answer yet."""
+    """The job that a search began with, and the search's findings that are not yet used as answers."""
 
     job: EvaluationJob
     left: list[Finding]
@@ -409,7 +410,7 @@ class SearchHistory:
 def rebase(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
     """Turn a change on top of `origin` into a change on top of `now`.
 
-    The result also undoes the differences between the changes of the two jobs.
+    Where the two jobs differ in a file, the result restores the text of `origin`, unless `change` replaces that file.
     """
     back = dict[str, str | None]()
     for path in origin.change.keys() | now.change.keys():

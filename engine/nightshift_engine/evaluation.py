@@ -172,7 +172,7 @@ class EvaluationLimits:
 class CandidateResult:
     """The result of a candidate.
 
-    `how` is the way in which the first test that did not pass ended, or PASSED. `passed` is the number of tests that
+    `how` is PASSED, or the way in which the first test that did not pass ended. `passed` is the number of tests that
     passed.
     """
 
@@ -238,7 +238,7 @@ class Evaluator(Protocol):
     async def evaluate(
         self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
     ) -> Sequence[CandidateResult]:
-        """Run the tests with these ids on each candidate, in order, up to the last failure that `limits` allows."""
+        """Run the tests with these ids on each candidate, in order; stop at as many failures as `limits` allows."""
         ...
 
     async def probe(

@@ -79,7 +79,7 @@ class SandboxEvaluator:
     async def evaluate(
         self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
     ) -> Sequence[CandidateResult]:
-        """Run the tests with these ids on each candidate, in order, up to the last failure that `limits` allows.
+        """Run the tests with these ids on each candidate, in order; stop at as many failures as `limits` allows.
 
         Raises:
             SandboxError: nothing could be run, or the tests are not pytest tests.
@@ -185,7 +185,7 @@ class RunReport:
 
 
 Run = Callable[[Sequence[int], bool], Awaitable[RunReport]]
-"""Function that runs the candidates with these numbers. With True as the second argument, it runs one at a time."""
+"""Function that runs the candidates with these numbers. If its second argument is True, it runs them one at a time."""
 
 
 class Batch:

@@ -66,7 +66,8 @@ _METHODS: dict[str, Kind] = {
     **dict.fromkeys(("union", "intersection", "difference", "symmetric_difference"), SET),
 }
 _LIKE_ARGUMENT = {"abs": 1, "max": 2, "min": 2, "round": 2}
-"""Builtins whose result has the kind of their first argument, if they get at least this number of arguments."""
+"""Maps a builtin to a number of arguments: with at least so many, the kind of its result is that of its first argument.
+"""
 _DISPLAYS: dict[type[ast.AST], Kind] = {
     ast.List: LIST,
     ast.ListComp: LIST,
@@ -284,7 +285,7 @@ def outside(tree: ast.Module) -> Outside:
 
 
 def list_bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement or a target itself binds, without those of statements and scopes inside it."""
+    """Yield the names that a statement or a target itself binds; statements and scopes inside it are left out."""
     if isinstance(node, Function | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Name):
@@ -516,7 +517,7 @@ def _defaults(node: ast.arguments, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
     positional = [*node.posonlyargs, *node.args]
     for arg, default in zip(positional[len(positional) - len(node.defaults) :], node.defaults, strict=True):
         kind = kinds.of(default)
-        # A default of None shows that the value may be missing, not its usual kind.
+        # A default of None shows that the value may be missing; it does not show the kind that the value usually has.
         yield arg.arg, kind if kind != frozenset({"NoneType"}) else UNKNOWN
 
 

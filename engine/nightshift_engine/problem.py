@@ -38,7 +38,7 @@ class Problem:
 
     @property
     def sees_all(self) -> bool:
-        """True if so many changes that pass the shown tests were refused that the search must use the whole tests."""
+        """True if the search must use the whole tests, because many changes that pass the shown tests were refused."""
         return bool(self.whole_tests) and len(self.excluded) >= REFUSALS
 
     def refuses(self, change: Change) -> bool:

@@ -48,7 +48,7 @@ def program_text(file_text: str) -> ProgramText | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The programs by path, and the syntax trees by path of those programs that parse."""
+    """The programs that a fix may change, and the syntax trees of those that parse. Both are keyed by path."""
 
     programs: Mapping[str, ProgramText] = field(default_factory=dict)
     trees: Mapping[str, ast.Module] = field(default_factory=dict)

@@ -99,7 +99,7 @@ def _indent(text: str, node: ast.FunctionDef) -> str:
 
 
 def _constants(doc: str, names: set[str]) -> tuple[str, ...]:
-    """Return quoted texts, code in backquotes that is not one of `names`, and numbers."""
+    """Return the constants in a docstring: quoted texts, numbers, and code in backquotes that is not one of `names`."""
     code = [text if _is_literal(text) else repr(text) for text in _CODE.findall(doc) if text not in names]
     texts = [*_QUOTED.findall(doc), *code, *_NUMBER.findall(doc)]
     return tuple(dict.fromkeys(repr(literals.read(text)) for text in texts if _is_literal(text)))[:12]
@@ -152,7 +152,7 @@ def _of_prose(doc: str, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _literal_prefix(text: str) -> list[str]:
-    """Return the longest literal at the beginning of the first line, in a list that is empty if there is none."""
+    """Return a list with the longest literal at the beginning of the first line; empty if there is no literal."""
     line = text.split("\n", 1)[0].strip().strip("`")
     prefixes = (line[:end] for end in range(min(len(line), 200), 0, -1) if line[end - 1] not in ",. ")
     bare = line[:1] not in {"(", "'", '"', "[", "{"}  # after a bare value a comma belongs to the sentence

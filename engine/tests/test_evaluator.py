@@ -1,4 +1,4 @@
-"""Evaluation in the sandbox from outside: staging of a job, batches that die, and lenient reading of lines."""
+"""Evaluation in the sandbox, seen from outside: staging of a job, batches whose runs die, and lines of unknown form."""
 
 from __future__ import annotations
 

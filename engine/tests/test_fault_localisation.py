@@ -1,4 +1,4 @@
-"""Failing tests point to lines: by how often they run them, by where they end, and by data flow into results."""
+"""Suspicion of lines: how often failing tests run a line, where they end, and the flow of data into results."""
 
 from __future__ import annotations
 

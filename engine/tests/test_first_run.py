@@ -58,7 +58,7 @@ def page(daemon: Daemon, path: str) -> str:
 
 
 def park(daemon: Daemon, task_id: int) -> str:
-    """Wait until the task waits, and return the reason."""
+    """Wait until the status of the task is `scheduled`, and return the reason."""
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=60)
     reason: str = daemon.get(f"/api/task/{task_id}")["reason"]
     return reason

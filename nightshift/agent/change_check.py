@@ -38,7 +38,9 @@ _COMMANDS, _LINTERS = "command.", "linter."
 _SHOWN = 20
 _MOST_KEPT = 30
 _MOST_LESSONS = 6
-"""Limit for one attempt. The more lessons a model sees, the less it heeds each of them."""
+"""Number of an attempt's lessons at which the checks add no more. The more lessons a model sees, the less it heeds each
+of them.
+"""
 _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.NOTE: Level.INFO}
 
 
@@ -101,7 +103,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 
 
 def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
-    """List the linters' open findings about the judged change, and the linters that failed, for its evidence."""
+    """List, as evidence on the judged change, the linters' open findings and the linters that failed."""
     findings = state.checked.findings if state.checked else ()
     return tuple(
         f"{LINTER_NOTE}{each.message}"

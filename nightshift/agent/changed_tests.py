@@ -37,8 +37,8 @@ from nightshift.core.tasks.verdicts import Result, Trial
 from nightshift.core.text.masking import printable
 
 MOST_DIFF_CHARS = 6000
-"""Most characters of a diff in a question to the owner, because nobody reads a longer diff before agreeing. A changed
-file with a longer diff is rejected; the diff of a removed file is cut to this length.
+"""Maximum number of characters of a diff in a question to the owner, because nobody reads a longer diff before
+agreeing. A changed file with a longer diff is rejected; the diff of a removed file is cut to this length.
 """
 _SUBJECT = "test"
 _MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)

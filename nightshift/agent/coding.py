@@ -306,7 +306,7 @@ def _judge_reply(context: AttemptContext, before: AttemptState, after: AttemptSt
     if verdict := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(verdict), verdict, feedback.headline(verdict))
     if not draft.taken and not draft.refused:
-        if set(after.change) <= set(LAID_OUT):  # a change with only these does not count as one
+        if set(after.change) <= set(LAID_OUT):  # a change of only these project files does not count
             after = replace(after, change={})
         note = f"nothing to write: {left.summary}"[:300]
         return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)

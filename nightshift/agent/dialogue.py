@@ -1,7 +1,8 @@
 """One phase's conversation with the model.
 
 It numbers the calls, adds up their cost and keeps prompts within the limit. When a question is repeated, the model sees
-only its last reply, shortened to the space that the prompt's limit leaves, and the complaint about that reply.
+only its last reply and the complaint about that reply. The reply is shortened to the space that the prompt's limit
+leaves.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolPlace, ToolSpec
 
 REPLY_TOKENS = 2200
-"""Most tokens of its own previous reply that a model is shown."""
+"""Maximum number of tokens of the model's previous reply that the next prompt shows."""
 
 
 class Dialogue:

@@ -144,8 +144,8 @@ class Draft:
     def _find_omission(self, path: str, text: str) -> str:
         """Return a complaint if a text lacks parts of its file; else an empty string.
 
-        Parts are missing if a placeholder line stands for them, or if definitions disappear that nobody asked to
-        remove.
+        Parts are missing if a placeholder line stands for them, or if definitions disappear although nobody asked to
+        remove them.
         """
         before = View(self._tree, self._change).text(path) or ""
         if lazy := lazy_line(before, text):

@@ -173,8 +173,8 @@ class Explorer:
     async def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
         """Handle a reply without a call, which ends the conversation or is a fault.
 
-        It ends the conversation if the model uses the native protocol and has changed something. Else it is a fault of
-        form.
+        A complete reply in the native protocol ends the conversation if a file was changed. Any other reply is a fault
+        of form, but it still ends the conversation if it says in words that the work is over.
         """
         if reply.protocol is ToolProtocol.NATIVE and reply.finish is Finish.STOP and self._toolbox.draft.taken:
             self._note_form(reply, good=True)

@@ -38,7 +38,7 @@ EXPLORING = frozenset({Phase.CLARIFYING, Phase.PLANNING, Phase.CODING, Phase.TES
 All of them except CLARIFYING may explore the rest with tools. Only CODING may change files.
 """
 READ_STEPS = 8
-"""Most replies with calls in a phase that only reads."""
+"""Maximum number of replies with calls in a phase that only reads."""
 
 
 def is_wanted(

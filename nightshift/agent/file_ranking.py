@@ -30,7 +30,7 @@ from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 
 _SPREAD = 20
-"""Most files that may define a name. A reference to a name with more definitions is ignored."""
+"""Maximum number of files that define a name. References to a name that more files define are ignored."""
 _FOCUS, _SPOKEN, _LONG, _FAINT = 50.0, 10.0, 10.0, 0.1
 _LONG_NAME = 8
 _LEAST = 1e-9
@@ -41,9 +41,9 @@ everything refers to.
 _BY_REFERENCE = 0.35
 """Weight of the highest reference score, relative to the highest word score."""
 _IN_PATH, _IN_NAME, _QUOTED, _DEFINED, _CALLED = 2.5, 1.0, 3.0, 6.0, 2.0
-"""Weights relative to 1 for a word in a file's text. They are, in order, for a word in its path, a word in a name that
-it defines, a quotation in its text, a defined name that the task marks as code, and a defined name that the task
-writes like an ordinary word.
+"""Weights, relative to a weight of 1 for a word in a file's text. In order, they are for: a word in the file's path, a
+word in a name that the file defines, a quotation in the file's text, a defined name that the task marks as code, and
+a defined name that the task writes like an ordinary word.
 """
 _ASIDE = 0.35
 """Weight of tests, examples and documents relative to sources. It is low because such files mention everything that the
@@ -78,14 +78,14 @@ _COMMON = words_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
-    """The files and names that a task mentions, as the target of the ranking.
+    """The files, names and words that a task mentions; `rank` looks for the files nearest to them.
 
     Attributes:
         files: paths of files that the task names.
-        words: its words, without common ones.
-        names: names that are marked as code or look like code.
-        plain_names: possible names that are written like ordinary words.
-        quotes: its quotations.
+        words: the task's words, without common ones.
+        names: names that the task marks as code or that look like code.
+        plain_names: words of the task that may be names, although they are written like ordinary words.
+        quotes: the task's quotations.
     """
 
     files: Collection[str] = ()
@@ -138,7 +138,7 @@ def _read_tags(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -
 def list_spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
     """Return the tags of workspace files that the task mentions, by file name or by a name that the file defines.
 
-    The index of the daemon's own workspace, which answers this, is kept between calls.
+    The files are found through an index of the daemon's own workspace, which is kept between calls.
     """
     entries = view.tree.entries()
 

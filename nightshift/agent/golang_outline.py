@@ -57,7 +57,7 @@ def _names(node: Node) -> Iterator[Node]:
 
 
 def describe(node: Node) -> str:
-    """Return a declaration without function bodies; empty for a node that declares nothing visible from outside."""
+    """Return a declaration without function bodies; "" for a long constant or variable, and for any other node."""
     if node.type in _FUNCTIONS:
         body = node.child_by_field_name("body")
         raw = node.text or b""

@@ -1,12 +1,12 @@
 """The history of an attempt in a few words: one line per try, the last failure, and the summary for a fresh start.
 
 A run's output is shown once, by the phase that follows the run. Of earlier runs, only the failures and the diagnoses
-remain. Masking outputs this way loses nothing compared with summaries written by a model (Lindenbauer and others, “The
-Complexity Trap”, 2025). If even these lines take too much of a prompt, or if the attempt goes in circles, a fresh
-context begins. Its prompts show a summary (the hand-over) instead of the history.
+remain. Leaving out the outputs of earlier runs loses nothing compared with summaries written by a model (Lindenbauer
+and others, “The Complexity Trap”, 2025). If even these lines take too much of a prompt, or if the attempt goes in
+circles, a fresh context begins. Its prompts show a summary (the hand-over) instead of the history.
 
-Circles are detected from the tries alone, by what was done and not by wording: the digest of each change, and which
-tests failed. A model that says the same in other words is as stuck as one that repeats itself.
+Circles are detected from what the tries did (the digest of each change, and the tests that failed), and not from their
+wording. A model that says the same in other words is as stuck as one that repeats itself.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _names(names: tuple[str, ...], count: int, what: str, none: str) -> list[str
 
 
 def last_failure(state: AttemptState, result: str) -> str:
-    """Format the given part of the last run's output for a prompt, followed by the diagnosis of it if there is one."""
+    """Format the last failure for a prompt: the given part of the run's output, and the diagnosis if there is one."""
     if not state.feedback:
         return ""
     text = quote("result", result)

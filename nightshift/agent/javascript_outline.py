@@ -86,7 +86,7 @@ def local_files(path: str, text: str, files: Container[str]) -> list[str]:
 
 
 def list_wanted_files(path: str, text: str, files: Container[str]) -> list[str]:
-    """List the files that a test at `path` imports, even if they are missing: `'../add.mjs'` wants `add.mjs`."""
+    """List the files that a test at `path` imports, also missing ones: `add.mjs` for the import `'../add.mjs'`."""
     return list(dict.fromkeys(_want(path, name, files) for name in _relative(path, text)))
 
 

@@ -74,7 +74,7 @@ async def solve(
 
     Args:
         description: what is to be done.
-        tests: path to text of the tests that judge the files; at least one.
+        tests: the texts of the tests that judge the files, by their paths; at least one.
         generate: called once, for the first try.
         fix: called after each failure.
         suite: runs the tests and judges the files.
@@ -173,7 +173,7 @@ class FileTree:
     commit: str = field(default="0" * 40)
 
     def entries(self) -> Mapping[str, str]:
-        """Return path to blob id, in path order."""
+        """Return the blob id of each file, by path and in path order."""
         return {path: blob_id(encode(text), "sha1") for path, text in sorted(self.files.items())}
 
     def unwritable(self) -> frozenset[str]:
@@ -197,7 +197,7 @@ class NoMemory:
         """Do nothing: no lessons are stored."""
 
     async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
-        """Do nothing: no lesson was stored that could be completed."""
+        """Do nothing: no lessons are stored, so none can be completed or scored."""
 
 
 def _silent(event: Event) -> None:

@@ -1,9 +1,10 @@
 """The table of phases and the loop that walks it. No reply of a model can bypass the checks.
 
 COMMIT can be reached only from TESTING. TESTING can be reached only from CODING, through REVIEW and AUDIT if they are
-switched on. Only CODING may change a file, with one exception: before a change is read and judged, the checks add the
-packages that the owner allowed to the dependency file. Therefore, whatever the phases answer, a walk that commits ends
-with CODING, the checks and TESTING all passed on the same change. A property test walks the table and proves this.
+switched on. Only CODING may change a file, with one exception: before a change is read and judged, the checks add
+packages to the dependency file if the owner allowed these packages. Therefore, whatever the phases answer, a walk that
+commits ends with CODING, the checks and TESTING all passed on the same change. A property test walks the table and
+proves this.
 
 Every cycle of the table leads through REFLECTING, which counts the tries and ends the attempt. The checks that need no
 model come before every other examination of a change, and always before the suite (`agent.change_check`). If an attempt
@@ -140,7 +141,7 @@ class Machine:
         return after.with_best() if holds_work(after.change, given, tree, in_project=in_project) else after
 
     async def _with_environment(self, before: AttemptState, step: Step) -> Step:
-        """Return the step with the environment of the project that it chose, if it chose one."""
+        """Return the step; if the step chose a project, its state gets the environment of that project."""
         if step.state.scope == before.scope or self._services.environment is None:
             return step
         tree = step.state.scope.of(whole_of(self._services.tree))

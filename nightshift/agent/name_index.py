@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from nightshift.core.code.listing import Listing, listing_of
 
 MOST_DEFINING = 50
-"""Most files that may define a name. A name with more definitions does not identify a file."""
+"""Maximum number of files that define a name. A name that more files define does not identify a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tags:
-    """The names that a file defines, its references to each name as a count, and its words.
+    """The names that a file defines, the names that it refers to with their numbers of occurrences, and its words.
 
     The words include parts of names.
     """
@@ -51,10 +51,10 @@ class NameIndex:
         words: frozenset[str],
         names: Collection[str],
     ) -> dict[str, Tags]:
-        """Return the files that define one of the names, or whose own name consists only of given words; in path order.
+        """Return the files, in path order, that define one of the names or whose file name has only words from `words`.
 
         Args:
-            contents: path to the id of its content.
+            contents: maps the path of each file to the id of the file's content.
             tags_of: reads a file; returns None for a file that is not indexed.
             words: words in lower case and the singular.
             names: names as they are written in code.

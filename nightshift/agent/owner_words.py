@@ -1,9 +1,9 @@
 """Shows the owner's messages to a running task in prompts, and prevents a commit that ignores them.
 
 Messages from before a step have their own section in each of the step's prompts. A message that arrives during a step
-is appended to the step's next request and to all later ones. There the model heeds the message most, and the earlier
-part of the conversation stays valid in the provider's cache. A message counts as an instruction of the owner, like the
-task itself, and not as data.
+is appended to the step's next request and to all later ones. The model heeds a message most at the end of a request,
+and the earlier part of the conversation stays valid in the provider's cache. A message counts as an instruction of the
+owner, like the task itself, and not as data.
 """
 
 from __future__ import annotations

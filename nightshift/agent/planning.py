@@ -155,7 +155,7 @@ def _open_question(context: AttemptContext, declined: str) -> Question | None:
     """Return the question to the owner after a model sent no plan; None if the owner has already answered it.
 
     If the model asked a question, that question is used. Otherwise the owner is asked whether the task can be done at
-    all. For None, the caller uses the fallback plan.
+    all. If None is returned, the caller uses the fallback plan.
     """
     question = as_question(
         arguments.Ask(question=declined, default=DECIDE) if asks_back(declined) else arguments.Cannot(reason=declined)
@@ -174,7 +174,7 @@ def _wait_for_owner(state: AttemptState, question: Question, data: Mapping[str, 
 async def _ask(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> str | tuple[Subtask, ...]:
-    """Return a plan as text, empty if none came, or the subtasks that the model splits the task into.
+    """Return the plan as text, or the subtasks into which the model splits the task; "" if no plan came.
 
     If a reply has no steps or headings, the model is asked once more. The second reply is accepted in any form.
     """
@@ -277,7 +277,7 @@ class SubtaskIn(BaseModel):
 
 
 def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple[Subtask, ...] | str | None:
-    """Return the subtasks in a reply, a sentence why they are unusable, or None if the reply does not split the task.
+    """Return the subtasks in a reply, or a sentence that says why they are unusable; None if there is no split.
 
     Args:
         text: the reply.
@@ -359,7 +359,7 @@ def _fault(number: int, subtask: SubtaskIn, count: int, context: AttemptContext,
 
 
 def _together(subtasks: Sequence[SubtaskIn]) -> str:
-    """Describe a fault that the subtasks have together, not one by one; empty if there is none."""
+    """Describe a fault between subtasks, such as a cycle or a file that two of them change; empty if there is none."""
     needs = _needs(subtasks)
     try:
         TopologicalSorter(needs).prepare()

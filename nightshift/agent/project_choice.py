@@ -41,7 +41,7 @@ def is_open(context: AttemptContext, state: AttemptState) -> bool:
 
 
 def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
-    """Return the state with the project that its plan names, and the plan's paths made relative to that project."""
+    """Return the state with its project chosen, and with the paths in the plan made relative to that project."""
     project_names = projects.projects_of(tree)
     match = _LINE.search(state.plan)
     name = _find_project(match["name"], tree, project_names) if match else None
@@ -57,7 +57,7 @@ def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptS
 
 
 def about(plan: str) -> str:
-    """Return the description of the project that a plan gives; empty if it gives none."""
+    """Return the words with which a plan describes its project; empty if there are none."""
     match = _LINE.search(plan)
     return " ".join(printable(match["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if match else ""
 

@@ -92,7 +92,7 @@ _CI = (
     r"ci|continuous integration|workflow files?"
     r"|(?:github|gitlab|gitea|forgejo) (?:actions?|workflows?|ci|pipelines?)"
 )
-_ITS_NAME = "{}"  # Stands for the first group of the file pattern.
+_ITS_NAME = "{}"  # Stands for what the file pattern's group matches.
 # Patterns of file names, each with a pattern of words by which a task asks for such a file without naming it.
 _FILES = (
     (r"(gnu)?makefile(\..+)?|.*\.(mk|mak)",

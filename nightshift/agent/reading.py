@@ -40,7 +40,7 @@ _BOTH = (Reader.REVIEW, Reader.AUDIT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Questions:
-    """The prompts about a change: the readers that all of them serve, and one piece of the change for each prompt."""
+    """The prompts about a change, one for each piece of the change; all of them address the same readers."""
 
     readers: tuple[Reader, ...]
     parts: Sequence[Piece]
@@ -83,7 +83,7 @@ def _reading(
 
 
 def _questions(context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reader) -> _Questions:
-    """Address both readers if the change fits into one prompt and both are wanted, else only this reader."""
+    """Make the prompts for this reader, or for both readers if both are wanted and the change fits into one prompt."""
     both = reader is Reader.REVIEW and context.audit and services.settings.read_together
     if both and state.reading(Reader.AUDIT) is None:
         parts = _pieces(context, state, services, _BOTH)

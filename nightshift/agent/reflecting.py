@@ -44,8 +44,8 @@ from nightshift.core.text.masking import printable
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
 MAX_UNCONVINCING = 2
-"""Limit for a change that passes all other tests: how often the agent's own tests for it may fail to show what it
-changes. At the limit the attempt ends, and the owner decides.
+"""Maximum number of times that the agent's own tests may fail to show what a change does, if all other tests pass. At
+this limit the attempt ends, and the owner decides about the change.
 """
 _CONTRADICTS = (
     "These existing tests seem to demand the opposite of the task: {tests}. If they do, send their files with just the "
@@ -58,7 +58,7 @@ _MOST_NAMED = 20
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     """Record the try, then continue, start afresh, plan again, or end. Raises what model and memory raise."""
-    seen = state.seen  # without this try's change; a repeated change stores no lesson
+    seen = state.seen  # the changes before this try; a repeated one stores no lesson
     state = state.with_try(_try(state))
     why = history.why_stuck(state.tries, seen)
     if seen[-1:] != state.seen[-1:]:
@@ -126,7 +126,7 @@ def _others_passing(state: AttemptState) -> int:
 
 
 def _unshown(state: AttemptState) -> str:
-    """Return why the model is not asked for own tests again, as a clause; empty if it may be asked."""
+    """Return why the model is not asked for own tests once more, worded as a clause; empty if it may be asked."""
     change = state.tries[-1].unconvincing
     if not change or sum(past_try.unconvincing == change for past_try in state.tries) < MAX_UNCONVINCING:
         return ""
@@ -148,7 +148,7 @@ def _tries(state: AttemptState) -> str:
 async def _reflect(
     context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[AttemptState, Reflection]:
-    """Return the state, with a reflection added to its last try, and the reflection."""
+    """Obtain a reflection on the last try; return the state with the reflection in that try, and the reflection."""
     dialogue = Dialogue(Phase.REFLECTING, context, state, services)
     reflection = needs_no_thought(state)
     if reflection is None and await asyncio.to_thread(plain_requests.is_plain, context, state, services, Phase.CODING):

@@ -26,7 +26,7 @@ from nightshift.core.tasks.task import digest
 
 _SHOWN = 20
 _ASKED = 3
-"""Most findings that a question to the owner names."""
+"""Maximum number of findings that a question to the owner names."""
 _NAMES = {Reader.REVIEW: "review", Reader.AUDIT: "security audit"}
 UNANSWERED = "the change is tested and committed, and the finding is shown wherever the commit is shown"
 """The default answer to a question about a critical finding, assumed if nobody answers in time."""

@@ -66,12 +66,12 @@ class AgentSettings:
     fresh_share: float = 0.25
     """Largest share of the prompt for the history of earlier tries. Above it, a fresh context begins."""
     reply_tokens: int | None = None
-    """Most tokens of a reply; None leaves the limit to the model."""
+    """Maximum number of tokens of a reply; None leaves the limit to the model."""
     edit_format: EditFormat = EditFormat.AUTO
     whole_file_lines: int = 400
-    """Most lines of a file that `EditFormat.AUTO` asks for whole."""
+    """Maximum number of lines of a file that `EditFormat.AUTO` asks for whole."""
     recall_limit: int = 3
-    """Most lessons that an attempt recalls."""
+    """Maximum number of lessons that an attempt recalls."""
     reasks: int = 2
     """Number of times that the model is asked again within a step after an unusable reply."""
     review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
@@ -95,7 +95,7 @@ class AgentSettings:
     conversation_tokens: int = 96_000
     """Estimated tokens at which a conversation with tools restarts."""
     explore_steps: int = 40
-    """Most replies with tool calls in a CODING step."""
+    """Maximum number of replies with tool calls in a CODING step."""
     change_tests: ChangeTests = "ask"
     """Whether existing tests that contradict the task may be changed: after the owner's consent (`ask`), without it
     (`allow`), or never (`keep`).
@@ -104,7 +104,7 @@ class AgentSettings:
     """Clarity (0 to 1, `agent.clarifying`) below which a task is first read into a specification."""
 
     def limit(self, phase: Phase, gauge: Gauge) -> int:
-        """Return the most tokens that a prompt of this phase may have, for the model that will be asked.
+        """Return the maximum number of tokens of a prompt of this phase, for the model that will be asked.
 
         The result is at least `LEAST_TOKENS`, because a smaller limit would leave no space for the task beside the
         instructions. A model with a smaller context refuses such a prompt with a clear error, which is better than a
@@ -136,7 +136,8 @@ class AgentServices:
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     """Cached tags (names and words) of files, by which a repository's files are ranked."""
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
-    """Returns the token gauge of the model that a phase will ask. The number says how often the attempt was stuck."""
+    """Returns the token gauge of the model that a phase will ask, given the number of times that the attempt was stuck.
+    """
     count_form: Callable[[Completion, bool], object] = lambda _reply, _is_usable: None
     """Receives each CODING reply, and True if it had the requested form."""
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
@@ -144,7 +145,9 @@ class AgentServices:
     corpora: CorpusCache = field(default_factory=CorpusCache)
     """The texts of commits' files, cached for searches."""
     wrote: Callable[[str], bool] = lambda _path: False
-    """Checks whether the agent made all commits that touched a file of the base, given its full path; reads git."""
+    """Checks, for the full path of a file of the base, whether the agent made all commits that touched the file; reads
+    git.
+    """
     environment: Callable[[Tree], Awaitable[Environment]] | None = None
     """Returns the environment of a tree, and makes it if necessary. Called when a plan has chosen a part of the
     workspace.

@@ -16,7 +16,7 @@ from nightshift.agent.python_outline import parse_python
 from nightshift.core.code import golang, javascript
 
 MOST_FILES = 20_000
-"""Most files of a tree from which tags are read."""
+"""Maximum number of files in a tree whose tags are read."""
 MOST_NAMES = 400
 """Maximum number of references that are stored for a file; the most frequent ones are kept. A file with more
 references, such as a data table, refers to names that say nothing about the file.
@@ -122,8 +122,9 @@ def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
 class SymbolCache:
     """A cache of tags by content id; beyond `most` entries, the oldest ones are dropped. Thread-safe.
 
-    `tags_by_content` holds the entries of an earlier cache. `shared` is the index of the daemon's own workspace. With
-    the default limit, a full cache needs some tens of megabytes and covers several large repositories.
+    `tags_by_content` is the content of an earlier cache, for example one that was saved. `shared` is the name index of
+    the daemon's own workspace. With the default limit, a full cache needs some tens of megabytes and covers several
+    large repositories.
     """
 
     def __init__(self, most: int = 50_000, tags_by_content: Mapping[str, Tags] | None = None) -> None:

@@ -1,7 +1,7 @@
 """Recognises changes that only remove: files are removed, shortened or renamed, and nothing new is written.
 
-For such a change no new test is requested: no test could fail without the change and say more than the existing tests.
-All existing tests judge the change; if there are none, tests are requested as for any other change.
+No new test is requested for such a change, because a test that fails without the change would say no more than the
+existing tests. All existing tests judge the change; if there are none, tests are requested as for any other change.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:
 
     Args:
         before: the text of each changed path; None if there was no file.
-        change: path to new text; None for a removed file.
+        change: the new text of each changed path; None for a removed file.
     """
     gone = {path: text for path in change if change[path] is None and (text := before[path]) is not None}
     new = {path: text for path, text in change.items() if text is not None and before[path] is None}

@@ -52,7 +52,7 @@ never sent back.
 _REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
 _UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
 _MOST_LINES = 200
-"""Most lines that a prompt shows of a file's interface."""
+"""Maximum number of lines that a prompt shows of a file's interface."""
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
@@ -102,7 +102,7 @@ async def _judge_with_new_tests(
 
 
 async def _judge(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
-    """Run the checks, and the suite if they allow it; the step's data also has the checks' findings."""
+    """Run the checks, then the suite if the checks allow it; the step's data include the findings of the checks."""
     checked = await change_check.check(context, state, services)
     if stopped := _stop_by_checks(checked, before):
         return stopped
@@ -111,7 +111,7 @@ async def _judge(context: AttemptContext, state: AttemptState, services: AgentSe
 
 
 def _is_weak(step: Step) -> bool:
-    """Check whether the base's tests say too little about a change that keeps behaviour."""
+    """Check whether a step shows that the base's tests are too weak to judge a change that keeps behaviour."""
     verdict = step.state.verdict
     if step.outcome is Outcome.NEEDS_APPROVAL or verdict is None:
         return False
@@ -121,7 +121,7 @@ def _is_weak(step: Step) -> bool:
 
 
 def _proves_nothing(context: AttemptContext, step: Step) -> bool:
-    """Check whether a change passed, and its own tests can be left out because they add nothing to the base's tests."""
+    """Check whether a change passed, but its new tests add nothing to the base's tests and can be left out."""
     verdict = step.state.verdict
     if step.outcome is not Outcome.OK or verdict is None or asks_to_keep_behaviour(context.task.spec):
         return False
@@ -131,7 +131,7 @@ def _proves_nothing(context: AttemptContext, step: Step) -> bool:
 async def _with_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[AttemptState, Written]:
-    """Return the state with newly written tests, and the result of asking for them; changed existing tests are kept."""
+    """Ask for new tests; return the state with them and with the changed existing tests, and the result of asking."""
     changed, state = state.changed_tests, replace(state, own_tests=state.written_tests)
     dialogue = Dialogue(Phase.TESTING, context, state, services)
     written = await write_tests(context, state, services, dialogue)
@@ -149,7 +149,7 @@ def _stop_by_checks(checked: Checked, before: Verdict | None) -> Step | None:
 
 
 def _add_left_out(step: Step, left_out: Mapping[str, str]) -> Step:
-    """Return the step; if it failed, its feedback also lists the rejected changes of tests."""
+    """Return the step with feedback that also lists the rejected changes of tests."""
     lines = [f"Your change of {path} was not taken: it {why}." for path, why in left_out.items()]
     return replace(step, state=replace(step.state, feedback="\n\n".join([step.state.feedback, *lines])))
 
@@ -183,7 +183,7 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
 
 
 def _wait_for_owner(checked: Checked) -> Step:
-    """Wait for the owner's decision. Own tests that were just rewritten are not rewritten once more afterwards."""
+    """Wait for the owner's decision. Own tests that were just rewritten are not rewritten again after the decision."""
     reason = checked.question[:1000]
     state = replace(
         checked.state, held_in=Phase.TESTING, asks=checked.asks, reason=reason, tries=_without_blame(checked.state)
@@ -223,7 +223,7 @@ def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -
 
 
 def _without_blame(state: AttemptState) -> tuple[Try, ...]:
-    """Return the tries, the last one without its claim that tests are at fault.
+    """Return the tries, but without the claim of the last one that tests are at fault.
 
     The tests pass now, and the next failure is about the code.
     """
@@ -259,7 +259,7 @@ async def _unusable(
     faults: tuple[str, ...],
     before: Verdict | None,
 ) -> Step:
-    """Return the step of a change whose own tests cannot be used; the repository's tests are still run."""
+    """Return the failed step of a change whose own tests cannot be used; the repository's tests are still run."""
     checked = await change_check.check(context, replace(state, own_tests=state.changed_tests), services)
     if stopped := _stop_by_checks(checked, before):
         return stopped
@@ -297,7 +297,7 @@ def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
 def _give_up_tests(step: Step) -> Step:
     """Give up if only the agent's own tests are at fault; else return the step unchanged.
 
-    Called if asking for better tests would repeat a prompt.
+    The caller uses this when a request for better tests would repeat an earlier prompt.
     """
     verdict = step.state.verdict
     if step.outcome is not Outcome.REDO or verdict is None or not verdict.weak:

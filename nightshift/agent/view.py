@@ -20,7 +20,7 @@ class View:
 
     Args:
         tree: the tree of the base commit.
-        change: path to new text; None for a removed file.
+        change: the new text of each changed file, by path; None for a removed file.
     """
 
     def __init__(self, tree: Tree, change: Change) -> None:
@@ -73,7 +73,7 @@ class View:
         return base_text(self.tree, path)
 
     def raw(self, path: str) -> str | None:
-        """Return a file's text with all its bytes, in the form that a change stores; None if it is missing."""
+        """Return a file's complete text as a change stores it, also of a binary file; None if the file is missing."""
         return self.change[path] if path in self.change else text_of(self.tree, path)
 
 

@@ -358,7 +358,7 @@ def _describe_end(result: Result, store: BenchmarkStore) -> str:
 
 
 def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:
-    """Return the rest of the run's own budget and of the owner's budgets, which tasks and the benchmark share."""
+    """Return the budget of a run: what is left of its own limit, and of the owner's limits, which tasks use too."""
 
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]

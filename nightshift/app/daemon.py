@@ -325,9 +325,9 @@ class Daemon:
         self._sweep = Sweep(services, self._settings.workspace, lambda: not self._busy())
 
     async def _serve_tasks(self, stack: ExitStack, beside: Callable[[Coroutine[Any, Any, None]], None]) -> None:
-        """Run the worker pool, and the sweep in the background (`beside`).
+        """Run the worker pool, and start the sweep (`attempt.sweep`) in the background by calling `beside`.
 
-        While no sandbox works, tasks wait and the sandboxes are checked again and again.
+        While no sandbox works, tasks wait, and the sandboxes are checked again and again.
         """
         while self._executor is None:
             await wait(self._asked, SANDBOX_LATE_S if self._services.is_late else SANDBOX_AGAIN_S)

@@ -62,8 +62,8 @@ def make_environments(
 ) -> Environments:
     """Make the environments of one home; without `consent` no setup script runs.
 
-    The `folder` of another home can be shared, because an environment is identified by the digest of its inputs and
-    only appears there when it is complete.
+    The `folder` of another home can be used. Sharing a folder is safe, because an environment is identified by the
+    digest of its inputs, and appears in the folder only when it is complete.
 
     Raises:
         SandboxError: the folder cannot be created.

@@ -196,7 +196,7 @@ def labels(settings: Settings, repositories: SharedRepositories) -> Iterator[str
 
 
 def _node_id(store: StoreServices) -> str:
-    """Return the id of this home, which the first call draws at random and stores."""
+    """Return the id of this home; the first call generates a random id and stores it."""
     node_id = store.state.get(STATE_KEY)
     if node_id is None:
         node_id = str(uuid.uuid4())
@@ -205,6 +205,6 @@ def _node_id(store: StoreServices) -> str:
 
 
 def _line(repositories: SharedRepositories, workspace: Workspace) -> str:
-    """Name the branch that a task moves, by the repository's address and the branch name."""
+    """Return a name for the branch that a task moves: the repository's address and the branch name."""
     address = WORKSPACE if workspace.is_own else repositories.remote(str(workspace.repo))
     return f"{address} {short(workspace.target or '')}"

@@ -80,7 +80,7 @@ class HubClient:
         if not self._turns.acquire(timeout=WAIT_S):
             raise HubAway("the hub is slow to answer; other requests already wait for it")
         answer: Future[_T] = Future()
-        # Use a separate thread, because a hub that hangs may block it for longer than a page waits.
+        # Use a separate thread: a call to a hub that hangs may take longer than a page waits.
         threading.Thread(target=self._answer, args=(question, answer), name="hub-question", daemon=True).start()
         try:
             return answer.result(self._answer_s)

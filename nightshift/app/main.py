@@ -37,7 +37,9 @@ NO_VARIABLES: Mapping[str, object] = MappingProxyType({})
 # every possible file when it starts.
 MOST_FILES = 8192
 NEW_OBJECTS = 10_000
-"""Garbage collection threshold. The default (700) cost a tenth of the daemon's time beside large listings."""
+"""Garbage collection threshold. With the default (700), the daemon spent a tenth of its time on garbage collection
+during large listings.
+"""
 
 ARENAS = -8
 """`M_ARENA_MAX` of glibc's `malloc.h`: the option that limits the number of heaps."""

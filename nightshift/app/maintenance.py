@@ -247,8 +247,8 @@ QUESTIONS_S = 30.0
 # Seconds that a stop waits for a backup.
 STOP_BACKUP_S = 5.0
 CLOCK_S, NOTE_S = 5.0, 300.0
-"""Two intervals in seconds: `CLOCK_S` between comparisons of the clocks, and `NOTE_S` between notes of the time, which
-the next start reads.
+"""Two intervals in seconds: `CLOCK_S` between comparisons of the clocks, and `NOTE_S` between writes of the current
+time to the database. The next start reads the written time.
 """
 
 

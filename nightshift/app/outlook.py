@@ -54,7 +54,7 @@ class OutlookWatch:
             return self._outlook
 
     async def look(self) -> None:
-        """Check the day's budget; if it is too small, log this once a day, which sends the owner a notice."""
+        """Check the day's budget; if it is too small, emit a warning once a day, which also notifies the owner."""
         warning, today = self().warning, self._clocks.wall().astimezone(UTC).date().isoformat()
         if not warning or self._store.state.get(TOLD) == today:
             return

@@ -203,7 +203,7 @@ class Services:
             settings, store, clock, self._engine_runs, self.extras.ensure, self._agents
         )
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
-        stack.callback(self.extras.close)  # before the memory: its closing waits for threads that need an extra
+        stack.callback(self.extras.close)  # close it before the memory, whose threads may wait for an extra
         self.git = make_git(settings, store, clock)
         self.landing: LandingPort | None = None
         self.prepared = asyncio.Event()
@@ -310,7 +310,7 @@ class Services:
         return apply
 
     def recovery(self) -> RecoveryServices:
-        """Return the services that complete the records of a killed daemon."""
+        """Return the services with which recovery completes the records of a daemon that was killed."""
         store = self._store
         return RecoveryServices(
             git=self.git,

@@ -349,9 +349,9 @@ class SettingsService:
         return f"{name}: {why}" if why else ""
 
     def _keys_led_astray(self, new: Settings, after: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
-        """Return a fault for each address that would receive a stored key that was given for another address.
+        """Return a fault for each address that would get a stored key although the key was given for another address.
 
-        There is no fault if this change itself contains the key. There is also none if the page sets neither the
+        There is no fault if the change contains the key as well. There is also none if the page sets neither the
         address nor the key, because then the owner combined the two.
         """
         try:

@@ -24,7 +24,7 @@ from nightshift.maintenance.instance_lock import InstanceLock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutDown:
-    """When to interrupt a task after its last finished step, so that it can be continued later.
+    """Conditions under which a task is interrupted after its last finished step, so that it can be continued later.
 
     Attributes:
         asked: set to request the interruption.

@@ -144,7 +144,7 @@ log = logging.getLogger("nightshift")
 
 
 def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
-    """Report write failures, on standard error while the database cannot be written.
+    """Report write failures: to the log while the database cannot be written, and as an event when it can be again.
 
     If the database is damaged, `damaged` is called on the writer's thread.
     """
@@ -168,7 +168,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
 
 
 async def check_all(store: StoreServices) -> None:
-    """Check the whole database while it is in use; damage ends the daemon, as it does when a write finds it."""
+    """Check the whole database while it is in use; damage that is found here also ends the daemon."""
     if faults := await asyncio.to_thread(find_faults, store.db.path):
         store.db.note_damage(StoreDamaged(f"{store.db.path}: the database is damaged ({faults[0]})"))
 

@@ -34,13 +34,14 @@ class MachineCheck:
     """Checks a new task; may be called from any thread.
 
     Attributes:
-        refuse_place: raises GitError for an unusable repository (first argument) or base (second); its message begins
-            with the name of the field.
+        refuse_place: called with a repository and a base; raises GitError if one of them is unusable. The message of
+            the error begins with the name of the field.
         policy: the owner's settings for the checker.
         hooks: decide which commands are forbidden.
         programs: returns the programs of the sandbox; None if the programs are not known.
         servers: the names of the configured MCP servers.
-        labels: the labels of this machine; None if it belongs to a hub, which may find a machine with other labels.
+        labels: the labels of this machine. None if the machine belongs to a hub, because the hub may find another
+            machine with the required labels.
     """
 
     refuse_place: Callable[[str, str | None], None]

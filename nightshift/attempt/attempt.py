@@ -197,7 +197,7 @@ class Attempt:
         )
 
     async def with_draft(self, result: AttemptResult) -> AttemptResult:
-        """Return the result with the attempt's draft; if a draft is due but none is left, the reason says why.
+        """Return the result with the attempt's draft; if a draft was due but none was made, the reason says why.
 
         Raises:
             StoreError: the draft could not be entered into the ledger.
@@ -292,7 +292,7 @@ class Attempt:
         raise NeedsApproval(result.fault, (ask,))
 
     def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
-        """Return the benchmark results that models achieved with the same settings that they would use on this task."""
+        """Return the benchmark results of models that had the same settings as they would have on this task."""
         return tuple(
             benchmarked
             for benchmarked in self._repository_settings.benchmark
@@ -316,7 +316,7 @@ class Attempt:
         )
 
     async def _work_as_measured(self, model: BoundModel) -> None:
-        """Apply the settings with which the model that begins the task did best in the repository's benchmark."""
+        """Find the model that begins the task, and apply the settings with which it did best in the benchmark."""
         if not any(benchmarked.taken for benchmarked in self._repository_settings.benchmark):
             return
         spec = self.task.spec
@@ -410,7 +410,7 @@ class Attempt:
             state = await self._with_environment(workspace, state)
 
     async def _with_environment(self, workspace: Workspace, state: AttemptState) -> AttemptState:
-        """Return the state with the environment of its base; unchanged while it works on the whole workspace."""
+        """Add the environment of the base to a state; a state about the whole own workspace stays unchanged."""
         if workspace.is_own and state.project is None:
             return state
         return state.within(await self._environment_of(workspace.tree))
@@ -586,7 +586,7 @@ class Attempt:
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
     def _read_decisions(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
-        """Read the owner's decisions on the repository by project, then by subject: True if granted, False if denied.
+        """Return the owner's decisions on the repository, for each project: subjects mapped to True (granted) or False.
 
         In the daemon's own workspace, packages that a project already uses count as granted.
         """

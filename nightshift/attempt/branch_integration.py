@@ -334,7 +334,7 @@ class BranchIntegrator:
         return note
 
     def _plan(self, note: Note, waiting: Waiting, commit: Commit) -> Note:
-        """Return the note adapted to the merged tree: the changed paths are those that differ from the parent."""
+        """Return the note adapted to the merged tree; its changed paths are those that differ from the parent."""
         git, scope = self._services.git, note.scope
         base, tree = (git.tree(_repo(waiting.entry), each) for each in (commit.parent, commit.id))
         inside = {scope.inside(path) for path in differing(base, tree)}

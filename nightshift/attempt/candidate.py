@@ -19,8 +19,8 @@ class JudgedChange:
     """A change and the verdict on it.
 
     Attributes:
-        parent: full id of the commit that the change was judged on, or of a commit on which the run would see the same
-            bytes.
+        parent: full id of the commit on which the change was judged; or of another commit, if the run would see the
+            same bytes there.
         change: every file that the change's commit changes, tests included, with paths relative to the task's scope.
         verdict: the verdict, or None for a change that was not judged.
     """

@@ -21,7 +21,7 @@ from nightshift.storage.db.commit_signs import ChangedFile, Signs
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 
 _MOST_FAILING = 20
-"""Most failing tests that the ledger names for a draft."""
+"""Maximum number of failing tests that the ledger names for a draft."""
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 

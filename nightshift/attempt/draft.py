@@ -110,7 +110,7 @@ def _judge_as_draft(state: AttemptState) -> Verdict:
 
 
 def _find_better(task: Task, services: AttemptServices, workspace: Workspace, passed: int) -> LedgerEntry | None:
-    """Return the draft of an earlier attempt, if it is still on its branch and more of its tests pass."""
+    """Return an earlier attempt's draft if it is still on its branch and more than `passed` of its tests pass."""
     entry = services.state.draft(task.id)
     if entry is None or entry.attempt == task.attempt or not entry.signs or entry.signs.tests_passed <= passed:
         return None

@@ -27,7 +27,7 @@ from nightshift.core.text.masking import printable
 
 _SHOWN = 12
 _USED, _FAILED = "environment_used:", "environment_failed:"
-"""Prefixes of state keys. The value is the last report about a repository or project. It is stored so that the owner
+"""Prefixes of state keys. Under each key, the last report about a repository or project is stored, so that the owner
 gets each report only once.
 """
 
@@ -99,7 +99,7 @@ class EnvironmentChoice:
         return True
 
     def answers(self) -> dict[str, bool]:
-        """Return the owner's decisions for this task and its repository: subject to True (granted) or False."""
+        """Return the owner's decisions for this task and its repository: subjects mapped to True (granted) or False."""
         queue, mine = self._services.queue, self._task.id
         own = queue.approvals(open_only=False, task_id=mine)
         return {

@@ -89,7 +89,7 @@ class Note:
     changed: tuple[str, ...] = ()
     """Paths of the judged change, without tests."""
     start: Mapping[str, str] = field(default_factory=dict)
-    """The files that the owner gave with the task: path to SHA-256 of the text."""
+    """The files that the owner gave with the task: the SHA-256 digest of each text, by path."""
     limits: NotedLimits = field(default_factory=NotedLimits)
     packages: Mapping[str, str] = field(default_factory=dict)
     environment: str = ""

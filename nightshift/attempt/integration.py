@@ -428,7 +428,7 @@ class Integration:
     # Methods that start the attempt again after a conflict with newer work.
 
     def _find_lost_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
-        """Return the task to planning if its project is gone from the target's tip; else return None."""
+        """Send the task back to planning if its project no longer exists at the target's tip; otherwise return None."""
         git, mine = self.services.git, {*filter(None, (state.project,))}
         if self._resumed or not mine or (tip := git.tip(workspace)) == state.base:
             return None
@@ -441,7 +441,7 @@ class Integration:
         return Reopened(why=why, state=self._plan_anew(state, tip, why))
 
     async def _begin_on_tip(self, workspace: Workspace, state: AttemptState, gone: BaseGone) -> Reopened:
-        """Return the task to planning at the target's tip, because its base was removed from the repository.
+        """Send the task back to planning at the target's tip, because its base was removed from the repository.
 
         A base is removed when the owner rewrites the history and git collects the old commits.
 
@@ -475,9 +475,10 @@ class Integration:
     async def _reopen_conflicted(
         self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
     ) -> Reopened:
-        """Return the task to CODING at the target's tip: merged files are kept, conflicting files are written again.
+        """Send the task back to CODING at the target's tip: merged files are kept, conflicting files are written again.
 
-        The agent's own tests stay. If newer work has a file at the same path, they are renamed (`agent.test_paths`).
+        The agent's own tests stay. If newer work has a file at the path of such a test, the test is renamed
+        (`agent.test_paths`).
         """
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
         lost = {workspace.scope.inside(path) for path in conflict.paths}
@@ -538,7 +539,7 @@ class Integration:
         )
 
     async def _carry_to(self, workspace: Workspace, state: AttemptState, tip: str, merged: str) -> Change:
-        """Return the attempt's change, without tests, as it is after the merge with the tip.
+        """Return the attempt's change as it is after the merge with the tip; tests are left out.
 
         `tip` and `merged` are full commit ids.
         """
@@ -549,9 +550,9 @@ class Integration:
     def _carry(
         self, workspace: Workspace, state: AttemptState, change: Change, tip: Tree, merged: Tree
     ) -> dict[str, str | None]:
-        """Return a change without tests as it is after the merge with the tip.
+        """Return a change as it is after the merge with the tip; tests are left out.
 
-        Files that newer work renamed are followed.
+        Files that newer work renamed are included under their new names.
         """
         present, full_tree = tip.entries(), whole_of(merged)  # `merged` hides new projects in the root scope
         paths = change.keys() | (differing(tip, merged) & present.keys())

@@ -15,7 +15,7 @@ _KEY = "landed_packages"
 
 
 def remember(store: StateStore, project: str | None, packages: Mapping[str, str]) -> Future[None]:
-    """Add packages, name to version, to those of a project. A new version replaces the stored one.
+    """Add packages to those of a project; `packages` maps names to versions. A new version replaces the stored one.
 
     Calls must not run concurrently.
     """
@@ -28,5 +28,5 @@ def read_landed(store: StateStore, project: str | None) -> dict[str, str]:
 
 
 def by_project(store: StateStore) -> dict[str, dict[str, str]]:
-    """Return the packages, name to version, by the name of their project."""
+    """Return the packages of each project: the project's name is mapped to package names and their versions."""
     return dict(store.get(_KEY) or {})

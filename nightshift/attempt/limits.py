@@ -82,7 +82,8 @@ class TaskBudget:
     def question(self, over: BudgetSpent) -> Interruption:
         """Return the exception that interrupts the attempt because its budget is spent.
 
-        It asks the owner for a larger budget; if the owner cannot raise the budget, it is `over` itself.
+        The exception asks the owner for a larger budget. If the owner cannot raise the budget, `over` is returned
+        instead.
         """
         if over.measure is None:
             return over

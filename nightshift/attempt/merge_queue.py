@@ -48,9 +48,9 @@ class JointWork:
 
     Attributes:
         base: the tree of the tip.
-        change: the changed files without tests: path to text, or None for a removed file.
-        given: the tests that came with the tasks: path to text.
-        own: the other tests that the candidates change: path to text.
+        change: the new texts of the changed files, by path, without tests; None for a removed file.
+        given: the texts of the tests that came with the tasks, by path.
+        own: the texts of the other tests that the candidates change, by path.
     """
 
     base: Tree

@@ -178,7 +178,7 @@ class TaskExecutor:
             try:
                 again, worker.again = worker.again, None
                 task = await worker.claim(self.services.queue.claim(worker.status.name, only=self._only or again))
-            except (StoreUnready, StoreDamaged):  # A claim waits while the database is busy, so this is worse.
+            except (StoreUnready, StoreDamaged):  # A busy database only delays a claim; this error is worse.
                 self._stopping = True
                 break
             if task is None:
@@ -219,14 +219,14 @@ class TaskExecutor:
             await self._release(task.id)
 
     async def _release(self, task_id: int) -> None:
-        """Release the tasks that wait for this task to find that a trouble has passed, unless it still waits."""
+        """Release the tasks that wait while this task checks for a trouble, unless this task itself still waits."""
         if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
             return
         for why in self._troubles.leave(task_id):
             await wait_done(self.services.queue.release(f"{WAITING_FOR}{why}"))
 
     def _count_ended(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
-        """Return the worker's status after a task, with the task counted as done or failed."""
+        """Return the worker's status after a task; the task is counted if it was done or failed."""
         end = self.services.queue.get(task_id).status
         return WorkerStatus(
             name=was.name, done=was.done + (end is Status.DONE), failed=was.failed + (end is Status.FAILED)

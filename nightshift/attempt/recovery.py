@@ -1,12 +1,13 @@
 """Records commits that exist in git but not in the database, after a daemon died or a backup was restored.
 
 Git is changed before the database, so a daemon that dies in between leaves a commit without a record. The record is
-completed at the next start, before tasks are requeued. Later would be too late: a waiting task can be cancelled at
-once, and a cancelled task has no commit.
+completed at the next start, before tasks are requeued. Afterwards, the waiting task could be cancelled at once, and a
+cancelled task has no commit.
 
-After a restore, a task that was finished may be back in its state of hours ago. `find_landed` finds its commit, so that
-no work is done twice. It only looks up tasks that the restore listed, and only commits younger than the backup count.
-It also looks up tasks of a hub, because another node may have landed their commits before it was lost.
+After a restore, a task that was finished may be back in its state of hours ago. `find_landed` finds the task's commit,
+so that no work is done twice. It only looks up tasks that the restore listed, and only accepts commits that were made
+after the backup. It also looks up tasks of a hub, because another node may have landed a task's commit before that node
+was lost.
 """
 
 from __future__ import annotations

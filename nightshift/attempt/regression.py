@@ -20,9 +20,9 @@ class WithRegression(Suite):
 
     The tests that most likely break come first. `changed` names the changed files if the job's base already contains
     the change (a merged tree). `test_paths` are the folders of the repository's tests; empty means anywhere. If tests
-    are staged together with their closure (the files they can see), tests with an unknown closure are left to the sweep
-    of the whole suite (`attempt.sweep`). If they ran with every task, they would make each task slower than the one
-    before.
+    are staged together with their closure (the files they can see), a test with an unknown closure is left to the sweep
+    of the whole suite (`attempt.sweep`). Such tests would have to run with every task, and would make each task slower
+    than the one before.
     """
 
     suite: Suite

@@ -74,7 +74,7 @@ class CommitServices:
 class _Revert:
     """A request to revert the commit of a ledger entry on the workspace's target.
 
-    With `reapply`, to undo that revert.
+    If `reapply` is set, the request is to undo that revert.
     """
 
     entry: Entry
@@ -143,9 +143,9 @@ class Reverter:
         return self._services.git.holds(workspace, by, self._services.git.tip(workspace))
 
     def _entry(self, task_id: int, reapply: bool) -> Entry:
-        """Return the task's newest integrated commit that is not reverted; with `reapply`, the newest that is reverted.
+        """Return the task's newest integrated commit that is not reverted; with `reapply`, the newest reverted commit.
 
-        If there is none, return the newest integrated commit.
+        If there is no such commit, return the newest integrated commit.
         """
         self._services.queue.get(task_id)
         entries = self._services.ledger.page(500, task_id=task_id)
@@ -399,7 +399,7 @@ def _faults(verdict: Verdict) -> frozenset[str]:
 
 
 SHOWN = 10
-"""Most tests or commits that a message names."""
+"""Maximum number of tests or commits that a message names."""
 
 
 def no_commit(task_id: int) -> NotReverted:

@@ -59,7 +59,7 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptServices:
-    """All services of an attempt, each built once by `bootstrap`."""
+    """All services of an attempt; `app.services` makes them."""
 
     db: Database
     queue: QueueManager

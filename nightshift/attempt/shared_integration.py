@@ -66,7 +66,7 @@ class SharedIntegration(Integration):
     ) -> Landed | Reopened:
         """Offer the commit to the node whose turn it is, and wait for this node's own turn.
 
-        The commit is landed then, unless another node has landed it meanwhile.
+        During its own turn, this node lands the commit, unless another node has already landed it.
         """
         git, offered = self.services.git, ""
 

@@ -98,10 +98,11 @@ def have_ended(subtasks: Sequence[Task]) -> bool:
 
 
 def go_on(state: AttemptState, tip: str, subtasks: Sequence[Task]) -> AttemptState:
-    """Return a split task's state at the tip with its subtasks' work: to be judged or, if one failed, planned again.
+    """Return the state in which a split task continues, at the tip with its subtasks' work.
 
-    Held-out cases are chosen from all tests of a task together, so a subtask with some of the split task's tests may
-    have seen cases that the split task holds out. These cases then no longer prove anything.
+    The task continues at CODING or, if a subtask failed, at PLANNING. Held-out cases are chosen from all tests of a
+    task together, so a subtask with some of the split task's tests may have seen cases that the split task holds out.
+    These cases then no longer prove anything.
 
     Args:
         state: the state at the split.

@@ -97,7 +97,7 @@ class Sweep:
         return tuple(failing)
 
     async def _failing_in(self, scope: Scope, tree: Tree, only: Sequence[str] | None) -> list[str] | None:
-        """Return the test files in one project of the workspace that also fail alone, as paths in that project."""
+        """Return the project's test files that fail both with others and alone, as paths relative to the project."""
         if only is None:
             paths = await asyncio.to_thread(self._unknown, tree)
         else:
@@ -139,7 +139,7 @@ class Sweep:
         ]
 
     async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
-        """Report, for each file, the first commit after `good` at which it fails; bisection finds the commit."""
+        """Find, by bisection, the first commit after `good` at which each file fails, and report it."""
         log = await asyncio.to_thread(self._services.git.recent_commits, None, HISTORY, tip)
         ids = [line.id for line in log]
         suspects = list(log[: ids.index(good)] if good in ids else log)[::-1]

@@ -113,7 +113,7 @@ def _short(path: Path) -> str:
 
 @dataclass(slots=True)
 class Troubles:
-    """The troubles because of which tasks wait, each with the one task that checks whether the trouble has passed."""
+    """The troubles that tasks wait for; for each trouble, one of the tasks checks whether it has passed."""
 
     _looking: dict[str, int] = field(default_factory=dict)
     _waits: dict[int, int] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class Troubles:
         return now + timedelta(seconds=rest_s), is_new
 
     def leave(self, task_id: int, *, but: str = "") -> tuple[str, ...]:
-        """Record that a task no longer waits because of any trouble, except the trouble `but`.
+        """Record that a task waits for no trouble any more or, if `but` is given, only for that trouble.
 
         Returns:
             The other troubles that the task checked; nobody checks them any more.

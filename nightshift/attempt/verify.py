@@ -160,7 +160,7 @@ class Verification:
 
 
 async def choose_environment(opened: OpenedSuite, note: Note, base: Tree) -> str:
-    """Return the digest of the note's environment; if the base now declares another one, the digest of that."""
+    """Return the digest of the environment for a new run: the note's, or the base's if that is now another one."""
     if not note.environment or opened.environments is None:
         return ""
     if await opened.environments.declares(base, note.environment):
@@ -281,9 +281,9 @@ class Rerun:
     Attributes:
         job: the job of the run.
         missing: test files that the note names but the commit does not contain.
-        start_known: True if all files that came with the task are known. The note has only their digests, so the text
-            of a file that the commit changed is lost. It can then not be checked whether self-written tests failed on
-            that text.
+        start_known: True if the texts of all files that came with the task are known. The note has only the files'
+            digests, so the text of a file that the commit changed is lost. Without that text, nothing can show that the
+            self-written tests failed before the change.
     """
 
     job: SuiteJob
@@ -314,7 +314,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
-        asked="",  # Not in the note. Another check covers what depends on the task's description.
+        asked="",  # a note has no description; another check covers that
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))

@@ -24,7 +24,7 @@ from nightshift.storage.db.state_store import Commit
 
 KEPT_CHECKS = 24
 KEPT_CHARS = 200
-"""Most characters of a check's detail. Many checks must fit into one event, which holds 8 KB."""
+"""Maximum number of characters of a check's detail. Many checks must fit into one event, which holds 8 KB."""
 _LOOKED_AT = 50
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class Verifying:
         self._loop.call_soon_threadsafe(self._stop, entry.commit)
 
     def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
-        """Return the running verification, whatever its commit, and the last result for this commit; None if missing.
+        """Return the running verification, whatever its commit, and this commit's last result; each is None if missing.
 
         A cancelled verification does not replace the previous result.
         """

@@ -16,7 +16,7 @@ from nightshift.core.text.faults import name_first
 from nightshift.storage.db.state_store import Commit as Entry
 
 SHOWN = 10
-"""Most tests or paths that a message names."""
+"""Maximum number of tests or paths that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,7 +143,7 @@ class Command(click.Command):
 
     @params.setter
     def params(self, _: list[click.Parameter]) -> None:
-        """Ignore the assignment by click's constructor, because `make_params` returns the parameters."""
+        """Ignore click's attempt to set the parameters, because `make_params` returns them."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of the command, with one section for each heading.

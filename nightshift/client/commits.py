@@ -124,7 +124,7 @@ def _act(session: Session, name: str, action: str, **body: bool) -> Any:
 
 
 def _task_of(session: Session, name: str) -> int:
-    """Return the task that a name stands for, before an action on its newest commit.
+    """Return the id of the task that a name stands for; the caller then acts on the task's newest commit.
 
     Raises:
         IllegalMove: the name is an older commit of the task, on which no action is possible.
@@ -189,7 +189,10 @@ def _what_to_do() -> list[str]:
 
 
 def _list_left_open(rows: Sequence[Any]) -> list[Block]:
-    """List the findings of readers (models that review or audit a change) that were open when the commits were made."""
+    """List the readers' findings that were still open when each commit was made.
+
+    Readers are models that review or audit a change.
+    """
     left = [
         Cell(
             f"{row.task_id}: left open: {remark.severity} ({remark.reader}): {remark.place}: {remark.reason}", Tone.BAD

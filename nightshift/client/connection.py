@@ -1,8 +1,9 @@
 """Connects to the API of a home: over the network if its daemon runs, otherwise inside this process.
 
 The daemon's lock shows whether it runs. Its port does not show this, because the daemon of another home, or another
-program, may answer there. Answers are JSON, and this module checks only the form of failures. Commands read the fields
-of an answer by name, and a missing field means that another program has answered.
+program, may answer there. Answers are JSON. This module checks only that an answer is a JSON object, and that a failure
+contains an error text. Commands read the fields of an answer by name, and a missing field means that another program
+has answered.
 """
 
 from __future__ import annotations

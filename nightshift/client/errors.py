@@ -105,16 +105,17 @@ def run_guarded(action: Callable[[], int], *, as_json: bool) -> int:
         why = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         if isinstance(error, FileNotFoundError) and not error.filename:
             why = "the current folder is gone; change to another one"
-        with contextlib.suppress(OSError):  # the error stream may be on the same broken device
+        with contextlib.suppress(OSError):  # printing fails too if the error stream is broken
             print_error(NightshiftError(why), as_json=as_json)
         _leave(sys.stdout, sys.stderr)
         return Exit.FAILED
 
 
 def _prepare_streams() -> None:
-    """Open closed standard streams on the null device, and make output streams escape what they cannot encode.
+    """Connect closed standard streams to the null device, and let output streams escape characters they cannot encode.
 
-    Without this, the next file that is opened, such as the database, would get the descriptor of the closed stream.
+    Without the null device, the next file that is opened, such as the database, would get the descriptor of the closed
+    stream.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

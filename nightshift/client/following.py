@@ -104,7 +104,8 @@ def _follow_task(session: Session, task_id: int, after: int, show: Callable[[Any
     """Show the events of a task until it ends or waits for its owner, and return the task."""
     while True:
         task = session.get(f"/api/task/{task_id}")
-        # The events are read after the task's status, so the events of its end are included.
+        # The status is read before the events, so that a task that has ended is returned only after all its events are
+        # shown.
         while page := session.get("/api/logs", after=after, limit=PAGE, task=task_id).events:
             for line in page:
                 show(line)

@@ -111,7 +111,7 @@ def _files(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _name_file(text: str) -> tuple[str, Path]:
-    """Return the path in the repository and the file for `PATH=FILE` or `FILE`.
+    """Split `PATH=FILE` into the path in the repository and the local file; accept `FILE` alone too.
 
     With only `FILE`, the path is the file's relative path, or only its name if the file is outside the current folder.
     """

@@ -1,4 +1,4 @@
-"""The interactive prompt. A line is added as a task, unless it is a command, with or without a slash before it."""
+"""The interactive prompt. Each line is a command, with or without a slash before it, or else becomes a new task."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Views:
         return [table, Lines(lines=questions)]
 
     def _question(self, row: Any) -> list[str]:
-        """Return the lines of a question, and the answer that is assumed if nobody answers."""
+        """Return the lines of a question. A last line names the answer that is assumed if nobody answers in time."""
         first, *more = row.question.strip().split("\n")
         asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
         if row.assumed_at is None:
@@ -192,7 +192,7 @@ def _status(task: Any, text: str) -> Cell:
 
 
 def pause_reasons(holds: Sequence[Any]) -> Lines:
-    """Return the reasons why no task is started, each with what ends it."""
+    """Return one line for each reason why no task is started, with the condition that ends it."""
     reasons = ((hold.label, f" ({hold.reason})" if hold.reason else "", hold.lifted_by) for hold in holds)
     return Lines(lines=[Cell(f"{title}{why}; continues {how}", Tone.WARN) for title, why, how in reasons])
 
@@ -218,7 +218,7 @@ def _format_saved(saved: Any) -> str:
 
 
 def _forms(model: Any) -> str:
-    """Describe how a model's requests differ from the standard form, and its protocol for tool calls if known."""
+    """Describe why a model is not asked in the default form, and how well it calls tools; empty if neither is known."""
     share = model.malformed_share
     calls = "" if share is None else f"tool calls: {model.protocol}, {percent(share)} malformed"
     return "; ".join(filter(None, (model.form, calls)))

@@ -66,7 +66,7 @@ class Access:
 
     @property
     def token(self) -> str | None:
-        """The token that the daemon requires: the token in the settings, or else that in the token file, or None."""
+        """The token that the daemon requires, from the settings or else from the token file; None if both lack it."""
         if self.api_token:
             return self.api_token
         try:
@@ -120,7 +120,7 @@ def of_nothing_set(places: Places) -> Access | None:
 
 
 def names_in_code() -> frozenset[str]:
-    """Return the names of all settings, and of some other fields, read from the source code without importing it."""
+    """Read the names of all settings, and of some other fields, from the source code without importing it."""
     name_lists = (_FIELD.findall(path.read_text(encoding="utf-8")) for path in _CODE)
     return frozenset(name for names in name_lists for name in names) - _NO_SETTINGS
 

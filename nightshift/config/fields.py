@@ -33,8 +33,8 @@ class Heading(StrEnum):
 class SettingsGroup(BaseSettings):
     """Settings under one heading, in order. The owner sees the docstring below each setting.
 
-    `on_page` names the settings that the settings page always shows. It shows the others if they are set or searched
-    for, so that what few owners change does not hide what many do.
+    `on_page` names the settings that the settings page always shows. The page shows the others only if they are set or
+    searched for, so that rarely changed settings do not hide the common ones.
     """
 
     model_config = SettingsConfigDict(use_attribute_docstrings=True)

@@ -1,7 +1,8 @@
 """The folders of an installed Nightshift, which follow the XDG base directory specification.
 
-`platformdirs` would do the same, but it reads the environment, which only `config` may do in Nightshift. Its support
-for other systems is of no use, because those systems have no bubblewrap. Without that, a table of five rows is enough.
+The package `platformdirs` is not used, because it reads the environment, which only `config` may do in Nightshift. It
+also supports other systems, but Nightshift does not run there, because they have no bubblewrap. For Linux alone, a
+table of five rows is enough.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class Settings(
 
 
 NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())
-"""Names of the settings that files and variables may set, which excludes the home and the folders."""
+"""Names of the settings that files and variables may set: all settings except the home and the folders."""
 
 
 def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = None) -> Settings:

@@ -97,7 +97,7 @@ class Layout:
 
     @property
     def state_dir(self) -> Path:
-        """The folder of files that are prepared for the sandbox, and of keys."""
+        """The folder for keys, and for files that are prepared for the sandbox."""
         return self.folders.state if self.folders else self.home / "state"
 
     @property

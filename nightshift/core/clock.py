@@ -40,7 +40,7 @@ class Clocks:
 
 
 def no_number(value: object) -> object:
-    """Return the value that a person entered as a time, unless it is a number.
+    """Return a value that a person entered for a time, but refuse a number.
 
     Numbers (seconds since 1970) are refused, because they are probably a mistake.
 

@@ -108,8 +108,8 @@ class ModelRequest:
         escalation: How often the loop was stuck. 0 asks the usual model; 1 or more raises the temperature or asks the
             next model.
         material: The code that the request is about; it is never sent anywhere.
-        within_s: Seconds that a backend that searches for the answer (the built-in engine) may use if another backend
-            can be asked after it; None means the backend's usual time.
+        within_s: Search time in seconds for the built-in engine, if another backend can be asked after it; None means
+            the engine's usual time.
         kind: The kind of the task, by which models are chosen and their results are recorded.
         wanted: The backend, the model or `backend=model` that is asked first for this task at the owner's wish. It
             overrides the settings.

@@ -448,8 +448,8 @@ class NotVerified(GitError):
 class MergeConflict(GitError):
     """The change conflicts with the current state of its target.
 
-    `merged` is a commit on no branch that contains the merge of all files except `paths`; empty if there is no such
-    commit.
+    `merged` is the id of a commit that contains the merge of all files except `paths`. No branch contains this commit.
+    The id is empty if there is no such commit.
     """
 
     def __init__(self, paths: Sequence[str], message: str = "", *, merged: str = "") -> None:

@@ -181,7 +181,7 @@ class Emitter:
         )
 
     def emit(self, kind: Kind, message: str = "", /, *, level: Level = Level.INFO, **data: Any) -> None:
-        """Emit an event. `data` contains small values that JSON can represent; readers rely on the types below."""
+        """Emit an event. `data` contains small JSON values of the types defined below, on which readers rely."""
         self(Event(kind=kind, level=level, message=message, data=data))
 
     def __call__(self, event: Event) -> None:

@@ -92,7 +92,8 @@ class NodeStatus:
 class Overview:
     """The nodes of the hub, the number of tasks by status, and the pause.
 
-    The pause is its reason, which may be empty, or None if nodes claim tasks.
+    `paused` is the reason of the pause, which may be an empty text. None means that there is no pause, so nodes claim
+    tasks.
     """
 
     nodes: tuple[NodeStatus, ...]
@@ -101,7 +102,7 @@ class Overview:
 
     @property
     def lost(self) -> tuple[NodeStatus, ...]:
-        """Nodes that should be up but are not: not draining and not removed."""
+        """Nodes that are down, although they are neither draining nor removed."""
         return tuple(node for node in self.nodes if not (node.is_up or node.draining or node.is_removed))
 
     @property
@@ -186,7 +187,7 @@ class HubSteering(Protocol):
 
 
 class Hub(HubPort, HubSteering, Protocol):
-    """The hub as the pages use it: they read it and control it."""
+    """The hub as the pages use it, for reading and for control."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +257,7 @@ class LandingPort(Protocol):
         ...
 
     async def end(self, line: str, landed: Mapping[int, str | None]) -> None:
-        """Report the commit with which each waiting task landed, by the task's number on the hub.
+        """Report with which commit each waiting task landed; `landed` has the tasks' numbers on the hub as its keys.
 
         None instead of a commit means that the task must land alone.
         """

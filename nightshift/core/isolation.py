@@ -79,7 +79,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A folder of the host whose files a job sees as its own in `/work`.
+    """A folder of the host. A job sees the files of the folder as its own files in `/work`.
 
     The job's changes to these files are discarded when the run ends. The files belong to the jobs' user
     (`sandbox.launcher`), and nothing changes them on the host. `size_mb` is the size of a copy.

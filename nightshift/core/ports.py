@@ -85,14 +85,14 @@ class Suite(Protocol):
 
         Raises:
             SandboxError: Nothing could be run.
-            ValueError: The job selects only some of its tests, which cannot judge it.
+            ValueError: The job selects only some of its tests, but a verdict needs all of them.
         """
         ...
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Run all or some of the job's tests once, without further proof, for the author of the change.
+        """Run all or some of the job's tests once, as a quick check for the author of the change.
 
-        Held-out cases are not used.
+        The result is no proof, and held-out cases are not used.
 
         Raises:
             SandboxError: Nothing could be run.
@@ -205,7 +205,7 @@ class Shell(Protocol):
     """Runs a command that a model asked for, on a temporary copy of the files."""
 
     async def execute(self, job: ShellJob) -> ShellResult:
-        """Run the job in one sandbox job and return the new texts of the files that it changed.
+        """Run the command in the sandbox, and return its result with the new texts of the files that it changed.
 
         Raises:
             SandboxError: Nothing could be run.
@@ -221,7 +221,7 @@ class ToolLog(Protocol):
         ...
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:
-        """Store a result, the change after the call and an event in one transaction, which is durable on return.
+        """Store a result, the change after the call and an event, durably and in one transaction.
 
         Raises:
             StaleFence: The task no longer belongs to this worker.

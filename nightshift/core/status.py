@@ -372,7 +372,7 @@ def _with(overall: Overall, *others: str) -> Overall:
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:
-    """Shorten the report on a sandbox to one line if the sandbox passed, or else that line and each failed check."""
+    """Shorten the report on a sandbox to one line; if checks failed, a line for each of them follows."""
     first, *findings = detail.splitlines() or [""]
     failed = tuple(line.strip() for line in findings if "FAILED" in line)
     if failed or not findings:

@@ -12,7 +12,7 @@ _FIRST = ("pattern", "path", "glob", "page", "files")
 _UNSAID = frozenset({"old", "new", "content", "timeout"})
 """Arguments that are omitted, because they are whole texts or unimportant."""
 _SPOKEN = {"run": "command", "ask": "question", "cannot": "reason", "done": "summary"}
-"""Tools that are summarised by a single argument, with that argument."""
+"""Maps each tool that is summarised by a single argument to the name of that argument."""
 
 
 def brief(name: str, arguments: str) -> str:
@@ -43,7 +43,7 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _span(start: object, lines: object) -> str:
-    """Return the requested lines as text: the first and the last line, or only the first."""
+    """Return the requested range of lines as text, such as `201-400`, or only the first line's number."""
     first, count = _number(start), _number(lines)
     if count:
         return f"{first or 1}-{(first or 1) + count - 1}"

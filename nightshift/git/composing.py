@@ -69,7 +69,7 @@ class NewObjects:
         for name, inside in below.items():
             start, end = self._find_entry(raw, name, is_folder=True)
             now = self._tree(raw[end - self._id_bytes : end].hex() if end > start else "", inside)
-            if now or not here.get(name):  # Otherwise a file takes the folder's name
+            if now or not here.get(name):  # Otherwise a new file replaces the emptied folder
                 here[name] = b"%s %s\0%s" % (_FOLDER, name, bytes.fromhex(now)) if now else b""
         splices = list[tuple[int, bytes, int, bytes]]()
         for name, entry in here.items():

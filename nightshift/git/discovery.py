@@ -25,7 +25,7 @@ MAIN = "refs/heads/main"
 CLASHING_BRANCH = "refs/heads/agent"
 """Branch name that conflicts with the branches of tasks: while it exists, git cannot create a branch named agent/…."""
 _SHOWN_CHARS = 200
-"""Maximum characters that are shown of a name that the file system rejects."""
+"""Maximum characters to show of a name that the file system rejects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ def base_of(repository: Repository, base: str | None) -> tuple[str, str | None]:
 def explain_no_commit(git: Git, root: Path) -> str:
     """Return why a checkout's HEAD cannot be read.
 
-    There is no commit yet, or the repository is damaged as git reports.
+    Either there is no commit yet, or git cannot read the commit; the text then contains git's error.
     """
     error = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
     if "does not have any commits yet" in error:

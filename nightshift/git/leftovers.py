@@ -23,7 +23,7 @@ _STORE = frozenset({f"{number:02x}" for number in range(256)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """The removed paths, and the processes that work in the repository and because of which locks were kept."""
+    """The removed paths, and the processes that still work in the repository, which is why some locks were kept."""
 
     removed: tuple[Path, ...] = ()
     users: tuple[int, ...] = ()

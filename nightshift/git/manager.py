@@ -181,11 +181,11 @@ class GitManager:
         raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
 
     def fitting(self, where: Where, name: str) -> dict[str, str]:
-        """Map a description of each commit that a name or a prefix matches to the commit's full id."""
+        """Find the commits that a name or a prefix matches; return their full ids, by a description of each."""
         return naming.fitting(self._repositories.find(where), name)
 
     def commits_beginning(self, where: Where, start: str) -> dict[str, str]:
-        """Map a description of each commit whose id begins with `start` to the commit's full id."""
+        """Find the commits whose ids begin with `start`; return their full ids, by a description of each."""
         return naming.commits_beginning(self._repositories.find(where), start)
 
     def describe(self, where: Where, commit: str) -> CommitFacts:
@@ -377,7 +377,7 @@ class GitManager:
         sharing.clone(url, folder, self._push_env, timeout_s, self._processes)
 
     def follow_workspace(self, workspace: Workspace) -> Workspace:
-        """Return the workspace with the branch that other nodes move too as its target.
+        """Return the workspace with a target that other nodes move too.
 
         The base is the branch's tip as this node knows it. In an owner's repository, the target is a reference of ours
         that follows the remote's branch; the owner's branch is unchanged.
@@ -520,7 +520,7 @@ class GitManager:
         return reverting.take_back(repository, commit, tip, message.text().encode(), self._signature(repository.author))
 
     def reword(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
-        """Return the commit, which is on no branch yet, with another message."""
+        """Write a copy of the commit with another message, and return it; no branch is moved."""
         return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
 
     def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:

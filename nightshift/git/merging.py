@@ -40,7 +40,7 @@ def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -
 
 
 def three_way(repository: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
-    """Merge two commits over their merge base, without a checkout.
+    """Merge two commits by a three-way merge with their merge base, without a checkout.
 
     The second returned value is True if nothing conflicts.
     """

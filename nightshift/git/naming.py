@@ -11,7 +11,7 @@ _HEADS = "refs/heads/"
 
 
 def commits_beginning(repository: Repository, start: str) -> dict[str, str]:
-    """Map a description of each commit whose id begins with `start` to its full id.
+    """Find the commits whose ids begin with `start`; return their full ids, by a description of each.
 
     The result is empty if `start` cannot begin an id.
     """
@@ -23,7 +23,7 @@ def commits_beginning(repository: Repository, start: str) -> dict[str, str]:
 
 
 def fitting(repository: Repository, name: str) -> dict[str, str]:
-    """Map a description of each commit that a name matches to its full id.
+    """Find the commits that a name matches; return their full ids, by a description of each.
 
     If git resolves the name, that commit is the only match.
     """

@@ -111,7 +111,7 @@ _FEW = 20
 
 
 def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
-    """Map each path at which two trees differ to its record in the new tree; None for a removed path.
+    """Find the paths at which two trees differ; map them to their records in the new tree, or to None if removed.
 
     Only the trees that contain a difference are read, and only their differing entries are parsed. Names that could
     lead out of a folder (in a tree that git did not write) are left out.

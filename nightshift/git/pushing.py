@@ -1,8 +1,8 @@
-"""Pushes a branch and the evidence with the owner's credentials, to the address in the repository's configuration.
+"""Pushes a branch and its evidence to the repository's configured remote, with the owner's credentials.
 
-The evidence is stored in notes. The notes are sent in the same push, because a second connection may take a second. The
-notes never prevent the push of the branch: if the remote refuses the push of both, the branch is pushed alone. If the
-remote already has other notes, they stay unchanged, and the result says so.
+The evidence is stored in git notes. The notes are sent in the same push as the branch, because another connection would
+take about a second longer. The notes never prevent the push of the branch: if the remote refuses the push of both, the
+branch is pushed alone. If the remote already has other notes, they stay unchanged, and the result says so.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class RemoteEnd:
 
 
 def _push_again(repository: Repository, away: RemoteEnd, notes: str | None) -> bool:
-    """Push the current notes if another worker has added notes, and perhaps pushed them, meanwhile.
+    """Push the current notes if another worker has changed the notes meanwhile.
 
-    Returns True on success.
+    The other worker may have pushed its own notes too. Returns True if this push succeeded.
     """
     newer = repository.resolve(NOTES)[0]
     return newer != notes and not away.push(f"{newer}:{NOTES}").code

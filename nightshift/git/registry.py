@@ -38,9 +38,9 @@ class Repositories:
     Args:
         workspace: The daemon's own repository; its `.git` also contains the views of all other repositories.
         author: The author of commits, which overrides each repository's configuration.
-        signature: Returns an author's line for a commit that is made now.
+        signature: Returns the author line of a commit that the given author makes now.
         environ: The daemon's environment.
-        home: The id of the home that has the tasks.
+        home: The id of the home that contains the tasks.
         processes: The git processes.
     """
 
@@ -81,8 +81,8 @@ class Repositories:
         """Close the least recently used repositories.
 
         Each open repository uses processes, file descriptors and memory for trees. Closed repositories stay in the
-        cache, because a task may still use one of them. The repository then starts its processes again, and a later
-        call closes it again.
+        cache, because a task may still use one of them. If a task does, the repository starts its processes again, and
+        a later call of this method closes it again.
         """
         self._opened[repository.git.folder] = self._opened.pop(repository.git.folder, repository)
         others = [other for other in self._opened.values() if not other.is_own]
@@ -180,12 +180,13 @@ class Repositories:
         return repository
 
     def _make_view(self, location: Place) -> Path:
-        """Return the folder of a repository's view, which has no configuration, and create it if it is missing.
+        """Return the folder of a repository's view, and create the folder if it is missing.
 
-        Creating the folder twice is harmless.
+        A view has no configuration. Creating the folder twice is harmless.
         """
         name = sha256(os.fsencode(location.common)).hexdigest()[:16]
-        # The repository may be replaced by a repository with another hash algorithm.
+        # The name depends on the hash algorithm, because a repository may be replaced by one with another hash
+        # algorithm.
         name += "" if location.id_format == "sha1" else f"-{location.id_format}"
         view = self._workspace / ".git" / "nightshift" / "views" / name
         if not (view / "HEAD").exists():

@@ -57,10 +57,10 @@ def _keep_last(values: dict[K, V], key: K, make: Callable[[], V]) -> V:
 class Repository:
     """One repository. `git` runs in the repository and sees its references; `view` sees only its objects.
 
-    Objects are stored in the view or through `store`, under the lock `storing`. `home` is the id of the home that has
-    the tasks (see `core.tasks.commit_message.HOME`). `named` is the author of commits, and overrides git's
-    `configuration`, which is read again at each call. `config_stamp` is that of `discovery.Place` when the repository
-    was opened.
+    Objects are stored in the view or through `store`, under the lock `storing`. `home` is the id of the home that
+    contains the tasks (see `core.tasks.commit_message.HOME`). `named` is the author of commits, and overrides git's
+    `configuration`, which is read again at each call. `config_stamp` is the value of `discovery.Place.config_stamp`
+    when the repository was opened.
     """
 
     root: Path
@@ -125,9 +125,10 @@ class Repository:
     def refuse_gone(self, commit: str, parent: str | None = None) -> None:
         """Refuse a commit that is no longer in the repository, for example after a rewritten branch and `git gc`.
 
-        The check covers the commit, its parent, its root tree and the trees directly in the root tree; git keeps or
-        deletes everything below together with these trees. Files are not checked, because a partial clone may lack
-        them. The check runs in a new process, because a process that stays open still reads packs that were removed.
+        The check covers the commit, its parent, its root tree and the trees directly in the root tree. Git keeps or
+        deletes a tree together with everything below it, so deeper trees are not checked. Files are not checked,
+        because a partial clone may lack them. The check runs in a new process, because a process that stays open can
+        still read packs that were removed.
 
         Raises:
             BaseGone: An object is missing.

@@ -17,7 +17,7 @@ _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
 
 
 def take_back(repository: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
-    """Return a new commit, on no branch, that takes the changes of `commit` out of the tip's files.
+    """Return a new commit on top of `tip` that undoes the changes of `commit`; no branch is moved.
 
     The new tree may equal the tip's. The files come from a three-way merge of the tip and the parent of `commit`, with
     `commit` as the base. Both sides are passed to git as stand-in commits whose only parent is `commit`, so that git

@@ -16,8 +16,8 @@ from nightshift.git.commands import Git
 from nightshift.git.processes import Output, write
 
 T = TypeVar("T")
-# Seconds. This is longer than git itself waits for a lock (git/protocol.py), and than a slow disk needs for a large
-# object.
+# Timeout of an answer in seconds. It is longer than git itself waits for a lock (git/protocol.py), and longer than a
+# slow disk needs for a large object.
 ANSWER_S = 60.0
 
 

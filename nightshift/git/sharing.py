@@ -38,8 +38,8 @@ def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_
     """Fetch a branch and move the local reference that follows it.
 
     Returns the branch's tip, or None if the remote has no such branch. The workspace's own branch main is moved only if
-    nothing is lost: if the remote is ahead of it, or if it contains nothing yet. If main is ahead of the remote, it is
-    pushed.
+    nothing is lost: if the remote is ahead of main, or if main contains nothing yet. If main is ahead of the remote,
+    main is pushed.
 
     Raises:
         RemoteAway: The remote could not be reached.
@@ -95,7 +95,7 @@ def publish(
 ) -> bool:
     """Move a branch of the remote from `expected` to a commit; return False if the branch has moved meanwhile.
 
-    If `expected` is None, the branch must not exist yet. An empty commit removes the branch.
+    If `expected` is None, the branch must not exist yet. If the commit is an empty string, the branch is removed.
 
     Raises:
         RemoteAway: The push failed for another reason.

@@ -28,7 +28,8 @@ class Store:
 
     Args:
         folder: The folder of the repository's objects.
-        lock: Shared while something is stored, so that no object is deleted meanwhile (see git/maintenance.py).
+        lock: Held in shared mode while objects are stored, so that nobody deletes objects meanwhile (see
+            git/maintenance.py).
 
     Attributes:
         loose_bytes: Disk space of all loose objects in bytes; None until they are counted.
@@ -54,7 +55,7 @@ class Store:
         """Return True if an object has its own file, and refresh the file's time, so that git does not prune it."""
         try:
             os.utime(self._file(id_))
-        except OSError:  # The file is another user's, so its time cannot be changed and it is written again
+        except OSError:  # Missing, or another user's file, whose time cannot be changed: write it again
             return False
         return True
 
@@ -67,7 +68,7 @@ class Store:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(zlib.compress(data, 0 if data.startswith(b"tree ") else 1))
                     os.fchmod(descriptor, rights & 0o444)
-            for draft in drafts.values():  # Flush after writing all: the first flush includes most others
+            for draft in drafts.values():  # Not in the first loop: one flush often covers all drafts written so far
                 flush(draft)
             for id_, draft in drafts.items():
                 size = draft.stat().st_blocks * 512
@@ -83,7 +84,10 @@ class Store:
 
 
 def _move_into_folder(draft: Path, file: Path, rights: int) -> None:
-    """Move a draft to its final name; try again if git removes the folder, which it may do even to a new folder."""
+    """Move a draft to its final name, and try again if git removes the folder meanwhile.
+
+    Git may remove even a folder that was just created.
+    """
     for _ in range(FOLDER_TRIES):
         with contextlib.suppress(FileNotFoundError):
             draft.replace(file)

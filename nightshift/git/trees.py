@@ -104,8 +104,8 @@ class Reader:
     def list_files(self, root: str) -> Listed:
         """Return the files below a tree.
 
-        The list is derived from the list of the previous tree, because most trees differ from the previous tree by one
-        commit.
+        The list is the previous call's list with the differences applied, because two trees in a row usually differ by
+        only one commit.
         """
         listing = self._listed
         if listing.root != root:

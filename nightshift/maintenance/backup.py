@@ -1,7 +1,7 @@
 """Backups of the database. One is made and checked each hour and at each clean stop.
 
-The newest backups and one per day are kept. No backup is made if nothing was done since the newest one. A stop waits
-only some seconds for a backup.
+Several of the newest backups are kept, and one backup for each of the last days. No backup is made if the daemon has
+done nothing since the newest backup. A stopping daemon waits only some seconds for its backup.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Three clocks are compared. The wall clock may be set, by hand or by NTP. Monotonic time counts the time that the machine
 was awake, and boot time counts all time, asleep or awake. If the wall clock gains on boot time, it was set. If boot
-time gains on monotonic time, the machine slept. Sleep is real time that has passed; a change by setting is not. Times
-that are measured with the wall clock (back-off, the next checkpoint) are therefore corrected only when the clock is
-set, and leases are corrected in both cases. While no daemon runs, the only reference is the last time seen. A clock
-that is behind that time was set back by at least the difference.
+time gains on monotonic time, the machine slept. Time really passes while the machine sleeps, but not when the clock is
+set. Therefore times that are measured with the wall clock (back-off, the next checkpoint) are corrected only when the
+clock is set, and leases are corrected in both cases. While no daemon runs, the only reference is the last time seen. A
+clock that is behind that time was set back by at least the difference.
 
 The reference is kept until a jump is reported, so that many small steps cannot add up unseen.
 """
@@ -26,7 +26,7 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection
 
 JUMP = timedelta(seconds=10)
-"""Smaller jumps are ignored; they delay nothing by more than this."""
+"""Minimum length of a jump. Smaller jumps are ignored, because they delay nothing by more than this."""
 LONG_JUMP = timedelta(days=1)
 STEADY_S = 300.0
 """Seconds for which the clock must be steady after a long jump before a checkpoint trusts the clock."""
@@ -89,8 +89,8 @@ class ClockWatch:
     async def begin(self) -> None:
         """Compare the clock with the last time seen by an earlier run, before anything uses the clock.
 
-        A long gap forward means that no daemon ran for long. If the clock had been set back by about as much before
-        that gap, it means instead that the clock was set right again.
+        If the clock is far ahead of that time, usually no daemon has run for long. But if the clock was set back by
+        about as much before that time, it has now been set right again.
         """
         conn = self._db.reader()
         seen, back, self._since = clock_seen.last_seen(conn), clock_seen.set_back(conn), self._read()

@@ -30,8 +30,8 @@ class Condition:
     async def look(self) -> None:
         """Add or remove the pause if its cause has changed; otherwise this costs one read.
 
-        The current pause is read before the cause. A pause that is added in between, for a newer cause, is then not
-        removed because of an older state.
+        The current pause is read before the cause. So a pause that is added between the two reads is not removed
+        because of an outdated cause.
         """
         stands = {hold.source: hold.reason for hold in self.queue.pause_state().reasons}
         why = self.reason()
@@ -42,7 +42,7 @@ class Condition:
 
 
 def in_debt(state: StateStore, limit: Callable[[], int | None]) -> Reason:
-    """Return a function that gives a reason to pause while more commits wait to be read than `limit` allows."""
+    """Return a function that gives a reason to pause while there are more unread commits than `limit` allows."""
     return lambda: review_debt(state.unread_count(), limit()) if limit() else ""
 
 

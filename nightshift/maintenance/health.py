@@ -27,7 +27,7 @@ class Pool(Protocol):
 
     @property
     def lease_s(self) -> float:
-        """Seconds that a claim lasts; it is renewed after a third of them."""
+        """Seconds that the lease of a task lasts; the lease is renewed after a third of them."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class Vitals:
     _pool: Pool | None
 
     def watch(self, pool: Pool, lives: Callable[[], bool]) -> None:
-        """Watch the workers from now on; `lives` returns whether they serve."""
+        """Watch the workers from now on; `lives` returns True while they run."""
         self._pool, self._pool_lives = pool, lives
 
     def remove_pause(self) -> None:
@@ -76,7 +76,7 @@ class Vitals:
     async def beat(self) -> None:
         """Record a beat every second until cancelled; must run on the workers' loop.
 
-        `lag_s` is the delay of the last beat in seconds.
+        Each beat also stores its own delay in `lag_s`, in seconds.
         """
         while True:
             began = self._monotonic()

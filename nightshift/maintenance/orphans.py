@@ -20,7 +20,7 @@ from nightshift.git import leftovers
 from nightshift.sandbox import cgroups, job_folders, orphans
 
 NAMED = 20
-"""Most names of each kind that the event contains; its counts are complete."""
+"""Maximum number of names that the event lists for each kind; the counts in the event are complete."""
 # Names of half-written files and folders: `.name.PID` or `.name-PID`, optionally followed by a thread's id.
 _DRAFT = re.compile(r"\..+?[.-](\d+)(?:-\d+)?")
 # Name of a packed tree that was not yet completely written.
@@ -32,11 +32,11 @@ class Places:
     """The paths where one home's daemon may leave files.
 
     Attributes:
-        lock: the home's lock file, which this process holds; files that are newer are not leftovers.
+        lock: the home's lock file, which this process holds; files that are newer than the lock file are not leftovers.
         port: the file with the daemon's port.
         scratch: the daemon's own folder for temporary files.
         drafts: folders of this home where files are written under a draft name and then renamed.
-        shared: files that are written in the same way, in folders that the owner uses too.
+        shared: files that are also written under a draft name first, but in folders that the owner uses too.
         workspace: the daemon's own repository.
         packages: the folder of installed package layers.
     """

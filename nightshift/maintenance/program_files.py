@@ -23,7 +23,7 @@ _Stamp = tuple[int, int, int]
 
 
 class ProgramFiles:
-    """The program's files at the time of construction, to compare later ones with. Use it only on the loop's thread.
+    """Compares the program's files with their state at construction time. Must be used on the loop's thread.
 
     Args:
         folder: the package of the program.

@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """How long and how much data is kept; each field corresponds to a setting. One MB is 2^20 bytes."""
+    """The limits on the age and amount of stored data; each field corresponds to a setting. One MB is 2^20 bytes."""
 
     events_days: float = 90
     work_days: float = 30
@@ -167,7 +167,10 @@ class Pruner:
             await self._note_events(gone.reached, before, setting)
 
     async def _note_events(self, stopped_at: int | None, before: datetime, setting: str) -> None:
-        """Store the time from which the log is complete: where pruning stopped, or the requested time."""
+        """Store the time from which the log is complete.
+
+        This is `before`, or the time of the event at which pruning stopped if that is earlier.
+        """
         if stopped_at is not None:
             went_on_with = await self._read(lambda conn: pruning.time_of(conn, stopped_at))
             before = min(before, went_on_with or before)
@@ -198,7 +201,10 @@ class Pruner:
         return True
 
     async def _shrink(self) -> None:
-        """Return free pages to the disk in steps; while no task runs, also rewrite the file and fold the log."""
+        """Return free pages to the disk in steps.
+
+        While no task runs, also rewrite the file and empty the write-ahead log.
+        """
         while await self._write(pruning.give_back):
             pass
         if self._quiet():

@@ -1,7 +1,7 @@
 """`state.json`: a snapshot of what the daemon is doing, for people and for the next start.
 
-The file is replaced as a whole every hour and at the end. The database has the same text and is authoritative, so a
-missing or damaged file is harmless. `clean` is true only after a stop that finished.
+The file is replaced as a whole every hour and when the daemon stops. The database has the same text and is
+authoritative, so a missing or damaged file is harmless. `clean` is true only after a stop that finished.
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ def how_it_ended(before: LastRun | None, seen: datetime | None, in_flight: Seque
 
     Args:
         before: the previous run's saved state; None if there is none.
-        seen: the latest time that its database contains; None if unknown.
-        in_flight: ids of the tasks that it left running.
+        seen: the latest time that is stored in the database; None if unknown.
+        in_flight: ids of the tasks that the previous run left running.
     """
     if before is None and not in_flight:
         return ""

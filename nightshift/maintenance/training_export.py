@@ -1,10 +1,11 @@
 """Exports accepted work as data for fine-tuning: JSON Lines in the conversational form that trainers read.
 
-An accepted pair is the prompt of the try that passed and its reply. A preference pair consists of the prompt of a try
-that failed, the files that finally passed as the chosen answer, and the reply that failed as the rejected answer. The
-chosen answer is written as whole files, because edits of a later try would not fit this prompt. If the model worked
-with tools, the accepted prompt contains the complete last step. There are then no preference pairs, because whole files
-are no answer to a prompt that asks for a tool call. Secrets are masked again, although none should be left.
+An accepted pair consists of the prompt and the reply of the try that passed. A preference pair consists of the prompt
+of a try that failed, a chosen answer and a rejected answer. The chosen answer contains the files that finally passed,
+and the rejected answer is the reply that failed. The chosen answer is written as whole files, because edits of a later
+try would not fit this prompt. If the model worked with tools, the accepted prompt contains the complete last step.
+There are then no preference pairs, because whole files are no answer to a prompt that asks for a tool call. Secrets are
+masked again, although none should be left.
 """
 
 from __future__ import annotations

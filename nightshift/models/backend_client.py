@@ -61,7 +61,7 @@ class Seen:
         available: True if the backend is available.
         why: the reason why the backend is not available.
         at: the time of the check; None before the first check.
-        since: the time of the first of the checks in a row that had this result.
+        since: the time since which every check has had this result.
     """
 
     available: bool
@@ -188,7 +188,7 @@ class BackendClient:
 
     @property
     def gauge(self) -> Gauge:
-        """The measures by which prompts for this model are written: bytes per token, context window and profile."""
+        """The properties that prompts for this model depend on: bytes per token, window, own tools and profile."""
         backend, rate = self.backend, self.backend.token_estimator.bytes_per_token
         return Gauge(
             bytes_per_token=rate, window=backend.known_window, own_tools=backend.own_tools, profile=self.profile
@@ -209,7 +209,7 @@ class BackendClient:
         return True
 
     def inherit(self, earlier: BackendClient) -> None:
-        """Take over the counts and the last check of a client to the same model under earlier settings."""
+        """Take over counts, learned facts and the last check from the same model's client under earlier settings."""
         self._calls, self._failures, self._spent = earlier._calls, earlier._failures, earlier._spent
         self.backend.token_estimator = earlier.backend.token_estimator
         self._unusable_in_a_row = earlier._unusable_in_a_row
@@ -243,7 +243,7 @@ class BackendClient:
             return None
         held = self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
         times = [at for at in (held, self._asked_until) if at and at > now]
-        # While another caller probes the backend, the result is known at the latest after the next pause.
+        # No time is known while another caller probes the backend. The result is known by the end of the next pause.
         return max(times, default=now + timedelta(seconds=self.circuit.pause_s))
 
     def status(self) -> ModelStatus:
@@ -339,8 +339,8 @@ class BackendClient:
         Raises:
             ModelUnavailable: the backend did not answer; `next_time` says when to try again.
             ModelRefused: the backend will not answer this request. The subclass `BackendUnfit` means that the refusal
-                is not a fault. The subclass `RequestRefused` means that it is not known yet whether the request or the
-                backend is at fault, until a request of another task is answered or refused.
+                is not a fault. The subclass `RequestRefused` means that either the request or the backend is at fault;
+                the next answer or refusal to another task shows which.
             BudgetExhausted: a budget has no room for the call.
         """
         for tries in count(1):

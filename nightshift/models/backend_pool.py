@@ -145,7 +145,7 @@ class BackendPool:
     def status(self, measured: Callable[[str], str] | None = None) -> tuple[ModelStatus, ...]:
         """Return the status of all backends, in the order of the chain.
 
-        `measured` describes a model's results, by `backend=model`.
+        `measured` returns a description of a model's results, given the model as `backend=model`.
         """
         describe = measured or (lambda _label: "")
         return tuple(replace(client.status(), measured=describe(client.label)) for client in self.clients)
@@ -162,7 +162,7 @@ class BackendPool:
 
     @property
     def recoveries(self) -> int:
-        """How often backends became available, as the sum over all backends."""
+        """The number of times that a backend became available, counted over all backends."""
         return sum(client.recoveries for client in self.clients)
 
 

@@ -59,10 +59,10 @@ class BackendSettings:
     Attributes:
         runs: access to the sandbox, for backends that run code; None if there is no sandbox.
         repair_s: seconds that the built-in engine may search if the request sets no limit.
-        acp_agent: creates the agent that speaks the Agent Client Protocol. The argument is the model's name; with None,
-            the agent is named after its program. None if no agent is configured.
-        ensure_extra: installs the packages of a backend whose name is also that of an extra; None leaves the
-            installation to the owner.
+        acp_agent: creates the agent that speaks the Agent Client Protocol; None if no agent is configured. The argument
+            is the model's name; if it is None, the agent is named after its program.
+        ensure_extra: installs the packages of a backend from the extra of the same name; None leaves the installation
+            to the owner.
     """
 
     openai_api_key: str | None = field(default=None, repr=False)

@@ -68,16 +68,17 @@ FREE = Price(input_per_million_usd=0.0, output_per_million_usd=0.0)
 
 
 def price_of(prices: Mapping[str, Price], backend: str, model: str, *, free: bool) -> Price | None:
-    """Return the owner's price for `backend=model` or `model`, or zero for a local model, or None if there is none.
+    """Return the owner's price for a model, zero for a local model without a price, or None if no price is known.
 
-    Names must match exactly, because a wrong price is worse than none.
+    The owner's prices are stated for `backend=model` or `model`. Names must match exactly, because a wrong price is
+    worse than none.
     """
     stated = prices.get(f"{backend}={model}") or prices.get(model)
     return stated or (FREE if free else None)
 
 
 LEAST_REPLY = 64
-"""Tokens. A shorter reply is useless, so a budget with less room counts as exhausted."""
+"""Minimum length of a reply in tokens. A shorter reply is useless, so a budget with less room counts as exhausted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,9 +260,9 @@ class SharedBudget(Protocol):
 
 
 Charge = Callable[[Completion], None]
-"""Adds the amount that a call used to the budgets."""
+"""Charges all budgets with the amount that a call used."""
 SpentSince = Callable[[datetime | None], Spent]
-"""Returns the amount spent since a time, or in total (None), according to the database."""
+"""Returns the amount that was spent since the given time (None: in total), according to the database."""
 
 _ONE_CALL = "one call"
 _TODAY = "today"
@@ -292,7 +293,7 @@ class BudgetLedger:
         budgets: the limits.
         clock: returns the current time. If the clock is set back, a day can begin twice, so `spent_since` is called
             again for each new day.
-        spent_since: returns the amount that was spent before.
+        spent_since: returns the amount that was spent since a time, or in total.
     """
 
     def __init__(self, budgets: SpendingLimits, clock: Clock, spent_since: SpentSince) -> None:

@@ -19,7 +19,9 @@ from nightshift.core.clock import Clock
 from nightshift.core.tasks.states import CircuitState
 
 CLOCK_SLACK = timedelta(minutes=5)
-"""A stored pause that begins further in the future than this was recorded under a wrong clock, and is ignored."""
+"""Tolerance for the beginning of a stored pause. If a pause begins later than this from now, it was stored while the
+clock was wrong, and is ignored.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ ENDS = {word: Finish(name) for name, words in TABLE["ends"].items() for word in 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEFORE_NAME = re.compile(r"\A(?:.*\bto=)?[\s`'\"]*(?:(?:functions|default_api|tools?)\.)?", re.DOTALL)
 _BEHIND_NAME = re.compile(r"(?<=.)(?:<\||[\s(\[{<:`'\"]).*", re.DOTALL)
-"""Matches parts of chat formats before and after a tool's name, which some servers forget to remove."""
+"""Matches leftovers of a chat format before and after a tool's name. Some servers forget to remove them."""
 _NO_NAME = "unknown_tool"
 NO_RESULT = "This call has no result."
 
@@ -46,7 +46,7 @@ def as_history(
     from pydantic_ai import messages as pai  # noqa: PLC0415 - heavy; only needed once a model is asked
 
     turns: Iterable[Message] = request.messages
-    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor accepts it alone
+    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # system prompts alone are refused
         turns = without_system(request.messages)
     turns = pair_calls(turns, ids)
     if "parallel" in lacks:

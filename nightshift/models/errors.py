@@ -18,7 +18,7 @@ from nightshift.models.server_facts import blames_context
 RETRYABLE = frozenset({408, 409, 423, 425, 429})
 NO_CREDIT_WAIT_S = 3600.0
 LONGEST_WAIT_S = 31 * 86400.0
-"""Seconds. A server cannot mean a wait of more than a month, so a longer one is ignored."""
+"""Maximum wait in seconds. A server cannot mean a wait of more than a month, so a longer one is ignored."""
 _LENGTH = r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])"
 _DELAY = re.compile(
     rf"(?:retry|try again|retryDelay|wait|reset|available)[^.\d]{{0,40}}?((?:{_LENGTH}[\s,and]*)+)", re.IGNORECASE
@@ -129,7 +129,7 @@ def _read_words_s(message: str, now: datetime) -> float | None:
 
 
 def words_of(body: object) -> str:
-    """Return the server's message from an error body: OpenAI's form, a list, `detail`, plain text or HTML."""
+    """Return the server's message from an error body (OpenAI's form, a list, `detail`, plain text or HTML)."""
     if isinstance(body, str):
         try:
             return words_of(json.loads(body)) or body

@@ -362,7 +362,7 @@ class ModelHandler:
         elif isinstance(error, MAY_BE_GONE) and not isinstance(error, CircuitOpen):
             await client.check()
 
-    # What happens if no backend answers.
+    # The result if no backend answers.
 
     def _nobody(self, models: Clients, engine: BackendClient | None, causes: Causes) -> Exception:
         """Return the error to raise, given the errors of all backends that were asked.
@@ -380,5 +380,5 @@ class ModelHandler:
             self._parked_at = self._clock()
         until = min(times, default=None)
         why = self._pool.config.masker(why_nobody(models, engine, causes, until))
-        # The engine's result will not change with time, and no model is configured that could answer later.
+        # Without models and without a time, waiting would not help, because the engine's result will not change.
         return Parked(why, until) if until or self._pool.models else NeedsSettings(why, Ending.GAVE_UP)

@@ -148,7 +148,7 @@ def why_nobody(models: Clients, engine: BackendClient | None, causes: Causes, un
 
 
 def _why(client: BackendClient, cause: Exception | None) -> str:
-    """Return why this client does not answer. An exhausted budget concerns only this request."""
+    """Return why this client does not answer: the exhausted budget of this request, or the client's own reason."""
     return str(cause) if isinstance(cause, BudgetExhausted) else client.why or "busy"
 
 

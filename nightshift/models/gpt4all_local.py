@@ -54,7 +54,7 @@ class _Call:
 
     def take_prompt_token(self, _token: int) -> bool:
         """Count a token of the prompt; return whether to continue."""
-        # After the reply the engine reads the end of the template through the same callback.
+        # Tokens after the reply do not count: the engine reads the end of the chat template through the same callback.
         self.tokens_in += self.tokens_out == 0
         return not self._is_stopped()
 
@@ -63,11 +63,12 @@ class _Call:
         if token == ERROR_TOKEN:
             self.fault = raw.decode(errors="replace")
             return False
-        # The engine may still deliver a few tokens that it held back.
+        # Tokens after the end are dropped: the engine may still deliver a few tokens that it held back.
         if self.is_full or self._is_stopped() or token in self._model.header.control:
             return False
         self.tokens_out += 1
-        # At the end of its context the engine would continue by forgetting the beginning of the prompt.
+        # The reply must end with the context: otherwise the engine would continue, and forget the beginning of the
+        # prompt.
         at_end = self.tokens_in + self.tokens_out >= self._model.num_ctx - 1
         self.is_full = at_end or self.tokens_out >= self._most
         text = self._decode(raw)
@@ -102,7 +103,7 @@ class GPT4AllBackend(ModelFileBackend):
 
     @property
     def _loading(self) -> str:
-        """Name of the feature of loading this file.
+        """The name of loading this file, as a feature of the engine.
 
         The feature is recorded as missing if the engine cannot load the file, as with newer models.
         """

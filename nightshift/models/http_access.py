@@ -70,7 +70,7 @@ def is_loopback(url: str) -> bool:
 
 
 def usual_address(given: str, paths: re.Pattern[str]) -> str:
-    """Return the address without surrounding quotes and spaces and without trailing `paths`, but with a scheme."""
+    """Return the address with a scheme, and without surrounding quotes and spaces and trailing `paths`."""
     address = paths.sub("", given.strip(AROUND).rstrip("/")).rstrip("/")
     if "://" in address:
         return address

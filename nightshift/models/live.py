@@ -25,7 +25,9 @@ from nightshift.models.base import BaseModelHandler, CallName, CallText, Thought
 from nightshift.models.thought_tags import split_thoughts
 
 SHOWN_CHARS = 16_000
-"""Characters. A longer reply is shortened to its end: at least this many characters, and at most twice as many."""
+"""Number of characters to which a longer reply is shortened. Its end is kept: at least this many, at most twice as
+many.
+"""
 MOST_ENDED = 50
 """Number of ended calls that are kept for a slow reader."""
 _KEY_BEGINS, _KEY_ENDS, _LONGEST_KEY = "-----BEGIN ", "-----END ", 8000

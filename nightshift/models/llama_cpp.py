@@ -138,7 +138,7 @@ class LlamaCppBackend(ModelFileBackend):
 
     async def _end_when_idle(self) -> None:
         await asyncio.sleep(self._idle_s)
-        self._idle = None  # must not be cancelled any more
+        self._idle = None  # from here on, `_rest` must not cancel this task
         async with self._starting:
             if not self._requests:
                 await self._end()

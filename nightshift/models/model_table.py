@@ -35,7 +35,7 @@ class Family:
 
 TABLE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 PHRASES = {name: re.compile("|".join(words), re.IGNORECASE) for name, words in TABLE["phrases"].items()}
-"""Maps the meaning of a phrase to a pattern for it, in messages of servers and names of models."""
+"""Maps a name to the pattern for all phrases of one meaning in servers' messages or models' names."""
 FAMILIES = tuple(Family(**row) for row in TABLE["families"])
 UNKNOWN = Family(names="", released=2025.0, coding=0.8)
 UNKNOWN_PARAMETERS = 2.0
@@ -51,7 +51,10 @@ def family_of(name: str) -> Family:
 
 
 def strength(name: str) -> float:
-    """Estimate how well a model codes, as the size of an equally good model of 2024 in billions of parameters."""
+    """Estimate how well a model codes.
+
+    The result is the size of an equally good model of 2024, in billions of parameters.
+    """
     family, size = family_of(name), parameters_by_name(name) or UNKNOWN_PARAMETERS
     if active := _ACTIVE.search(name):
         size = (size * float(active[1])) ** 0.5  # mixture of experts: the usual rule for an equivalent dense model
@@ -86,7 +89,7 @@ class Advice:
 
 
 ADVICE = tuple(Advice(**row) for row in TABLE["advice"])
-"""Recommendations by memory size, as of 2026-11-28; `setup` names the smallest."""
+"""Recommendations by memory size, as of 2026-11-28, the smallest model first."""
 SUGGESTED = ADVICE[0].model
 PULL = "`ollama pull MODEL`, where MODEL is " + ", ".join(f"{each.model} ({each.memory_gb} GB)" for each in ADVICE)
 """The command for the owner to type, with the recommended models by memory size."""
@@ -129,7 +132,9 @@ USUAL, WIDE = 32_768, 65_536
 MEMORY_SHARE = 0.75
 _SHAPE = ("block_count", "embedding_length", "attention.head_count")
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
-"""Field names, in this order: of vLLM and SGLang, of OpenRouter and Together, of Groq, and of Mistral and LM Studio."""
+"""Names of the field that contains the context window. In this order, they are used by vLLM and SGLang, by OpenRouter
+and Together, by Groq, and by Mistral and LM Studio.
+"""
 
 
 def window_by_name(model: str) -> int | None:

@@ -190,8 +190,8 @@ def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
 
 
 MARGIN = 0.15
-"""How much lower the success rate of a cheaper model may be than the best rate. If the cheaper model fails, the next
-stronger model tries, at little extra cost.
+"""Margin by which the success rate of a cheaper model may be lower than the best rate. If the cheaper model fails, the
+next stronger model tries, at little extra cost.
 """
 LEAST_USEFUL_RATE = 0.1
 """A model with a lower success rate is not used even for easy phases, since it will not follow the format of replies.
@@ -201,7 +201,9 @@ TRIES_PER_RUNG = 2
 first retries mostly fix what the feedback names.
 """
 SMALL_PROMPT = 3_000
-"""Tokens. A task whose planning prompt is shorter counts as small, because its repository has few files or none."""
+"""Prompt length in tokens. A task whose planning prompt is shorter counts as small, because its repository has few
+files or none.
+"""
 EASY = frozenset({Phase.CLARIFYING, Phase.REFLECTING, Phase.REVIEW})
 """Phases with short replies in a fixed form, which are checked or only give advice."""
 
@@ -274,9 +276,9 @@ def _order_from(ladder: Sequence[str], at: int) -> tuple[str, ...]:
 
 
 def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate, bool]:
-    """Draw the model that is asked first, at random by the models' results.
+    """Choose the model that is asked first, by success rates drawn at random from the models' results.
 
-    Also return True if this is another model than the estimated success rates alone would have chosen.
+    Also return True if the estimated success rates would have led to another model.
     """
     usual = _cheapest_good(estimates, {estimate.label: estimate.rate for estimate in estimates})
     priced = [each for each in estimates if each is usual or each.price]
@@ -285,7 +287,7 @@ def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate
 
 
 def _cheapest_good(estimates: Sequence[Candidate], rates: Mapping[str, float]) -> Candidate:
-    """Return the cheapest candidate per solved task, among those whose rate is at most `MARGIN` below the best rate."""
+    """Return the candidate with the lowest cost per solved task, of those at most `MARGIN` below the best rate."""
     least = max(rates.values()) - MARGIN
     good = [estimate for estimate in estimates if rates[estimate.label] >= least]
     return min(good, key=lambda estimate: estimate.usd_per_solution(rates[estimate.label]))

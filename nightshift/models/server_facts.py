@@ -17,7 +17,9 @@ from nightshift.models.model_table import PHRASES, TABLE
 
 HOLDS = timedelta(days=7)
 LEAST_WINDOW, LEAST_REPLY = 512, 128
-"""Tokens. A smaller number in a refusal is not taken as the context window or as the reply limit."""
+"""Minimum plausible limits in tokens. A smaller number in a refusal is not taken as the context window or the reply
+limit.
+"""
 
 _MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for row in TABLE["refusals"])
 _WINDOW = re.compile(rf"(?:{PHRASES['before_window'].pattern})(\d[\d,]{{2,}})(?![\d,]| ?\+)", re.IGNORECASE)

@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_RESPONSE_BYTES = 64 << 20
-"""Bytes. Much more than the longest reply needs, although each word of a stream takes a few hundred bytes of JSON."""
+"""Maximum size of a response in bytes. Even the longest reply needs much less, although each word of a stream takes a
+few hundred bytes of JSON.
+"""
 HEAD_BYTES = 300
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """Headers that ask for uncompressed responses, so that the counted bytes equal the bytes held in memory."""

@@ -35,9 +35,7 @@ class TaskFailures:
         self._refused = dict[int | None, int]()
         """Maps a task to the number of answers that the backend had given when it refused the task."""
         self._counts = OrderedDict[int, tuple[int, int]]()
-        """Maps a task to the number of its failures, and to the number of answers that the backend had given at the
-        last failure.
-        """
+        """Maps a task to the number of its failures and of the answers that the backend had given at the last one."""
 
     def note_answer(self, task_id: int | None) -> None:
         """Record an answer to a task, and forget the failures of this task.

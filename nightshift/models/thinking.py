@@ -1,4 +1,4 @@
-"""How much a model should think, and how to handle a reply that thinking used up."""
+"""Decides how much a model should think, and handles a reply that thinking used up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.models.base import BaseModelHandler
 BRIEFLY = frozenset({Phase.PLANNING, Phase.REFLECTING, Phase.REVIEW})
 """Phases in which a little thinking is worth the time, whatever the model."""
 SMALL = 10.0
-"""Billions of parameters. A smaller model fills its reply with thoughts before it writes code."""
+"""Limit in billions of parameters. A smaller model fills its reply with thoughts before it writes code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ THINKING_FIELDS = frozenset({"reasoning_effort", "reasoning", "thinking", "chat_
 MOST_LESSONS = 6
 """Maximum number of refusals of one request to learn from. Each refusal teaches one lesson."""
 MOST_SLACK = 256
-"""Tokens. Margin for a wrong estimate of the prompt, and for a short reply."""
+"""Margin in tokens for a wrong estimate of the prompt, and for a short reply."""
 
 
 class VendorBackend(BaseModelHandler):

@@ -130,7 +130,7 @@ def answer(tx: Transaction, approval_id: int, text: str) -> Approval:
 
 
 def assume(tx: Transaction, asked_before: datetime) -> int:
-    """Answer questions that were asked before a time with their defaults; return how many were answered."""
+    """Answer the questions from before a time, each with its default; return how many were answered."""
     overdue = _overdue(tx.conn, asked_before)
     for asked in overdue:
         task = store.read(tx.conn, asked.task_id).task

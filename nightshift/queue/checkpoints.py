@@ -91,7 +91,7 @@ def fix_end(conn: Connection, now: datetime) -> Checkpoints:
 
 
 def not_written(tx: Transaction, why: str) -> None:
-    """Add to the reason of the pause that the report could not be written yet."""
+    """State in the reason of the pause that the report could not be written yet."""
     if read(tx.conn).waits:
         pauses.add(tx, PauseSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
 
@@ -113,7 +113,7 @@ def close(tx: Transaction, report: str, brief: str) -> None:
 
 
 def shift(conn: Connection, by: timedelta, now: datetime) -> None:
-    """Move the time of the next checkpoint by the amount that the clock was set.
+    """Move the time of the next checkpoint by the amount by which the clock was set.
 
     The start of the next report stays unchanged: events keep their times, and the next report covers all events after
     the last report.

@@ -15,9 +15,9 @@ from nightshift.queue.store import Entry, Transaction, Value
 from nightshift.queue.transitions import end, leave, move
 
 SUSPECT = 2
-"""Number of crashes without progress from which a task is suspected to cause them and waits 2^crashes seconds.
+"""Minimum number of crashes without progress after which a task is suspected to cause them.
 
-A smaller number of crashes may have other causes.
+Such a task waits 2^crashes seconds before its next try. A smaller number of crashes may have other causes.
 """
 PROMOTED_AT_ONCE = 500
 """Maximum number of due tasks that one transaction queues, because other writes must not wait for thousands of tasks.
@@ -41,7 +41,7 @@ def recover(tx: Transaction, max_crashes: int) -> list[Task]:
 
 
 def sweep(tx: Transaction, max_crashes: int) -> list[Task]:
-    """Return running tasks with an expired lease to the queue."""
+    """Return running tasks whose lease has expired to the queue."""
     expired = store.running(tx.conn, expired_at=tx.now)
     return [_give_back(tx, entry.task, "its lease ran out", max_crashes) for entry in expired]
 

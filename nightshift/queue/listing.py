@@ -94,9 +94,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """One page: the places of its tasks, and the number of tasks of each status that match the filter.
+    """One page: the places of its tasks, and the number of matching tasks of each status.
 
-    The numbers ignore the statuses in the filter.
+    The numbers include the statuses that the filter excludes.
     """
 
     counts: Mapping[Status, int]

@@ -48,12 +48,12 @@ class QueueManager:
         events: receives an event for each change of status, in the same transaction.
         clock: gives the time, for leases and due times.
         mask: masks secrets in reasons, questions and answers.
-        retry: how often and when failed attempts are tried again; stored in the attribute `policy`, which may be
+        retry: says how often and when failed attempts are tried again; stored in the attribute `policy`, which may be
             changed.
-        check_new: raises InvalidTask for a new task that could only fail here; the attribute may be changed.
+        check_new: raises InvalidTask for a new task that is bound to fail here; the attribute may be changed.
         lease_s: seconds for which a claim or a heartbeat keeps the task for the worker.
-        max_crashes: the number of crashes after which a task fails, if the daemon crashed while running it and it made
-            no progress in between.
+        max_crashes: the number of crashes after which a task fails. Only crashes of the daemon while it ran the task
+            count, and progress of the task resets the count.
 
     Attributes:
         shares: returns whether a hub schedules a new task; set if this node belongs to a hub.
@@ -86,7 +86,7 @@ class QueueManager:
     def apply(self, change: Callable[[Transaction], T]) -> Future[T]:
         """Apply a change that `queue.shared` or `queue.outbox` defines.
 
-        It waits while the database cannot be written.
+        The change waits while the database cannot be written.
         """
         return self._write_retrying(change)
 
@@ -247,7 +247,7 @@ class QueueManager:
         return self._write(lambda tx: approvals.answer(tx, approval_id, text))
 
     def assume(self, asked_before: datetime) -> Future[int]:
-        """Answer questions that were asked before a time with their defaults; return how many were answered."""
+        """Answer the questions from before a time, each with its default; return how many were answered."""
         return self._write(lambda tx: approvals.assume(tx, asked_before))
 
     def integrate(self, conn: Connection, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
@@ -432,15 +432,15 @@ class QueueManager:
         return listing.read_page(self._db.reader(), wanted, order, limit, after)
 
     def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
-        """Map the id of each of these tasks that exists to its status."""
+        """Map the ids of the given tasks to their statuses, for those tasks that exist."""
         return store.statuses(self._db.reader(), ids)
 
     def keys(self, ids: Sequence[int]) -> dict[str, int]:
-        """Map the key of each of these tasks that has a key to the task's id."""
+        """Map keys to task ids, for those of the given tasks that have a key."""
         return store.keys(self._db.reader(), ids)
 
     def standings(self, ids: Iterable[int]) -> dict[int, store.Standing]:
-        """Map the id of each of these tasks that exists to its state."""
+        """Map the ids of the given tasks to their states, for those tasks that exist."""
         return store.standings(self._db.reader(), ids)
 
     def waits_for(self, task_id: int) -> list[int]:
@@ -495,7 +495,7 @@ class QueueManager:
         )
 
     def sum_spent_on_subtasks(self, task_id: int) -> Spent:
-        """Sum the use of models by the subtasks of a task since its owner last requested the task."""
+        """Sum the model use of a task's subtasks since the owner last requested the task."""
         return transitions.sum_spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
@@ -521,6 +521,6 @@ def _wakes(event: Event) -> bool:
 
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:
-    """Return the columns whose value was given, that is, is not None."""
+    """Return the columns that have a value other than None."""
     columns["spent"] = store.write_spent(spent) if spent else None
     return {name: value for name, value in columns.items() if value is not None}

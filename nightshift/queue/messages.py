@@ -64,7 +64,7 @@ def of_task(conn: Connection, task_id: int) -> tuple[OwnerMessage, ...]:
 
 
 def interrupting(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
-    """Map each of these tasks that has an interrupting message to the id of the newest such message."""
+    """Map task ids to the id of the newest interrupting message, for those of the tasks that have one."""
     return dict(_newest(conn, task_ids))
 
 

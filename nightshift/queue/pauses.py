@@ -17,7 +17,7 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import unread, write_state
 
 COUNTS_FROM = "checkpoint_counts_from"
-"""State key: the time from which the interval to the next checkpoint counts; set when the owner resumes after one."""
+"""State key: the start of the interval to the next checkpoint; set when the owner resumes after a checkpoint."""
 
 
 def active(conn: Connection) -> bool:

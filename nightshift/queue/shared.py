@@ -1,7 +1,7 @@
 """Tasks that a hub schedules: how this node gets tasks, and how it follows the tasks of other nodes.
 
-A task that the hub assigns to this node is queued here with the hub's fence, and then belongs to this node. Only
-`take_back` ends that, when the hub has assigned the task to another node.
+A task that the hub assigns to this node is queued here with the hub's fence. The task then belongs to this node, until
+the hub has assigned it to another node and `take_back` gives it up.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def note_submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
 
 
 def refuse(tx: Transaction, entry: Outgoing, reason: str) -> None:
-    """Drop a request that the hub refuses; if it was to submit or retry a shared task, the task fails."""
+    """Drop a request that the hub refuses; if the request was to submit or retry a shared task, the task fails."""
     task = store.read(tx.conn, entry.task_id).task
     if entry.wish in {Wish.SUBMIT, Wish.RETRY} and task.status is Status.SHARED:
         transitions.end(tx, task, Status.FAILED, Ending.DEPENDENCY, reason)
@@ -181,7 +181,7 @@ def elsewhere(conn: Connection) -> frozenset[int]:
 
 
 def list_followed(conn: Connection, hub_ids: Collection[int]) -> frozenset[int]:
-    """Return the hub numbers, out of those given, of the tasks that this node follows but does not work on.
+    """Return those of the given hub numbers whose tasks this node follows but does not work on.
 
     These tasks exist here without a fence of the hub, and are shared, failed or cancelled.
     """

@@ -70,7 +70,7 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """The current transaction, with everything that a function that changes the queue needs."""
+    """The current transaction, with all the data and services that a change of the queue needs."""
 
     conn: Connection
     """The writer's connection."""
@@ -241,7 +241,7 @@ def subtasks(conn: Connection, parent_id: int, attempt: int | None = None) -> li
 
 
 def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
-    """Map the id of each of these tasks that exists to its status."""
+    """Map the ids of the given tasks to their statuses, for those tasks that exist."""
     rows = (conn.execute("SELECT id, status FROM tasks WHERE id = ?", (task_id,)).fetchone() for task_id in ids)
     return {row["id"]: Status(row["status"]) for row in rows if row is not None}
 
@@ -250,7 +250,7 @@ def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
 class Standing:
     """State of a task.
 
-    `is_untouched` is True if the task has not begun and has no start time, which a retry would lose.
+    `is_untouched` is True if the task has not begun and has no start time. A retry would lose a start time.
     """
 
     status: Status
@@ -259,7 +259,7 @@ class Standing:
 
 
 def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
-    """Map the id of each of these tasks that exists to its state."""
+    """Map the ids of the given tasks to their states, for those tasks that exist."""
     query = "SELECT id, status, priority, attempt = 0 AND not_before IS NULL AS untouched FROM tasks WHERE id = ?"
     rows = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
     return {
@@ -276,7 +276,7 @@ def id_of_key(conn: Connection, key: str) -> int | None:
 
 
 def keys(conn: Connection, ids: Sequence[int]) -> dict[str, int]:
-    """Map the key of each of these tasks that has a key to the task's id."""
+    """Map keys to task ids, for those of the given tasks that have a key."""
     query = "SELECT key, id FROM tasks WHERE key IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
     return {row["key"]: row["id"] for row in conn.execute(query, (json.dumps(ids),))}
 
@@ -442,7 +442,7 @@ def _entry(row: Row) -> Entry:
 def _spec(row: Row) -> tuple[TaskSpec, str]:
     """Read the specification, or its fault.
 
-    A specification that a version with other fields wrote must not stop the queue.
+    The queue must continue even if another version wrote a specification that has other fields.
     """
     try:
         return decode(TaskSpec, row["spec"]), ""

@@ -1,7 +1,7 @@
 """Submits tasks and changes their status. Each change is one guarded update and its event, in one transaction.
 
-The end of a task affects its dependants, its subtasks and its parent. They are all changed in the transaction of the
-end, so no task ever waits for a task that has ended.
+The end of a task affects its dependants, its subtasks and its parent. All of them are changed in the same transaction
+as the ended task, so no task ever waits for a task that has ended.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def submit(
     stays: bool = False,
     instead_of: int | None = None,
 ) -> Submitted:
-    """Store a new task, or find the earlier task with its key; a task that `stays` is never given to a hub.
+    """Store a new task, or find the earlier task with its key. With `stays`, the task is never given to a hub.
 
     `instead_of` is a task that the new task replaces if it has not begun; its dependants then wait for the new task.
 
@@ -233,7 +233,10 @@ def leave(
 
 
 def make_spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
-    """Return the use of models up to the last call as a column; the ledger also counts replies that led to no step."""
+    """Return a column with the task's use of models up to the last call.
+
+    The value comes from the ledger, which also counts replies that led to no step.
+    """
     spent = replace(spending.of_task(tx.conn, task.id), suite_s=task.spent.suite_s)
     return {"spent": store.write_spent(spent)}
 
@@ -339,8 +342,8 @@ def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
 
     Raises:
         UnknownTask: there is no task with that id.
-        InvalidTask: the description and the note together are too long, or the hub has the task and could not assign
-            the new one to other nodes.
+        InvalidTask: the description and the note together are too long, or the hub has the task and could not assign a
+            task with the new specification to other nodes.
     """
     task = store.read(tx.conn, task_id).task
     if task.status is Status.DONE:
@@ -520,7 +523,7 @@ def _with_parts(tx: Transaction, parent: Task) -> Task:
 
 
 def sum_spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
-    """Sum the use of models by a task's subtasks since its owner last requested the task."""
+    """Sum the model use of a task's subtasks since the owner last requested the task."""
     entry = store.read(conn, task_id)
     before = entry.task.attempt - entry.tries
     subtasks = (part.task for part in store.subtasks(conn, task_id))

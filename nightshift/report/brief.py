@@ -65,7 +65,7 @@ class Figures:
         drafts: number of changes that did not pass and are on their tasks' branches.
         unpushed: number of tasks whose commits could not be pushed.
         waiting: number of tasks that wait now because of a problem outside them.
-        trouble: the problem that they wait for, or the first of several.
+        trouble: the problem that makes these tasks wait; the first one if there are several.
         needs: number of decisions that wait for the owner now.
         unread: number of commits that the owner has not read yet.
     """

@@ -2,8 +2,8 @@
 
 The error is the normalised signature of the last failure (`storage.memory.signature`), without the function names in
 its traceback, because these differ from task to task. Some attempts have no failure of their own, because the model was
-unavailable or the budget was spent. Their cause is the reason of their ending, normalised in the same way. A task that
-failed because a task that it depends on failed has the same cause as that task, because one fix settles both.
+unavailable or the budget was spent. Their cause is the reason of their ending, normalised in the same way. If a task
+failed because of a failed dependency, it has the same cause as the dependency, because one fix settles both.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Cause:
     Attributes:
         id: an id that is always the same for the same cause.
         title: the error in one line, or the reason if there is no error.
-        ending: the ending of the first task or, if that failed because of a dependency, of the dependency.
+        ending: the ending of the first task, or of the dependency whose failure made the first task fail.
         module: the missing module, if that is the cause; else empty.
         tasks: the failed tasks, in the order of their ids.
     """

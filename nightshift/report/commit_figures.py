@@ -56,7 +56,7 @@ class CommitFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The ranking's inputs apart from the commits: failures, questions, first uses of packages, and events."""
+    """The inputs of the ranking besides the commits: failures, questions, first uses of packages, and events."""
 
     failures: Sequence[FailureRow]
     asks: Sequence[AskRow]
@@ -138,7 +138,7 @@ def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureR
 
 
 def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
-    """Return the subjects of findings that the owner granted, by task. Consent by timeout does not count."""
+    """Map task ids to the subjects of the findings that the owner allowed. Consent by timeout does not count."""
     subjects_by_task = defaultdict[int, set[str]](set)
     for ask in around.asks:
         if ask.granted and ask.kind is AskKind.FINDING and not ask.assumed:
@@ -147,7 +147,7 @@ def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
 
 
 def _regressions(around: Surroundings) -> Mapping[str, set[str]]:
-    """Return the tests that began to fail with a commit, by the commit's id."""
+    """Map commit ids to the tests that began to fail with the commit."""
     regressions = defaultdict[str, set[str]](set)
     for row in around.log:
         if row.kind == Kind.REGRESSION:

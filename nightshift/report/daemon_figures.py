@@ -94,7 +94,7 @@ def _find_standing(moves: Sequence[LogRow], pauses: Mapping[PauseSource, datetim
 
 
 def _source(row: LogRow) -> PauseSource:
-    """Return the source of a pause. Events of the first versions do not name it; they had only owner and checkpoint."""
+    """Return the source of a pause. The first versions stored no source; only owner and checkpoint could pause then."""
     name = row.data.get("source") or ("checkpoint" if row.data.get("reason") == "checkpoint" else "owner")
     return PauseSource(name) if name in set(PauseSource) else PauseSource.OWNER
 

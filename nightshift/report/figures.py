@@ -38,7 +38,7 @@ therefore read from the whole log.
 
 
 class Known(StrEnum):
-    """How much of the span is covered by the log."""
+    """The part of the span that the log covers."""
 
     WHOLE = "whole"
     PART = "part"
@@ -63,11 +63,11 @@ class Summary:
     daemon: DaemonFigures
     events: Mapping[str, int]
     drafts: Sequence[LogRow]
-    """The newest draft of each task that failed in the span and left a draft, from the log."""
+    """The newest draft of each task that failed in the span and left a draft. Drafts are read from the log."""
 
     @property
     def log_coverage(self) -> Known:
-        """How much of the span is covered by the log."""
+        """The part of the span that the log covers."""
         if self.log_since <= self.since:
             return Known.WHOLE
         return Known.PART if self.log_since < self.until else Known.NOTHING

@@ -39,7 +39,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uplift:
-    """A comparison of attempts that were shown lessons with a random control group of attempts that were shown none.
+    """A comparison of two groups of attempts: one was shown lessons, the other (a random control group) none.
 
     For every attempt in either group, there was a relevant lesson.
     """

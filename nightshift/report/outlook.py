@@ -23,8 +23,8 @@ class Outlook:
 
     Attributes:
         line: the summary (`14 tasks, done about 04:20 CET, $0.80 of $5 left`); empty if no task is open.
-        range: the spans of time and cost in which the result lies in eight of ten cases, and the number of tasks that
-            were measured for them; empty if nothing was measured.
+        range: the ranges of time and cost in which the result lies in eight of ten cases, and the number of measured
+            tasks on which they are based; empty if nothing was measured.
         warning: says that the day's budget will probably not suffice; empty if it probably will.
     """
 

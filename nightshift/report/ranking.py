@@ -1,4 +1,4 @@
-"""Computes the risk points that the weekly report also shows, for any commits and at any time."""
+"""Computes the risk points of any commits at any time. The weekly report shows the same points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AT_ONCE = 2000
 
 
 def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int:
-    """Compute and store the points of commits that have none yet; return the number of these commits.
+    """Compute and store the points of at most `AT_ONCE` commits that have none yet; return the number of these commits.
 
     Raises:
         StoreError: the database cannot be read or written.

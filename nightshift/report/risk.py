@@ -69,7 +69,7 @@ _LINES, _FILES, _ITERATIONS = 25, 3, 3
 
 
 class Level(StrEnum):
-    """How important it is that the owner reads a commit."""
+    """The importance of reading a commit."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -237,7 +237,7 @@ def _times(count: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """A sensitive area of a repository. A commit that touches a path that matches `pattern` gets `points`."""
+    """A sensitive area of a repository. A commit gets `points` if it touches a path that matches `pattern`."""
 
     name: str
     points: int

@@ -56,8 +56,8 @@ def fold(
 ) -> TaskFigures:
     """Compute the figures of the tasks that ended in a span. `ended` must have each task only once.
 
-    `failures` are those of the span, oldest first. `needed` maps each task that failed because of a dependency to the
-    ids of its dependencies.
+    `failures` are those of the span, oldest first. `needed` maps task ids to the ids of the tasks' dependencies, for
+    tasks that failed because of a dependency.
     """
     worked = [task for task in ended if task.started_at]
     return TaskFigures(
@@ -107,7 +107,7 @@ def wait_s(task: EndedTask) -> float:
 def _find_failures(
     ended: Iterable[EndedTask], failures: Iterable[FailureRow], needed: Mapping[int, Sequence[int]]
 ) -> list[FailedTask]:
-    """Return the failed tasks, each with its last failure and with the failed dependency, if one made it fail."""
+    """Return the failed tasks, each with its last failure. A failed dependency is included if it was the cause."""
     of_task: dict[int | None, list[FailureRow]] = {}
     for failure in failures:
         of_task.setdefault(failure.task_id, []).append(failure)

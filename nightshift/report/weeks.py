@@ -28,7 +28,7 @@ def report_name(since: datetime, until: datetime) -> str:
 
 
 def last_moment(name: str) -> datetime | None:
-    """Return when the span of a report with this name ended, to within a day; None if no report has such a name."""
+    """Return the end of a report's span, to within a day, from the report's name; None if it is no report's name."""
     try:
         if match := _REPORT.fullmatch(name):
             return datetime.fromisocalendar(int(match[1]), int(match[2]), 7).replace(tzinfo=UTC)
@@ -59,7 +59,7 @@ def span_of(week: str) -> tuple[datetime, datetime]:
 
 
 def choose_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:
-    """Return the span of a week such as `2026-W47`, at most up to now; without a week, since the last checkpoint.
+    """Return the span of a week such as `2026-W47` or, if `week` is empty, the span since the last checkpoint.
 
     Args:
         database: contains the time of the last checkpoint.

@@ -216,7 +216,7 @@ def _tmpfs(path: str, size_mb: int) -> list[str]:
 
 
 def _system_links() -> Iterator[str]:
-    """Yield arguments for `/bin` and similar folders: as links if they are links into `/usr`, otherwise as mounts."""
+    """Yield arguments that provide `/bin` and similar folders: those that are links as links, the others as mounts."""
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/", name)
         if path.is_symlink():
@@ -234,7 +234,7 @@ def in_container() -> bool:
 
 @contextlib.contextmanager
 def memory_files(*contents: bytes) -> Iterator[list[int]]:
-    """Create files in memory, from whose descriptors bubblewrap reads these contents."""
+    """Create a file in memory for each of these contents. bubblewrap reads the files from their descriptors."""
     descriptors: list[int] = []
     try:
         for content in contents:

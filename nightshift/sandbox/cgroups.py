@@ -51,7 +51,7 @@ class Usage:
 
     Attributes:
         oom_kills: number of processes that the kernel killed because memory was short.
-        is_own_limit: True if they were killed because the group exceeded its own limit.
+        is_own_limit: True if the kernel killed these processes because the group exceeded its own limit.
         peak_bytes: peak memory usage; None if it is not known.
     """
 

@@ -44,7 +44,7 @@ class Patience:
     used_s: Callable[[], float | None] = lambda: None
 
     def look_s(self) -> float:
-        """Return the seconds in which the job cannot use up its processor time; 0 if the time is used up already."""
+        """Return for how many seconds the processor time that is left suffices in any case; 0 if none is left."""
         used = None if self.cpu_s == math.inf else self.used_s()
         if used is None:
             return math.inf
@@ -70,7 +70,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How a job ended. `ended` is KILLED if a signal ended its main process; it is never OUT_OF_MEMORY."""
+    """The end of a job. `ended` is KILLED if a signal ended the job's main process, but never OUT_OF_MEMORY."""
 
     exit_code: int
     ended: Ended
@@ -288,7 +288,7 @@ def _start(launch: Launch) -> subprocess.Popen[bytes]:
 
 
 class Output:
-    """Collects the output of a pipe, up to a limit. The future `ended` is done when all writers have closed it."""
+    """Collects the output of a pipe, up to a limit. The future `ended` is done when no writer is left."""
 
     def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, most: int, full: Callable[[], None]) -> None:
         self.output = bytearray()

@@ -26,8 +26,8 @@ _Report = TypeVar("_Report", Verdict, Trial)
 
 MAX_LINE, MAX_TEXT = 500, 6000
 _TEXTS = frozenset({"message", "excerpt", "output"})
-# These fields are not cleaned. Paths are compared with those of the change, which were checked when it was made, and
-# the digests and versions are our own.
+# These fields are not cleaned. Their paths are compared with the paths of the change, which were checked when the
+# change was made. Their digests and versions are our own.
 _EXACT = frozenset({"dropped", "suites", "tree", "sandbox"})
 
 

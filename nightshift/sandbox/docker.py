@@ -7,8 +7,8 @@ A few lines of Python load our filter inside the container, before they become t
 environment that the engine and the image set.
 
 As in bubblewrap, the command is process 1 of the container, so nothing inside can kill it, and its end ends everything.
-A job counts as started when a random line appears on its standard error, which is written by the lines that load the
-filter.
+A job counts as started when a random line appears on its standard error. The code that loads the filter writes that
+line.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def _turn_errors(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _unless(*codes: int) -> Iterator[None]:
-    """Ignore error answers of the engine with these codes, which show that the goal has been reached already."""
+    """Ignore the engine's error answers with these codes, because they mean that the goal was already reached."""
     try:
         yield
     except _api_error() as error:
@@ -347,9 +347,9 @@ class Streams:
     def _is_full(self) -> bool:
         """True if an output exceeds its limit.
 
-        The engine copies the two outputs separately, so much of one output may arrive before the marker on the other
-        one. Therefore the outputs count only after the marker. Before it, only `preface` counts, which has its own
-        limit.
+        The engine copies the two outputs separately. A large part of one output may therefore arrive before the marker,
+        which is on the other output. So the outputs count only after the marker. Before the marker, only `preface`
+        counts, which has its own limit.
         """
         flooded = self.started.done() and max(len(self.stdout), len(self.stderr)) >= self._most
         return flooded or len(self.preface) > _PREFACE

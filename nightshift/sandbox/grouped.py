@@ -98,7 +98,7 @@ _ending: set[asyncio.Task[None]] = set()
 def _in_background(work: Coroutine[Any, Any, None]) -> None:
     """Clean up a sandbox in the background, while its result is already used.
 
-    The event loop waits for this before it ends.
+    The event loop waits for the clean-up before it ends.
     """
     task = asyncio.create_task(work)
     _ending.add(task)
@@ -114,7 +114,7 @@ def refuse_killed(code: int) -> None:
 
 
 def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> SandboxResult:
-    """Return a job's result, from how its process ended and what its control group measured.
+    """Return a job's result, given how its process ended and what its control group measured.
 
     Raises:
         SandboxUnready: the job's process was ended from outside the sandbox.

@@ -68,7 +68,7 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
 
 
 def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
-    """Return the limits of each process of a job, as `prlimit`'s name to the kernel's number and the value.
+    """Return the limits of each process of a job. Maps `prlimit`'s names to the kernel's number and the value.
 
     `/work` and `/tmp` are separate file systems, so a file may be as large as the larger of them.
     """

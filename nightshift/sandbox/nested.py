@@ -60,7 +60,7 @@ _MESSAGE = 1 << 12
 
 
 class NestedSandbox(Isolation):
-    """Runs jobs in nested sandboxes, for its own runtime and for runtimes of environments that are derived from it.
+    """Runs jobs in nested sandboxes, for its own runtime and for the runtimes that environments derive from it.
 
     There is a separate fork server for each runtime and each kind of trusted parent, so that no job sees another
     runtime's files. Layers are folders with the files of a tree. All layers are below one folder, and jobs with layers

@@ -36,7 +36,7 @@ _ASK = "console.log(JSON.stringify([process.execPath, process.versions.node]))"
 class Node:
     """A Node.js that jobs can run. Its path is the same inside and outside the sandbox.
 
-    `folder` must be mounted for it; empty if it comes with the system's programs.
+    `folder` must be mounted for Node.js. It is empty if Node.js comes with the system's programs.
     """
 
     path: str

@@ -120,7 +120,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
 
 
 def _translate(word: str, places: dict[str, str]) -> str:
-    """Return an argument of the command in which a path inside the sandbox is replaced by the real path."""
+    """Return an argument of the command, with the real path in place of a path inside the sandbox."""
     for inside, outside in places.items():
         if word == inside or word.startswith(inside + "/"):
             return outside + word.removeprefix(inside)

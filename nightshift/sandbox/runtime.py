@@ -74,8 +74,9 @@ class Program:
     Attributes:
         name: name of its package inside the sandbox. It begins with `nightshift_`, so that no tested program uses it.
         folder: the folder of its code in this checkout.
-        module: the module that starts a run. It has `main()`, which finds the folders of our code and of its own code
-            first in `sys.argv`, and `preload(libraries)` and `serve(libraries)` like `sandbox/inside/supervisor.py`.
+        module: the module that starts a run. It has `main()`, `preload(libraries)` and `serve(libraries)`, like
+            `sandbox/inside/supervisor.py`. The first two arguments in `sys.argv` of `main()` are the folder of our code
+            and that of the package's own code.
     """
 
     name: str
@@ -149,7 +150,7 @@ class Runtime:
         return f"{self.code}/{_PACKAGE}"
 
     def with_modules(self, folder: Path) -> Runtime:
-        """Return a copy with JavaScript packages, found from every folder; their programs precede the system's."""
+        """Return a copy with JavaScript packages for all folders. Their programs precede the system's."""
         mount = Mount(host=folder, inside=NODE_MODULES)
         return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{NODE_MODULES}/.bin"))
 
@@ -170,10 +171,10 @@ class Runtime:
         return self.code, f"import {_PACKAGE}.start"
 
     def choose_parent(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
-        """Return the runtime and the trusted parent that a command starts; None for any other command.
+        """Return the runtime and the trusted parent that a command starts; None if it starts no trusted parent.
 
-        The runtime is this one, or one that an environment derived from it, with other libraries and mounts or another
-        Python.
+        The runtime is this one, or one that was derived from it for an environment. A derived runtime has other
+        libraries and mounts, or another Python.
         """
         at = argv.index("-c") if "-c" in argv else 0
         for entry in (*_OURS, *(name for name, _ in self.programs)) if argv[at - 3 : at] == _ALONE else ():
@@ -229,7 +230,7 @@ class _Stamp:
         python: the command that starts the interpreter.
         libraries: name of the folder with the test libraries.
         code: name of the folder with our own code for the inside.
-        programs: names of the folders of other packages' programs, by the names of the programs.
+        programs: maps the name of each program of another package to the name of the program's folder.
     """
 
     home: str

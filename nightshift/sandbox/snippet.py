@@ -30,7 +30,7 @@ _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from nightshift_inside im
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """How a piece of code ended.
+    """The result of running a piece of code.
 
     Attributes:
         exit_code: the exit status; negative if a signal ended the code.
@@ -141,7 +141,7 @@ _isolations: WeakKeyDictionary[asyncio.AbstractEventLoop, _Isolations] = WeakKey
 
 
 async def _choose_isolation(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
-    """Return the named isolation, tested once in each event loop, since some keep connections of that loop."""
+    """Return the named isolation. Each event loop tests its own, because some isolations have connections in it."""
     from nightshift.sandbox.choice import choose  # noqa: PLC0415 (see `run_python`)
 
     isolations = _isolations.setdefault(asyncio.get_running_loop(), _Isolations())

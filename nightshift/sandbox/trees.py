@@ -55,7 +55,7 @@ class Below:
         layers: folders that the isolation shows in the working folder.
         gone: paths in the layers that are removed before the run's own files are written.
         packed: files that are sent instead of layers.
-        digests: maps the path of each file that the run sees of the tree to its SHA-256.
+        digests: maps paths to SHA-256, for the files of the tree that the run sees.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -79,7 +79,10 @@ class Laid:
     gone: frozenset[str] = frozenset()
 
     def below(self, over: Collection[str], removed: Collection[str] = ()) -> Below:
-        """Return the part of the tree that is visible below the files `over`, without the files `removed`.
+        """Return the part of the tree that a run sees.
+
+        `over` are the paths of the run's own files, which hide files of the tree. `removed` are paths of the tree that
+        the run must not see.
 
         Raises:
             SandboxError: the tree has been removed in the meantime.
@@ -143,7 +146,7 @@ class TreeStore:
     def _load(self, name: str) -> Laid:
         """Read the index of a stored tree.
 
-        Mark the tree as used now, and also the tree to which it stores only the difference.
+        Mark the tree as used now. If only its difference from another tree is stored, mark the other tree as well.
         """
         with self._index(name).open("rb") as index:
             header = json.loads(index.readline())

@@ -20,7 +20,7 @@ FILES_SHOWN = 20
 
 
 class LeftRemark(Answer):
-    """A finding that was still open when the commit was made. `place` is its path and line."""
+    """A reader's finding that was still open when the commit was made. `place` is the finding's path and line."""
 
     severity: Gravity
     reader: Reader
@@ -38,7 +38,7 @@ class RiskReason(Answer):
 
 
 class Risk(Answer):
-    """How much attention a commit needs in review.
+    """The attention that a commit needs in review.
 
     `points` is the sum of the points of its reasons. The reasons with the most points come first.
     """
@@ -136,7 +136,7 @@ class CommitsQuery(Query):
 
 
 class RevertIn(BaseModel):
-    """How to revert a task's work.
+    """Options for reverting a task's work.
 
     With `force` the work is reverted even if other tests then fail. With `reapply` reverted work is applied again.
     """
@@ -148,7 +148,7 @@ class RevertIn(BaseModel):
 
 
 class IntegrateIn(BaseModel):
-    """How to integrate a commit that waits on a branch. With `force` it is integrated without running the tests."""
+    """Options for integrating a commit that waits on a branch. With `force`, the tests are not run."""
 
     model_config = ConfigDict(extra="forbid")
 

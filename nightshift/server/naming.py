@@ -1,8 +1,8 @@
 """Resolves a name that the owner gives for a task or a commit.
 
 A name is a task's number, or the beginning of a commit id or of a branch name. Every command about one task or one
-commit uses this module, so that a name means the same everywhere. A word of at most six digits is a task's number, and
-the beginning of a commit id as well. If several tasks or commits match, the error lists them.
+commit uses this module, so that a name means the same everywhere. A word of at most six digits can be both a task's
+number and the beginning of a commit id. If several tasks or commits match, the error lists them.
 """
 
 from __future__ import annotations

@@ -18,11 +18,11 @@ After = Annotated[int, Field(ge=0, le=MAX_ID)]
 Time = Annotated[datetime, BeforeValidator(no_number), AfterValidator(on_the_wall)]
 """A time. A time without a time zone is in the machine's time zone."""
 Bound = Literal["today"] | Time
-"""A time, or `today`: the last midnight in the machine's time zone. A link with `today` keeps its meaning."""
+"""A time, or `today` (the last midnight in the machine's time zone). A link with `today` stays current."""
 
 
 def moment(bound: Bound | None) -> datetime | None:
-    """Return the time that a bound stands for."""
+    """Return a bound as a time: `today` becomes the last midnight; a time stays unchanged."""
     return midnight(utc_now()) if bound == "today" else bound
 
 

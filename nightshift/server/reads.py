@@ -1,4 +1,4 @@
-"""Collects the database queries that the views need as named methods, so that views do not depend on tables."""
+"""Collects the views' queries of the database. Each query is a named method, so that views do not depend on tables."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Reads:
     # Queries about tasks
 
     def find_pruned(self, task_id: int) -> Pruned | None:
-        """Find out when and by which setting the steps of a task were pruned; None if they were not pruned."""
+        """Return when the steps of a task were pruned, and because of which setting; None if they were not pruned."""
         return pruning.work_pruned(self._database.reader(), task_id)
 
     def list_pruned(self, task: Task) -> list[str]:
-        """List what was pruned of a task, as sentences for the owner."""
+        """Describe the pruned data of a task, in sentences for the owner."""
         return pruning.notes(self._database.reader(), task.id, task.ended_at)
 
     def find_draft(self, task_id: int) -> Commit | None:
@@ -64,7 +64,7 @@ class Reads:
         return next((entry.reverted_by for entry in entries if entry.integrated), None)
 
     def find_fork(self, task_id: int) -> tuple[Fork, str] | None:
-        """Find the step from which a fork began, and the digest of the case file after that step.
+        """Return the step after which a fork began, and the digest of the attempt's stored state after that step.
 
         None if the task is not a fork.
         """
@@ -87,7 +87,7 @@ class Reads:
         return tool_store.counts(self._database.reader(), task_id, attempt)
 
     def list_near_lessons(self, task_id: int) -> list[NearLesson]:
-        """List the lessons that were similar to a task, for each of its attempts."""
+        """List, for each attempt of a task, the lessons that were similar to what it was working on."""
         return of_task(self._database.reader(), task_id)
 
     # Queries about the daemon
@@ -97,7 +97,7 @@ class Reads:
         return listing.read_queued_since(self._database.reader())
 
     def forecast(self, work: WorkSettings, now: datetime) -> tuple[Forecast, outlook.Outlook]:
-        """Forecast when the open tasks will be done. The second value holds sentences that describe the forecast."""
+        """Forecast when the open tasks will be done; also return sentences that describe the forecast."""
         return outlook.read(self._database.reader(), work, now)
 
     def ask_checkpoint(self, now: datetime) -> Future[bool]:
@@ -107,7 +107,7 @@ class Reads:
     # Queries about the brief
 
     def find_span(self, span: Span, now: datetime) -> tuple[datetime, datetime]:
-        """Find the times at which a span of the brief begins and ends."""
+        """Return the times at which the time span of a brief begins and ends."""
         return brief.bounds(self._database, span, now)
 
     def read_brief(self, since: datetime, until: datetime) -> Brief:
@@ -123,6 +123,6 @@ class Reads:
         return StateStore(self._database).set(brief.READ, text)
 
     def list_causes(self, since: datetime | None, until: datetime) -> list[Cause]:
-        """List the causes for which tasks failed from `since` to `until`, without the tasks that were retried."""
+        """List the causes of the tasks that failed from `since` to `until`. Tasks that were retried do not count."""
         queries = BriefQueries(self._database)
         return cluster(queries.failed(since or queries.first() or until, until))

@@ -26,7 +26,7 @@ def reload_settings(context: AppContext) -> Reloaded:
 
 
 def by_name(error: ConfigError) -> Mapping[str, str]:
-    """Return the faults by the name of the setting that each concerns.
+    """Map the name of each faulty setting to its faults.
 
     If a fault concerns only a part of a setting, the path of that part is put in front of the text.
     """

@@ -19,7 +19,7 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import Commit, StateStore
 
 MOST = 500
-"""When commits are listed by risk: number of commits whose current risk is computed.
+"""Number of commits whose current risk is computed for a list that is sorted by risk.
 
 These are the commits with the highest risk points in the ledger.
 """
@@ -57,8 +57,8 @@ class Reviewing:
             integrated=query.standing or query.integrated,
             drafts=query.drafts,
             span=(moment(query.since), moment(query.until)),
-            # The risk points in the ledger do not count tests that failed after the commit, although such tests weigh
-            # more than all other signs. The commits with such tests are therefore selected here.
+            # The risk points in the ledger do not count tests that failed after the commit, although nothing raises the
+            # risk more than such tests. The commits with such tests are therefore added here.
             riskiest=find_regressions(self._database, self._clock()) if by_risk else None,
         )
         rows = self._rows(page, query.limit, by_risk=by_risk)

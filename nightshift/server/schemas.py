@@ -1,4 +1,4 @@
-"""Defines the models of the API's answers with pydantic. JSON, OpenAPI document and live stream are made from them."""
+"""Defines pydantic models of the API's answers, for the JSON, the OpenAPI document and the live stream."""
 
 from __future__ import annotations
 
@@ -52,11 +52,10 @@ class Failed(Answer):
 
 
 class Submitted(Answer):
-    """The task that was created, or that was created earlier with the same key.
+    """The task that was created now, or that was created earlier with the same key.
 
-    The HTTP status is 201 if the task was created by this request, otherwise 200 (`core.tasks.queueing.Submitted` has a
-    field for this). `differs` names the fields in which the earlier task differs from the request; the earlier task is
-    unchanged.
+    The HTTP status is 201 if this request created the task, otherwise 200. `differs` names the fields in which the
+    earlier task differs from the request; the earlier task is unchanged.
     """
 
     task_id: int
@@ -94,9 +93,9 @@ class TaskSummary(Answer):
     """A task as a row of a list. A description longer than 4,000 characters is cut and ends in an ellipsis.
 
     The fields are those of `core.tasks.task.Task` and of its specification, merged. `reason` begins with how the task
-    ended. `cause` is the same reason with the last failure first and the ending in brackets; it equals `reason` if no
-    failure is known. `waits_for` lists the tasks that a blocked task waits for; it is empty for other tasks.
-    `has_draft` is true if a failed task left its best change on its branch.
+    ended. `cause` has the reverse order: it begins with the last failure, and the ending follows in brackets. If no
+    failure is known, `cause` equals `reason`. `waits_for` lists the tasks that a blocked task waits for; it is empty
+    for other tasks. `has_draft` is true if a failed task left its best change on its branch.
     """
 
     task_id: int
@@ -124,7 +123,7 @@ class TaskSummary(Answer):
 
 
 class Child(Answer):
-    """A subtask. `description` is the first line of its description."""
+    """A subtask. `description` holds only the first line of the subtask's description."""
 
     task_id: int
     status: Status
@@ -133,7 +132,7 @@ class Child(Answer):
 
 
 class Draft(Answer):
-    """The best change of a task that ended without a commit. It did not pass its tests and is on `branch`.
+    """The best change of a task that ended without a commit. The change did not pass its tests, and is on `branch`.
 
     `text` says in one line where the draft is and how its tests ended. `look` is the command that shows the diff.
     `tests` counts the tests of the last run, 0 if none were run. `failing` lists the first of the failing tests.
@@ -152,10 +151,10 @@ class Draft(Answer):
 class TaskDetail(TaskSummary):
     """One task with all its fields.
 
-    `project` is the project that the owner or the plan chose. It is empty for the root of the workspace, and null while
-    undecided and in repositories other than the workspace. `parent` is the task that this task is a subtask of.
-    `children` are its own subtasks from all attempts, oldest first. `draft` is the draft of an attempt that ended
-    without a commit. `pruned` says what data of the task was deleted, when, and because of which setting.
+    `project` is the project that the owner or the plan chose. It is empty for the root of the workspace. It is null
+    while the project is undecided, and for tasks in other repositories. `parent` is the task that this task is a
+    subtask of. `children` are its own subtasks from all attempts, oldest first. `draft` is the draft of an attempt that
+    ended without a commit. `pruned` says what data of the task was deleted, when, and because of which setting.
     """
 
     base: str | None

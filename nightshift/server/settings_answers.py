@@ -17,11 +17,11 @@ Typed = Annotated[str, Field(max_length=2000)]
 class SettingRow(Answer):
     """One setting.
 
-    `value` is the current value. `next` is the value after a restart if `waits` is true. For a secret, only
-    `is_set` is given. `veiled` is true if a part of the value is hidden. `above` is an exclusive lower bound.
-    `by_hand` is the reason why the setting can only be changed in the file. `fixed` is the reason why it cannot be
-    changed on the page at present. `on_page` is true if the page always shows the setting. `in_file` is the value
-    in `config.yaml` if the page's value overrides it.
+    `value` is the current value. `next` is the value after a restart if `waits` is true. For a secret, only `is_set` is
+    given. `veiled` is true if a part of the value is hidden. `above` is an exclusive lower bound. `by_hand` says why
+    the setting can only be changed in the file. `fixed` says why the setting cannot be changed on the page at present.
+    `on_page` is true if the page always shows the setting. If a value that was set on the page overrides `config.yaml`,
+    `in_file` is the value in `config.yaml`.
     """
 
     name: str

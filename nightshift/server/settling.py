@@ -26,9 +26,10 @@ from nightshift.storage.db.brief_queries import FailedTask
 
 
 class CausesQuery(Query):
-    """Selection of failed tasks whose causes are listed.
+    """Selection of the failed tasks whose causes are listed.
 
-    Tasks that were retried are never selected. If neither bound is given, all other failed tasks are selected.
+    Tasks that were retried are never selected. Without a bound on the time of the failure, all other failed tasks are
+    selected.
     """
 
     since: Bound | None = Field(

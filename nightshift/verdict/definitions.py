@@ -41,5 +41,5 @@ def _find_bound(tree: ast.Module) -> Iterator[str]:
                 yield name
             case ast.alias(name=name, asname=other):
                 yield other or name.rpartition(".")[2]
-            case ast.Constant(value=str(name)):  # A call can bind it: `setattr(module, "name", …)`.
+            case ast.Constant(value=str(name)):  # A call may bind this name: `setattr(module, "name", …)`.
                 yield name

@@ -115,7 +115,7 @@ def _others(job: SuiteJob) -> list[str]:
 
 
 def _read_pages(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
-    """List the faults that reading the changed files shows, and the examples that must be run."""
+    """List the faults that are found by reading the changed files, and the examples that must be run."""
     files, faults, examples = _files(job), list[Finding](), list[Example]()
     for path, text in sorted(job.change.items()):
         if not text or len(text) > _MAX_CHARS:

@@ -93,7 +93,7 @@ def _refuses(finding: Finding) -> bool:
 
 
 def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str], best: Label) -> Judgement:
-    """Decide by the runs with and without the change alone, ignoring the findings."""
+    """Decide from the results of the runs with and without the change, ignoring the findings."""
     refused = Judgement(passed=False, label=best, reason="")
     passed = Judgement(passed=True, label=best, reason=_praise(native))
     doubtful = replace(passed, label=Label.DOUBTFUL)

@@ -157,8 +157,7 @@ def _mutant(candidate: _Candidate, text: str) -> Mutant:
 class MutationScore:
     """The mutants that were tried, each with the test that noticed it.
 
-    Instead of a test, there is an empty string if the run with the mutant did not finish, and None if no test noticed
-    it.
+    The test is an empty string if the run with the mutant did not finish, and None if no test noticed the mutant.
     """
 
     tried: tuple[tuple[Mutant, str | None], ...]

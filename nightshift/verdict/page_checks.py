@@ -244,7 +244,7 @@ def _spans(path: str, page: Page, files: Files) -> _Wrong:
 def _name(path: str, dotted: str, files: Files) -> str:
     """Describe the fault of a dotted name whose module is in the tree and does not have the name.
 
-    Empty if the module has the name, or if the name may belong to another library.
+    The text is empty if the module has the name, or if the name may belong to another library.
     """
     parts = dotted.split(".")
     if _ENDINGS.fullmatch(parts[-1]):
@@ -270,7 +270,7 @@ def _name(path: str, dotted: str, files: Files) -> str:
 def _list_defined(text: str) -> frozenset[str] | None:
     """Return every name that a module binds or uses anywhere.
 
-    None if the module is not valid Python, or may bind further names at run time.
+    The result is None if the module is not valid Python, or may bind further names at run time.
     """
     tree = parse_quietly(text)
     if tree is None:

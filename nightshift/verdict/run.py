@@ -84,7 +84,7 @@ class NativeRun:
         return frozenset(case.id for case in self.tests or () if case.result is Result.PASSED)
 
     def with_second_look(self, second: NativeRun, tests: Collection[str]) -> NativeRun:
-        """Return this run, in which tests that passed in a second run count as passed.
+        """Return a copy of this run in which failed tests count as passed if they passed in a second run.
 
         Such tests failed by chance, or because the machine was busy. If the exit status of the second run is not 0,
         nothing changes.

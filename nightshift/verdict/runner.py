@@ -1,10 +1,13 @@
 """Judges a change: runs the tests of the tree with and without the change, and looks for evidence against it.
 
 The run with the change decides whether the change passes (`verdict.judge`). All other observations are findings, each
-made in a sandbox that is thrown away. There are findings about tests that no longer exist, must-fail copies of tests
-that pass although their expected values were altered, calls that return different values outside of the tests, and
-tests of the agent that prove nothing. Findings set the label. A finding refuses the change only if its control, such as
-the run without the change, did not show the same observation.
+made in a sandbox that is thrown away. Findings set the label. A finding refuses the change only if its control, such as
+the run without the change, did not show the same observation. There are findings about
+
+- tests that no longer exist,
+- must-fail copies of tests that pass although their expected values were altered,
+- calls that return different values outside of the tests, and
+- tests of the agent that prove nothing.
 """
 
 from __future__ import annotations

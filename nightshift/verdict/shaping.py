@@ -13,7 +13,7 @@ from nightshift.verdict.answer import Fault
 
 MAX_FAILURES = 10
 MAX_MESSAGE = 2000
-MAX_RAW = 64_000  # Characters. Bounds the work on a hostile run's reports.
+MAX_RAW = 64_000  # characters; limits the work on the reports of a hostile run
 MAX_OUTPUT_LINES = 20
 AROUND = 3
 

@@ -60,7 +60,7 @@ def stage(
 
     Args:
         plan: the files and settings of the run.
-        base: the tree without the change. The files of the plan are put over it.
+        base: the tree without the change. Files of the plan replace or extend its files.
         runtime: the interpreter and libraries inside the sandbox.
         trees: caches whole trees.
         limits: the limits of the job. `cpu_s` is the time for the tests, without the overhead of the sandbox.
@@ -121,10 +121,10 @@ def _entry(plan: Plan) -> str:
 
 
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
-    """Return the files that are put over the base.
+    """Return the files that replace or extend the files of the base in the sandbox.
 
-    If the run sees only a part of the base, that part is included, because the base is then not laid out below the
-    files.
+    Usually, the sandbox gets the files of the base separately. If the run sees only a part of the base, the result
+    contains the files of that part instead.
     """
     texts = dict(plan.texts)
     if plan.closure is None:

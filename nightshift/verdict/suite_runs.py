@@ -44,7 +44,7 @@ OUTPUT_BYTES = 16 << 20
 """Bytes that one test may print. Of a failing test's output, only the last 3000 bytes are stored."""
 RECENT = 8
 MOST_AGAIN = 50
-"""Maximum number of failed base tests that run a second time alone. If more tests fail, none of them does."""
+"""Maximum number of failed base tests that run a second time alone. If more tests fail, none of them is repeated."""
 SHARE, ALONE = 0.5, 0.1
 """Shares of a run's time limit, after which the run begins no further test file of the base.
 
@@ -302,7 +302,9 @@ def _digest(files: Files) -> str:
 
 
 def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -> bool:
-    """Check whether some test file cannot be imported without the change. The tests then need no run to fail.
+    """Check whether at least one test file certainly cannot be imported without the change.
+
+    In that case, the tests are known to fail without the change, and need not be run.
 
     Args:
         tests: the agent's own test files.

@@ -53,9 +53,9 @@ _DENIAL = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|elif|unless|until|when\w*|while|whether|suppose|assum\w+|after|once|either)\b", re.IGNORECASE
 )
-"""Words that turn an example into a condition if they are in its sentence before the call.
+"""Words that turn an example into a condition if they come before its call in the same sentence.
 
-Calls in that part of the sentence are removed before the search, because a function may have such a name.
+Earlier calls in the sentence are removed before the search, because a function may be named like one of these words.
 """
 _CODE = frozenset(
     ["or", "in", "is", "return", "yield", "await", "lambda", "def", "class", "raise", "else", "del", "print"]
@@ -300,7 +300,7 @@ def _read_literal(text: str) -> str | None:
 def _read_call(text: str) -> tuple[str, str, str] | None:
     """Return the name, positional arguments and keyword arguments of a call.
 
-    None if the text is not a call, or if an argument is not a literal.
+    The result is None if the text is not a call, or if an argument is not a literal.
     """
     node = _read_expression(text)
     if not isinstance(node, ast.Call):
@@ -332,7 +332,8 @@ def _is_signature(call: tuple[str, str, str], expect: str, sign: str) -> bool:
 def _rounding(expect: str) -> float | None:
     """Return half a unit of the last decimal place of a result, for comparing rounded numbers.
 
-    The number with the fewest decimals decides. None if no number has two or more decimals, or if the result is a text.
+    The number with the fewest decimals decides. The result is None if no number has two or more decimals, or if the
+    expected result is a text.
     """
     places = [len(digits) for digits in re.findall(r"\d\.(\d{2,})(?![\de])", expect)]
     return 0.5 * 10.0 ** -min(places) if places and expect[0] not in "'\"b" else None
@@ -341,7 +342,7 @@ def _rounding(expect: str) -> float | None:
 def _may_begin_after(lead: str) -> bool:
     """Check whether a call after this part of its line may begin a claim.
 
-    It may not if the call is part of a larger expression or statement.
+    A call that is part of a larger expression or statement begins no claim.
     """
     last, before = lead[-1:], lead[-2:-1]
     if last in '`"':

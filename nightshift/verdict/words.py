@@ -1,8 +1,8 @@
 """Compares a passing change with the text of its task.
 
 The module calls the examples in the text (`verdict.word_examples`), and looks for the names and files that the text
-asks for (`verdict.word_names`). The agent's own tests cannot show that the change solves another task, because they
-test that other task; the text often can. The calls run in the sandbox like those of held-out cases, and the results are
+asks for (`verdict.word_names`). If the agent misunderstood the task, its own tests share the misunderstanding and pass;
+the text of the task often reveals it. The calls run in the sandbox like those of held-out cases, and the results are
 compared outside. An unmet requirement is not a failure of the tests: it is listed in `Verdict.unmet`, and the engine
 that runs the phases decides what follows.
 
@@ -191,7 +191,7 @@ def _resolve(job: SuiteJob, words: str, examples: Sequence[Example], roots: Sequ
 
 
 def _read_arguments(tests: Files) -> Iterator[tuple[str, str]]:
-    """List the positional and keyword arguments of each call in the tests whose arguments are literals."""
+    """For each call in the tests, yield the positional and keyword arguments if all of them are literals."""
     for text in tests.values():
         tree = parse_quietly(text)
         for node in ast.walk(tree) if tree else ():
@@ -252,7 +252,7 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
     }
     answered = {
         call.key for call in right - answered_before
-    }  # Calls for which the text gives two results; the change returns one of the two.
+    }  # The text gives two results for each of these calls, and the change returns one of the two.
     unmet = [
         f"the words of the task say {call.example.text}; the change gives {text}"
         for call, text in wrong.items()

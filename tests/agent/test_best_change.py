@@ -22,7 +22,7 @@ TESTS = {
 
 
 def code(*right: int) -> str:
-    """Return code that is correct only if the first argument is one of these numbers."""
+    """Return a model's reply whose code is correct only if the first argument is one of these numbers."""
     return block("add.py", f"def add(a, b):\n    return a + b if a in {right!r} else None\n")
 
 

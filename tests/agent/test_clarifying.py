@@ -1,4 +1,4 @@
-"""CLARIFYING: vague descriptions become a specification, and questions wait for an owner who wants them."""
+"""CLARIFYING: vague descriptions become a specification; questions wait only for an owner who wants to be asked."""
 
 from __future__ import annotations
 

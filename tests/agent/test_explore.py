@@ -51,7 +51,7 @@ class Records:
 
 @dataclass
 class Shell:
-    """A shell whose results come from a function, and which records its jobs."""
+    """A shell that gets its results from a function, and records its jobs."""
 
     answer: Callable[[ShellJob], ShellResult]
     jobs: list[ShellJob] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """The loop with held-out cases.
 
-No prompt shows the held-out cases. A change that only looks up the shown answers in a table is not committed; a change
-that implements the rule is.
+No prompt shows the held-out cases. A change that only looks up the shown answers in a table is not committed. A change
+that implements the rule is committed.
 """
 
 from __future__ import annotations

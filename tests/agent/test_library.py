@@ -146,5 +146,5 @@ def test_the_example_of_the_page_runs_in_the_real_sandbox(tmp_path: Path) -> Non
 
 
 def _matches(wanted: str, line: str) -> bool:
-    """Check whether a printed line equals a line of the documentation, whose end an ellipsis may replace."""
+    """Check whether a printed line equals a line of the documentation. A final ellipsis there stands for any text."""
     return line.startswith(wanted.removesuffix("…")) if wanted.endswith("…") else line == wanted

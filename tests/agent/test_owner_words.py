@@ -50,7 +50,7 @@ class Spoken(Bench):
 
 
 class Interrupted(ScriptedModel):
-    """A model whose first request in a phase is interrupted by a message from the owner, in the way of the gateway."""
+    """A model whose first request in a phase is interrupted by a message from the owner, as in the gateway."""
 
     def __init__(self, model: ScriptedModel, phase: Phase) -> None:
         super().__init__(model.replies)

@@ -163,7 +163,7 @@ async def test_only_a_plan_chooses_and_only_once() -> None:
 
 
 class Wants:
-    """A check that asks the owner for each package of a plan that the owner has neither granted nor denied."""
+    """A check that asks the owner about each planned package that the owner has neither granted nor denied."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         subjects = [package_subject(name) for name in job.wanted]
@@ -251,7 +251,7 @@ REMOVE = "Remove the project stat with all of its files: `mean(x)` in mean.py is
 class RemovalSuite(PlainSuite):
     """A suite that passes a change that removes every file of a project.
 
-    As in the real suite, a trial can also run tests of the base by their paths.
+    As in the real suite, a trial can also run tests of the base. The job names these tests by their paths.
     """
 
     async def try_out(self, job: SuiteJob) -> Trial:

@@ -1,6 +1,6 @@
 """Files that configure tools may be changed only with the owner's consent.
 
-The owner consents by naming such a file in the task, by asking for its purpose, or by submitting it.
+The owner consents by naming such a file in the task, by asking for what the file configures, or by submitting the file.
 """
 
 from __future__ import annotations

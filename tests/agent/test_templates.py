@@ -1,4 +1,4 @@
-"""Tests that a reply form which the model sends back without filling it in does not count as an answer."""
+"""A reply form does not count as an answer if the model sends it back without filling it in."""
 
 from __future__ import annotations
 

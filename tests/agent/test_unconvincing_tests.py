@@ -36,7 +36,7 @@ class WithOldTests(PlainSuite):
 
     @property
     def ran(self) -> list[tuple[int, int]]:
-        """For each run, the numbers of the repository's test files and of the agent's test files."""
+        """For each run, the count of the repository's test files and the count of the agent's test files."""
         return [(len(job.given), len(job.own)) for job in self.jobs]
 
 

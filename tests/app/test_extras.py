@@ -1,4 +1,7 @@
-"""Extras, installed by the real uv from a folder of wheels; a scripted uv replaces it for cases that need a network."""
+"""Extras, installed by the real uv from a folder of wheels.
+
+A scripted uv replaces the real one if a test needs a network.
+"""
 
 from __future__ import annotations
 

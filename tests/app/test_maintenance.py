@@ -87,7 +87,7 @@ class Home:
             await self.maintenance.close()
 
     def live(self, store: StoreServices) -> None:
-        """Submit a task in each simulated step and finish it, or end the pause that prevents it from being claimed."""
+        """Submit a task in each simulated step and finish it. If a pause prevents that, end the pause."""
         store.queue.submit(TaskSpec(description="x")).result()
         if task := store.queue.claim("w").result():
             store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()

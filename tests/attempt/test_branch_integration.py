@@ -44,7 +44,10 @@ WAITS = "it waits on its branch"
 
 
 class Site:
-    """A home with the services of workers, tasks whose commits wait on branches, and an integrator of those commits."""
+    """A home with the services of workers, tasks whose commits wait on branches, and an integrator.
+
+    The integrator integrates these commits.
+    """
 
     def __init__(self, opened: Opened) -> None:
         self.parts: AttemptServices = opened.parts

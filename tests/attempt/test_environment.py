@@ -30,7 +30,7 @@ from tests.verdict.environments.test_making import Copying
 
 
 class Asked:
-    """A task that builds the environment of a tree with real services; `events` are its events, oldest first."""
+    """A task that uses real services to build a tree's environment; `events` are the task's events, oldest first."""
 
     def __init__(self, parts: AttemptServices, environments: Environments, repo: str | None = None) -> None:
         spec = parse_spec({"description": "do it", **({"repo": repo} if repo else {})})

@@ -1,4 +1,4 @@
-"""The tree that lands is the judged tree, on the judged parent, and the records agree despite interruptions."""
+"""Landing: the tree and the parent of a commit are those that were judged; the records agree despite interruptions."""
 
 from __future__ import annotations
 

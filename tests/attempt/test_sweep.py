@@ -88,7 +88,7 @@ def test_leaves_processes():
 
 
 def leave_processes(parts: AttemptServices) -> dict[str, list[str]]:
-    """Add tests of which one leaves more processes running than the sandbox allows; no commit is to blame."""
+    """Add tests, one of which leaves more processes running than the sandbox allows; return no commit to blame."""
     land(parts, 2, test_a1_py=STARTS_ONE, test_a2_py=LEAVES_MANY, test_b1_py=STARTS_ONE)
     land(parts, 3, test_b2_py=STARTS_ONE)
     return {}
@@ -105,7 +105,7 @@ def break_twice(parts: AttemptServices) -> dict[str, list[str]]:
 
 
 def break_before(parts: AttemptServices) -> dict[str, list[str]]:
-    """Make a test fail at the commit recorded as swept, so that no later commit is to blame."""
+    """Break a test with a commit and record that commit as swept, so that no later commit is to blame."""
     bad = land(parts, 2, answer_py="VALUE = 41\n")
     land(parts, 3, more_py="Y = 6\n")
     parts.state.set("swept_commit", bad).result()

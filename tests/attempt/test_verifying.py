@@ -1,4 +1,4 @@
-"""The slot in which one commit at a time is verified again: its progress, the ways it ends, and its stored result."""
+"""Verifying commits again, one at a time: the progress of a verification, the ways it ends, and its stored result."""
 
 from __future__ import annotations
 

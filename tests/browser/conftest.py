@@ -86,7 +86,7 @@ def watched(
 
 @pytest.fixture
 def page(watched: tuple[Page, Watch]) -> Page:
-    """Return a new page that has not opened any address; addresses without a host are the daemon's."""
+    """Return a new page that has not opened any address; addresses without a host refer to the daemon."""
     return watched[0]
 
 

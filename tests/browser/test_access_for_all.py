@@ -17,8 +17,8 @@ GRAVE = {"serious", "critical"}
 AXE = Axe()
 # Two combinations cover both widths and both colour schemes; all four would take too long.
 LOOKS = [(WIDE, False, ("second_try", "failed")), (NARROW, True, ("approval", "blocked"))]
-# Describes the focused element, or returns null once the focus has left the page. A date field shows the focus on its
-# parts.
+# Describes the focused element, or returns null once the focus has left the page. A date field counts as showing its
+# focus, because only its inner parts show it.
 FOCUSED = """() => { const at = document.activeElement;
   if (at === null || at === document.body) return null;
   const style = getComputedStyle(at), box = at.getBoundingClientRect();

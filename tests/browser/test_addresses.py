@@ -1,4 +1,4 @@
-"""The pages at addresses other than the daemon's own: below a proxy's path, and by a host name over plain HTTP."""
+"""The pages behind a proxy that serves them below a path, and under a host name over plain HTTP."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ def test_an_optional_package_is_installed_before_the_owners_eyes(
     says.change(app_context, extras=(replace(embedder, state=ExtraState.INSTALLING, detail="beginning"), docker))
     expect(row.get_by_role("status")).to_have_text("beginning")
     expect(row.get_by_role("button")).to_be_disabled()
-    # The page must follow the installation without an event, and without the slow polling of the status, which pauses
-    # while the page is hidden.
+    # The page must follow the installation by itself: this test emits no event, and a hidden page pauses its slow
+    # polling of the status.
     page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
     says.now = replace(says.now, extras=(replace(says.now.extras[0], detail="35 of 215 MB downloaded"), docker))
     expect(row.get_by_role("status")).to_have_text("35 of 215 MB downloaded")

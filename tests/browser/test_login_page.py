@@ -1,4 +1,7 @@
-"""A daemon that asks for a token, whoever can reach it: nothing is shown without the token, and the session is safe."""
+"""A daemon that requires a token, whether it listens on all addresses or only on the loopback.
+
+Nothing is shown without the token, and the session is safe.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log's page in a real browser: it follows new lines, filters, searches, pages, links to lines and resumes."""
+"""The log's page in a real browser: new lines, filters, the search, older pages, links to lines, and reconnecting."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def tabs(browser: Browser) -> Iterator[Callable[[Client], BrowserContext]]:
 def opened(tabs: Callable[[Client], BrowserContext]) -> Iterator[Open]:
     """Return a function that opens a server's log.
 
-    Every error on the page that `allow` does not name fails the test.
+    An error on the page fails the test, unless `allow` names the error.
     """
     watches: list[Watch] = []
 

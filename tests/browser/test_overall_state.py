@@ -1,4 +1,4 @@
-"""The overall state is the same everywhere, and pages show when no model answers or the daemon cannot be reached."""
+"""The overall state is the same everywhere. Pages report that no model answers or that the daemon cannot be reached."""
 
 from __future__ import annotations
 

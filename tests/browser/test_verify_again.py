@@ -1,4 +1,7 @@
-"""The evidence of a commit is verified again from a page: shown live, cancellable, and still there after a reload."""
+"""The evidence of a commit is verified again from a page.
+
+The verification is shown live, can be cancelled, and is still shown after a reload.
+"""
 
 from __future__ import annotations
 

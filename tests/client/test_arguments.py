@@ -17,7 +17,7 @@ from tests.support.terminal import Terminal
 
 ARGUMENTS = Arguments(commands())
 
-# Pairs of a command as the owner's documents write it and the same command in the current syntax.
+# Each pair has a command in the form of the owner's documents, and the same command in the current syntax.
 DOCUMENTED = [
     (["Create a FastAPI health check endpoint"], ["add", "Create a FastAPI health check endpoint"]),
     (["--priority", "5", "Fix critical authentication bug"], ["add", "-p", "5", "Fix critical authentication bug"]),

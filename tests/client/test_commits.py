@@ -74,9 +74,9 @@ def test_what_is_no_task_no_commit_no_branch_and_not_all_is_not_found(home: Home
 
 @pytest.mark.parametrize("command", ["show", "diff", "revert", "integrate", "discard", "verify", "review"])
 def test_every_command_on_a_commit_takes_the_same_names(home: Home, context: AppContext, command: str) -> None:
-    """Check that each command treats other names of the commit like the task's number.
+    """Check that each command accepts every name of a commit.
 
-    The output for every name of the first task's commit equals the output for its number.
+    The output for any other name of the first task's commit equals the output for the task's number.
     """
     second = replace(FIRST, task_id=2, commit="aa22" + "0" * 36, branch="agent/2-y", subject="Other")
     enter(home, context, FIRST, second)

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-"""Environment variables of an old terminal or a service without a locale, which support only ASCII."""
+"""Environment variables of an old terminal, or of a service without a locale: programs may print only ASCII."""
 CALL = f'exec "{sys.executable}" "{ROOT / "cli.py"}"'
 
 

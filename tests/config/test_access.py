@@ -1,6 +1,6 @@
-"""The cached address of the daemon equals the address that all sources of settings give.
+"""The cached address of the daemon equals the address that the daemon's settings give.
 
-The cache is used only while no source changes.
+The cache is used only while no source of the settings changes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Quiet hours as settings: read from file and variable, and rejected with the field's name and an example."""
+"""Quiet hours as settings.
+
+They are read from a file or an environment variable. A rejected value is reported with the field's name and an example.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.support.seeded_home import SeededDaemon, share, start
 
 EXAMPLES = os.environ.get("NIGHTSHIFT_TESTS_EXAMPLES", "4")
 LEFT_OUT = "positive_data_acceptance"
-"""A check to skip. Rules between fields (`ids` or a `filter`) cause a documented 400, but no schema states them."""
+"""The skipped check of schemathesis. It rejects a documented 400 for rules between fields, which no schema states."""
 CONFIGURED = """[checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]
 """

@@ -58,7 +58,7 @@ def daemon(tmp_path: Path, model: Model) -> Iterator[Daemon]:
 
 
 def never_told(model: Model, file: str) -> set[str]:
-    """Return the words of the tests that appear in no prompt which mentions this file."""
+    """Among the tests' words, return those that no prompt about this file contains."""
     text = "\n".join(prompt for prompt in model.prompts if file in prompt)
     return {word for word in WORDS if word not in text}
 

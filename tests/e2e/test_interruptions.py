@@ -32,7 +32,8 @@ def test_kill_9_at_ten_moments_loses_and_doubles_nothing(tmp_path: Path, server:
     workspace = daemon.home / "workspace"
     trailers = git(workspace, "log", "--format=%(trailers:key=Task,valueonly)", "main").split()
     assert sorted(map(int, trailers)) == sorted(ids)
-    # The daemon repeats a commit that no reference named when it died. The old commit object stays without a reference.
+    # If a daemon dies after it wrote a commit but before a reference names the commit, the next daemon makes the commit
+    # again. The old commit object stays without a reference.
     assert git(workspace, "fsck", "--strict", "--no-dangling") == ""
     tries = {task["task_id"]: [row["iteration"] for row in task["iterations"] if row["iteration"]] for task in ended}
     assert all(rows == [1, 2] for rows in tries.values()), tries

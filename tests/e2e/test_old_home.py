@@ -36,7 +36,7 @@ class Opened:
         return dict(self.daemon.get(f"/api/task/{self.old.tasks[name]}"))
 
     def rows(self, what: str, *fields: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-        """Return a list from the API as a mapping from the values of these fields to each row."""
+        """Return the rows of a list from the API, mapped from their values of these fields."""
         return {tuple(row[name] for name in fields): row for row in self.daemon.get(f"/api/{what}?limit=100")[what]}
 
     def verify(self, commit: str) -> dict[str, Any]:

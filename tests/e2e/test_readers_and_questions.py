@@ -1,6 +1,7 @@
 """Reviewers of changes and vague descriptions, end to end.
 
-Changes with findings go back to the author. Questions about a description are answered by the owner or assumed.
+Changes with findings go back to the author. The owner answers a question about a description, or its default is
+assumed.
 """
 
 from __future__ import annotations

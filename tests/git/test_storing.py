@@ -26,7 +26,7 @@ def objects(tmp_path: Path) -> Path:
 
 
 def make_blob(objects: Path) -> tuple[str, bytes]:
-    """Return the id and the bytes of a blob whose folder does not exist: the first commit makes some."""
+    """Return the id and the bytes of a blob whose folder the first commit has not created."""
     return next(each for each in (blob(b"%d\n" % n) for n in range(99)) if not (objects / each[0][:2]).exists())
 
 

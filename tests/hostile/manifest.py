@@ -1,7 +1,7 @@
 """Lists the hostile programs that run inside isolations, each with the effect that it must not have there.
 
 No program may succeed in a strong isolation (bubblewrap, its warm pool, docker). The `process` isolation does not
-isolate: `OPEN` lists the programs that succeed in it, so that a test shows its weakness and not only the documentation.
+isolate: `OPEN` lists the programs that succeed in it, so that its weakness is not only documented but also tested.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _make_entry(
     return {name: Entry(attack=attack, effect=effect, grouped=grouped)}
 
 
-# Twice the limit: without a control group the kernel counts all processes of the user, so more can start when the
-# user's other jobs end.
+# Twice the limit. Without a control group the kernel counts all processes of the user, so more than the limit can start
+# when the user's other jobs end.
 _PROCESSES = more("processes", lambda limits: 2 * limits.pids)
 _THREADS = more("threads", lambda limits: 2 * limits.pids)
 _MEMORY = more("memory_mb", lambda limits: 1.5 * limits.memory_mb)  # pages shared by forked processes count repeatedly

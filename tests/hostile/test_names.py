@@ -58,7 +58,7 @@ def misleads(root: Path, name: str) -> bool:
 
 
 def becomes_an_option(root: Path, name: str) -> bool:
-    """Check whether a program that gets the names as arguments takes one for an option or a user's home."""
+    """Check whether a program that gets the names as arguments mistakes one for an option or for a user's home."""
     return any(path.name[0] in "-~" for path in (root / "tree").rglob("*"))
 
 

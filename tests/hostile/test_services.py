@@ -48,7 +48,7 @@ own = os.environ['DATA'] + '/lines', '/dev/null'
 answer = sorted({one.partition(':')[0] for one in held if one not in own})
 """
 DENIED = {"PermissionError", "FileNotFoundError", "[]"}
-"""The answers of the service that show a denied attempt. In the split run, some of the files do not even exist."""
+"""The service's answers after a denied attempt. In the split run, some of the files do not even exist."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Forged verdicts: no wrong answer gets a better label than its row allows, and no verdict reveals held-out cases."""
+"""Forged verdicts: no wrong answer gets a better label than its `best`, and no verdict reveals held-out cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conditions under which a daemon counts as healthy, and that the watchdog uses the same conditions."""
+"""The conditions under which a daemon counts as healthy; the watchdog uses the same conditions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock
 
 HOLD = "import sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
 HOLD += "with InstanceLock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
-# A script that leaves a child process behind, which holds the lock's descriptor because it never closed it.
+# A script that leaves a child process behind. The child still holds the lock's descriptor, because it never closed the
+# descriptor.
 LEAVE = "import os,sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
 LEAVE += "with InstanceLock(Path(sys.argv[1])):\n"
 LEAVE += "    if os.fork() == 0: print('held', flush=True); time.sleep(60)\n"

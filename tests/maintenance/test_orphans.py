@@ -167,7 +167,7 @@ def test_locks_of_a_killed_git_go_and_work_goes_on(home: Places, workspace: Path
 def working_git(where: Path, **environment: str) -> Iterator[int]:
     """Run a git that waits for its input, like a git at work.
 
-    It is asked for something first, because a process gets its name and environment a moment after `Popen` has
+    Wait for a first answer from it, because a process gets its name and environment only a moment after `Popen` has
     returned.
     """
     process = subprocess.Popen(

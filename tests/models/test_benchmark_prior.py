@@ -1,4 +1,4 @@
-"""A benchmark counts as some real attempts and affects which model begins a task.
+"""A benchmark counts like a number of real attempts, and affects which model begins a task.
 
 The weight of a benchmark falls every day, and real results overrule a misleading benchmark.
 """
@@ -57,7 +57,8 @@ def test_the_reason_of_a_route_names_what_the_benchmark_says_beside_what_was_mea
     assert f"{WORSE} solved 1 of 4, about" in route.why
 
 
-# Simulated owners: the share of owners for whom the better model begins most of the later tasks.
+# The tests below simulate owners. They measure for which share of owners the better model begins most of the later
+# tasks.
 
 
 def _result(solved: int, began: int) -> ModelResult:

@@ -1,4 +1,4 @@
-"""The gateway to the models, over real HTTP and with the real store of replies; pauses are milliseconds here."""
+"""The gateway to the models, over real HTTP and with the real store of replies. Pauses last only milliseconds here."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask
 from tests.support.wire_server import WireServer
 
 LONG = "word " * 800
-"""A long prompt. The scripted server counts each word as a token, so five bytes are one token."""
+"""A long prompt, in which a word and its space have five bytes. The scripted server counts each word as one token."""
 
 
 async def test_what_a_backend_counts_sets_the_estimate_right_for_its_model_alone(tmp_path: Path) -> None:

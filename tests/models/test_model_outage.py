@@ -42,7 +42,10 @@ async def park_by(gateway: Gateway, request: ModelRequest) -> Parked | None:
 
 
 class Night:
-    """Tasks that repeat their request until it is answered, each time when the parking of the request ends."""
+    """Tasks whose requests the gateway parks.
+
+    Each task repeats its request when the parking ends, until it gets an answer.
+    """
 
     def __init__(self, gateway: Gateway, clock: ManualClock, tasks: int) -> None:
         self._gateway, self._clock = gateway, clock

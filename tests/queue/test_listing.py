@@ -1,4 +1,4 @@
-"""The columns of a task's row that lists need are filled by the migration and by every way to insert a task."""
+"""The migration, and every way to insert a task, fill the columns that lists of tasks need."""
 
 from __future__ import annotations
 

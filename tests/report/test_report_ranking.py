@@ -1,4 +1,4 @@
-"""Risk ranks of any commits, computed without a report: each has the same points as in a report."""
+"""Risk ranks of arbitrary commits, computed without a report: each commit has the same points as in a report."""
 
 from __future__ import annotations
 

@@ -101,7 +101,10 @@ async def test_no_thread_and_no_descriptor_is_left_by_a_job() -> None:
 
 
 async def test_a_child_that_was_not_set_up_yet_ends_with_its_parent() -> None:
-    """Without a control group nothing else ends bubblewrap's child, which waits for a parent that is dead."""
+    """Check that bubblewrap's child does not wait for a parent that is dead.
+
+    Without a control group, nothing else would end the child.
+    """
     done = await child.run(launch("sleep 61.7 > /dev/null 2>&1 & echo $!; wait", wall_s=0.3))
     assert done.ended is Ended.TIMEOUT
     pid = int(done.stdout)

@@ -67,8 +67,8 @@ print(choice.sandbox is not None, choice.report)
 
 async def test_a_plain_user_has_the_strong_sandbox_too(folder: Path) -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
-    # The shell is needed because root's right to open any file lasts until the first exec after the user id has
-    # changed.
+    # Only the first exec after the change of the user id takes away root's right to open any file. The shell provides
+    # that exec.
     become = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh"] if os.geteuid() == 0 else []
     program = [*runtime().python, "-B", "-c", PLAIN_USER, str(folder)]
     env = {"PATH": "/usr/bin:/bin", "API_KEY": "a secret of the daemon's"}

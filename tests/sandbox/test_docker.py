@@ -329,8 +329,8 @@ except SandboxError as error:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_who_may_not_use_the_engine_is_told_how_to_mend_it() -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-    # The shell is needed because root's right to open any file lasts until the first exec after the user id has
-    # changed.
+    # Only the first exec after the change of the user id takes away root's right to open any file. The shell provides
+    # that exec.
     argv = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh", *runtime().python, "-B", "-c", NOT_ALLOWED, engine.host()]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "this user may not use the engine at" in done.stdout

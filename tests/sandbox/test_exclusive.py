@@ -14,7 +14,7 @@ DONE = SandboxResult(exit_code=0, ended=Ended.EXITED, stdout=b"", stderr=b"", du
 
 @dataclass
 class Slow:
-    """An isolation whose jobs end on command, and which records which jobs run at the same time."""
+    """An isolation that ends its jobs on command, and records which of them run at the same time."""
 
     name: str = "slow"
     running: dict[str, asyncio.Event] = field(default_factory=dict)

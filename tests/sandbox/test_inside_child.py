@@ -43,7 +43,7 @@ def test_a_spared_child_goes_on_when_another_one_ends() -> None:
 
 
 def burning(_job_fd: int, _events: int, words: Sequence[str]) -> int:
-    """Use processor time in a tree of child processes with this many levels, whose parents wait for a child."""
+    """Use processor time in a tree of processes with this many levels. Each parent waits for one of its children."""
     if int(words[0]):
         for _ in range(2):
             if os.fork() == 0:

@@ -26,7 +26,7 @@ SECRET = "hunter2-hunter2"
 
 @pytest.fixture
 def routes(context: AppContext) -> Map:
-    """Return the URL map of an application, none of whose pages is requested."""
+    """Return the URL map of an application before any of its pages is requested."""
     app: Flask = create_app(context, Assets())
     return app.url_map
 

@@ -167,7 +167,10 @@ LOSES = Remark(path="a.py", line=3, gravity=Gravity.CRITICAL, reason="it loses t
 
 @pytest.fixture
 def risky(context: AppContext, ledger: StateStore) -> StateStore:
-    """Add two commits: one with an open finding in the owner's repository, whose task allows a rule, and a safe one."""
+    """Add two commits: a risky one and a safe one.
+
+    The risky commit has an open finding, is in the owner's repository, and belongs to a task that allows a rule.
+    """
     submit(context, "log in", repo="/srv/shop", allow=["python.pickle"])
     signs = Signs(remarks=(LOSES,), own_tests=("test_a.py",), tests_passed=4, held_out=1, packages={"toolz": "1.0"})
     files = (ChangedFile(path="app/auth/login.py", added=90, removed=10),)

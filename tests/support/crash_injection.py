@@ -126,7 +126,7 @@ class Journal:
 
 
 def watch_connection(base: type, injector: CrashInjector) -> type:
-    """Return a connection class that reports each commit that wrote something to the injector, and dies if ordered."""
+    """Return a connection class that tells the injector of each commit with writes, and dies if ordered."""
 
     class Watched(base):  # type: ignore[misc]  # the class comes from whichever SQLite is installed
         def __init__(self, *args: Any, **named: Any) -> None:

@@ -41,14 +41,14 @@ def git_words(args: Sequence[str]) -> list[str]:
 
 
 def generic(text: str) -> str:
-    """Return a point's name with the numbers, ids and folders that are specific to one run replaced."""
+    """Replace those numbers, ids and folders in a point's name that differ between runs; return the name."""
     text = re.sub(r"\b[0-9a-f]{40}\b|\b[0-9a-f]{2}/[0-9a-f]{38}\b", "ID", text)
     text = re.sub(r"agent/\d+-[\w.-]+", "agent/TASK", text)
     return re.sub(r"\d+", "N", re.sub(r"/\S*/", ".../", text) if not text.startswith("ref:") else text)
 
 
 class Pipes:
-    """Watches the pipes of git processes that write, by the file descriptors that the daemon uses.
+    """Watches the pipes of git processes that write, and finds a process by the daemon's end of its pipe.
 
     A session is a long-running `git update-ref --stdin`. Each request to a session that moves references is a point.
     Any other command that writes is a point when it starts.
@@ -63,7 +63,7 @@ class Pipes:
         self._running = [*(p for p in self._running if p.poll() is None), process]
 
     def write(self, real: Callable[[int, Any], int], descriptor: int, data: Any) -> int:
-        """Write as `os.write` does; die before or after it if ordered."""
+        """Write as `os.write` does; if ordered, die before or after the write."""
         process = self._find("stdin", descriptor)
         if process is None:
             return real(descriptor, data)
@@ -95,7 +95,7 @@ class Pipes:
 
 
 class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is generic in stubs only
-    """A Popen that reports git commands that may write to the injector, and dies if ordered."""
+    """A Popen that tells the injector of each git command that may write, and dies if ordered."""
 
     injector: CrashInjector
     pipes: Pipes

@@ -1,4 +1,4 @@
-"""A proxy in front of a server that can cut the connections, or swallow the bytes that are sent."""
+"""A proxy that can cut the connections to a server, or swallow the bytes that are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that a page of docs/reference shows, and a copy of our package in which a reader has put them to use."""
+"""The files that a page of docs/reference shows, and a copy of our package that uses them as the page says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def follow(page: str, folder: Path) -> Path:
         target.parent.mkdir(exist_ok=True)
         target.write_text(text)
         if path.endswith(".diff"):
-            # Git searches above the folder for a repository, and in one it skips files outside of the current folder.
+            # Git would search the parent folders for a repository. If it found one, it would skip files outside of the
+            # current folder.
             env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
             subprocess.run(["git", "apply", str(target)], cwd=folder, env=env, check=True)
     return folder

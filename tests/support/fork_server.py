@@ -1,6 +1,6 @@
 """Starts daemons quickly: one process imports the program once, and forks for each start of a daemon.
 
-The import takes a daemon a second, which is more than the rest of its start. A daemon that tests kill a hundred times
+The import takes one second, which is longer than the rest of a daemon's start. A daemon that tests kill a hundred times
 would spend that second each time; with the fork server it is spent once. The fork server imports everything and has no
 threads, and its child processes are the daemons.
 """

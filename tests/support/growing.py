@@ -16,7 +16,7 @@ _PLAIN = (str, bytes, bytearray, int, float, type(None), Path, type)
 
 
 def lengths(root: object) -> dict[str, int]:
-    """Return the length of each container, keyed by the first path of attributes found that leads to the container."""
+    """Return the length of each container, keyed by the first path of attributes by which the search reached it."""
     sizes: dict[str, int] = {}
     seen, waiting = set[int](), deque([("", root)])
     references: list[object] = []  # keeps objects alive: the id of a freed object may be reused

@@ -188,7 +188,7 @@ class History:
         return work
 
     def reply(self, task: Task, work: AttemptState, phase: Phase) -> None:
-        """Write a reply of one of the models, which a random choice selects.
+        """Write a reply of a randomly chosen model.
 
         The reply was paid, or came from the owner's own machine, or came from the repair engine, which asks no model.
         """

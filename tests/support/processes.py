@@ -10,7 +10,7 @@ import psutil
 
 
 def mark() -> str:
-    """Return a duration in seconds for `sleep` that marks one process, because no other command line contains it."""
+    """Return a number of seconds for `sleep` that no other command line contains, so that it identifies the process."""
     return f"4{secrets.randbelow(10**9):09}"
 
 

@@ -465,7 +465,7 @@ tell(3)
 
 @dataclass(kw_only=True)
 class Tampers(Scenario):
-    """A task whose code forges an entry in the report of its own test run, which ends the task at once."""
+    """A task that ends at once, because its code forges an entry in the report of its own test run."""
 
     name: str = "tampers"
     recorded: int = 3

@@ -18,7 +18,8 @@ class Terminal:
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         self._main, other = pty.openpty()
         env = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", **environment}
-        # A shell in a terminal lets programs be interrupted, but tests may run in the background with SIGINT ignored.
+        # A program that a shell starts in a terminal can be interrupted. Tests may run in the background with SIGINT
+        # ignored, and their child processes would ignore it too.
         started = ["env", "--default-signal=INT", *argv]
         self._process = subprocess.Popen(
             started, env=env, stdin=other, stdout=other, stderr=other, start_new_session=True

@@ -1,7 +1,7 @@
 """Tests that failed before a change.
 
-Earlier failures do not count against the change, failures that it caused do, and failures of unknown origin are not
-named.
+A failure from before the change does not count against it, but a failure that the change caused does. Failures of
+unknown origin are not named.
 """
 
 from __future__ import annotations

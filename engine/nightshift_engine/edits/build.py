@@ -38,7 +38,7 @@ def name(identifier: str) -> Piece:
 
 
 def constant(value: object) -> Piece:
-    """Build a constant of a plain type; negative numbers as Python's parser builds them."""
+    """Build a constant of a plain type; a negative integer becomes a minus before a literal, as Python parses it."""
     if isinstance(value, int) and value < 0:
         return Piece(ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-value)), repr(value))
     return Piece(ast.Constant(value=value), repr(value))  # type: ignore[arg-type] # plain types, see above

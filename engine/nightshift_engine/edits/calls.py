@@ -428,7 +428,7 @@ def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.At
     else:
         near = [(weight * (1.0 if kind else 0.6), family) for of, weight, family in _FAMILIES if not kind or kind & of]
         families = [(weight, family) for weight, family in near if func.attr in family]
-        if not families:  # the object has no such method: it may need a method of its own kind
+        if not families:  # the object has no such method: propose the method's own family
             families = [(weight, family) for _, weight, family in _FAMILIES if func.attr in family]
     for weight, family in families:
         for word in family:

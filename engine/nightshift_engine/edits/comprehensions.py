@@ -280,7 +280,7 @@ def _convertible(view: ExpressionView, node: ast.expr) -> Iterator[Clause]:
 
 
 def _first_values(view: ExpressionView) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the scope's variables with a literal as initial value or default, which may stand for "not yet set"."""
+    """Yield the scope's variables whose initial value or default is a literal; the literal may mean "not yet set"."""
     for node in ast.walk(view.root):
         if isinstance(node, ast.Assign) and _is_first(node.value):
             yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))

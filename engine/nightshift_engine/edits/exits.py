@@ -57,7 +57,7 @@ def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str,
 def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
     """Yield the exceptions that tests expect: (kind, message, weight factor).
 
-    The greatest weight is that of exceptions which a failing test expected and which were not raised.
+    An exception weighs most if a failing test expected it and it was not raised.
     """
     missed = set[str]()
     for _, message in view.context.errors:
@@ -72,7 +72,7 @@ def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
 
 
 def results(view: StatementView, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
-    """Return values that the function may return, with weight factors, each text once.
+    """List expressions that the function may return, each text once and with a weight factor.
 
     Values that the function returns elsewhere weigh most.
     """
@@ -202,7 +202,7 @@ def _extend(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:
 
 
 def _list_parts(view: StatementView, old: Piece) -> Iterator[Piece]:
-    """Yield slices, items and one-element lists of the scope, which results are often composed of."""
+    """Yield slices, items and one-element lists of the scope; a result is often composed of such parts."""
     parts: dict[str, ast.expr] = {}
     for node in ast.walk(view.node):
         fits = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
@@ -248,7 +248,7 @@ def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterato
 
 
 def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
-    """Move the `return` behind the block that contains it, or behind one of the blocks around that block."""
+    """Move the `return` to after the block that contains it, or to after one of the blocks around that block."""
     block = site.block
     weight = 0.4
     while block.above is not None and not isinstance(block.owner, Function | ast.ClassDef):

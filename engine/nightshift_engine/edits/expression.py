@@ -1,4 +1,4 @@
-"""The view of a scope's expressions for all operators on them, and the base of these operators.
+"""Shows the expressions of a scope to the edit operators, and makes such operators from functions.
 
 A `Spot` is a node where an edit may begin, with its role there, the visible names and the kind of value that the place
 needs. There are no spots in the texts of f-strings, decorators, annotations, docstrings, patterns, deleted targets, and
@@ -55,7 +55,7 @@ class _Key(Generic[Held]):
 
 
 def once(make: Callable[[Held], Made]) -> Callable[[Held], Made]:
-    """Return the function with a cache of its results for the last four objects, by identity."""
+    """Return the function with a cache of its results for the last four arguments, which are compared by identity."""
 
     @lru_cache(maxsize=4)
     def compute(key: _Key[Held]) -> Made:
@@ -616,7 +616,7 @@ class ExpressionView:
 
 @once
 def expression_view(context: EditContext) -> ExpressionView:
-    """Return the view of a scope's expressions; cached, because the operators run one after the other."""
+    """Return the view of a scope's expressions; cached, because all operators on a scope use the same view."""
     return ExpressionView(context)
 
 

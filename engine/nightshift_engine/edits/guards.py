@@ -301,7 +301,7 @@ def _with_next(view: StatementView, site: Site, test: Piece, weight: float, note
 
 
 def _question_names(view: StatementView, site: Site) -> Iterator[tuple[Piece, float]]:
-    """Yield tests whether a variable that the statement reads is true, or is not None."""
+    """Yield, for each variable that the statement reads, the tests that it is true and that it is not None."""
     used = set(view.list_read_names(site.node))
     for text in view.names(site.block):
         if text in used and text not in {"self", "cls"} and not view.number(text):
@@ -316,7 +316,7 @@ def _find_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece,
 
 
 def _repeat_behind(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """Repeat a short statement of a loop behind the loop, with a guard.
+    """Repeat a short statement of a loop after the loop, with a guard.
 
     The last group, number or word that a loop gathers usually has to be processed after the loop. Versions of the
     statement with another variable are tried as well.

@@ -121,7 +121,7 @@ def _in(site: Site) -> Iterator[Edit]:
 
 
 def _as_else(site: Site) -> Iterator[Edit]:
-    """Move the statement behind a loop with a `break` into the loop's `else`."""
+    """Move the statement after a loop with a `break` into the loop's `else`."""
     node, rest = site.node, site.block.statements[site.index + 1 :]
     if not isinstance(node, ast.For | ast.While) or node.orelse or not rest or isinstance(rest[0], _FIXED):
         return

@@ -67,7 +67,7 @@ class Donor:
 
 @once
 def donors(view: ExpressionView) -> tuple[Donor, ...]:
-    """Return the expressions of the scope, of the rest of the file, and those of the scope with a changed name."""
+    """Return the expressions of the scope and of the rest of the file, and the scope's with one name changed."""
     donors_by_text: dict[str, Donor] = {}
     own = [node for node in ast.walk(view.root) if isinstance(node, ast.expr)]
     for nodes, local in ((own, True), (view.file.expressions, False)):
@@ -247,9 +247,9 @@ def _alike(word: str, other: str) -> bool:
 
 
 def _least(context: EditContext) -> float:
-    """Return the minimum fit that a variable of another kind needs.
+    """Return the lower limit of the fit between the wanted kind and the kind of a variable.
 
-    The minimum is greater after errors that a wrong kind may cause.
+    The limit is greater after errors that a wrong kind may cause.
     """
     return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in context.errors) else 0.05
 

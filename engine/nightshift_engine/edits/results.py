@@ -182,7 +182,7 @@ _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 
 
 
 def _join(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """Yield the items of a list of texts joined to one text, with likely separators."""
+    """Yield expressions that join a list of texts into one text, with likely separators."""
     texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
     separators = [separator for separator in texts if "\\" not in separator][:4]
     for word in words if not kinds or kinds & STR else ():
@@ -211,7 +211,7 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
 
 
 def _of_items(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """Yield `[x for x in xs if …]` and `[… for x in xs]` with common conditions and values or the file's functions."""
+    """Yield `[x for x in xs if …]` and `[… for x in xs]` with usual expressions or calls of the file's functions."""
     if kinds and not kinds & LIST:
         return
     for word in words:

@@ -59,7 +59,7 @@ def replacement(kind: str, spot: StatementExpression, new: Piece, weight: float,
 
 
 def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[Piece, float]]:
-    """Return the best proposals, at most `most`, each text once with its greatest weight."""
+    """Return the best proposals, at most `most`; of proposals with the same text, only the likeliest counts."""
     best: dict[str, tuple[Piece, float]] = {}
     for new, weight in proposals:
         if weight > best.get(new.text, (new, 0.0))[1]:
@@ -68,7 +68,10 @@ def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[P
 
 
 def choices(kind: str, spot: StatementExpression, proposals: Iterable[tuple[Piece, float]]) -> Iterator[Edit]:
-    """Yield an edit for each proposed text that differs from the present text, with the text's greatest weight."""
+    """Yield an edit for each of the best proposals whose text differs from the present text.
+
+    If a text is proposed several times, it becomes one edit with the greatest of its weights.
+    """
     old = spot.piece.text
     best = best_of(proposals, MOST_CHOICES)
     return (replacement(kind, spot, new, weight, old) for new, weight in best if new.text != old)

@@ -1,4 +1,4 @@
-"""The view of a scope's statements for all operators on them: blocks, variables, conditions, and kinds by use."""
+"""Shows the statements of a scope to the edit operators: blocks, variables, conditions, and kinds inferred from use."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
 
 
 def line_of(context: EditContext, node: ast.AST) -> int | None:
-    """Return the most suspicious of the node's lines, without those of inner statements; None if none is suspected."""
+    """Return the most suspicious line of a node, without lines of inner statements; None if none is suspected."""
     first = getattr(node, "lineno", 0)
     for decorator in getattr(node, "decorator_list", ()):
         first = min(first, decorator.lineno)
@@ -353,7 +353,7 @@ def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def bindings(node: ast.AST, bound_names: dict[int, dict[str, int]], own: dict[str, int]) -> None:
-    """Collect the names bound in and below a node, with their lines, but not those of comprehensions and lambdas."""
+    """Collect the names bound in and below a node, with their lines; comprehensions and lambdas are left out."""
     if isinstance(node, Function):
         own.setdefault(node.name, node.lineno)
         own = bound_names.setdefault(id(node), {})
@@ -616,7 +616,7 @@ class StatementView:
         return bool(left & right) or not left or not right
 
     def has_kind(self, variable: str) -> bool:
-        """Check whether the type of a variable is known, apart from None."""
+        """Check whether any type other than NoneType is known for a variable."""
         return bool(self.kinds(variable) - {"NoneType"})
 
     def names_in(self, part: Piece) -> frozenset[str]:
@@ -644,5 +644,5 @@ class StatementView:
 
 @once
 def statement_view(context: EditContext) -> StatementView:
-    """Return the view of a scope; cached, because the operators run one after the other."""
+    """Return the view of a scope; cached, because all operators on a scope use the same view."""
     return StatementView(context)

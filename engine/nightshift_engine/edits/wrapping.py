@@ -229,7 +229,7 @@ _LARGEST_SHARED = 12
 
 @expression_operator(_MOST_BOUNDS)
 def bounds(view: ExpressionView) -> Iterable[Edit]:
-    """Replace `x` by `max(x, y)` or `min(x, y)`, so that the value does not fall below or exceed another one."""
+    """Replace `x` by `max(x, y)` or `min(x, y)`, so that another value is its lower or upper bound."""
     near = _Near(view)
     return (edit for spot, node in view.values for edit in _limit(view, near, spot, node))
 
@@ -241,14 +241,14 @@ def remainders(view: ExpressionView) -> Iterable[Edit]:
 
 
 class _Near:
-    """The expressions near the spots of a scope, which may serve as bounds; cached for each statement."""
+    """Finds expressions near a spot that may serve as bounds; the result is cached for each statement."""
 
     def __init__(self, view: ExpressionView) -> None:
         self._view = view
         self._nearby: dict[int, list[tuple[ast.expr, float]]] = {}
 
     def of(self, spot: Spot) -> list[tuple[ast.expr, float]]:
-        """Return parts of the conditions around a spot, then those of its own statement, with weights."""
+        """Return parts of the conditions around a spot, then parts of the spot's own statement, with weights."""
         key = id(spot.statement)
         if key not in self._nearby:
             self._nearby[key] = list(self._all(spot))
@@ -321,7 +321,7 @@ def _others(
 
 
 def _target(view: ExpressionView, spot: Spot) -> str:
-    """Return the target of the assignment of the value at a spot, as text; empty if there is none."""
+    """Return the target, as text, of the assignment whose value is at this spot; empty if there is none."""
     parent = spot.parent
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name | ast.Attribute | ast.Subscript):
         return view.text(parent.targets[0])

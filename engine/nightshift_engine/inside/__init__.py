@@ -1,1 +1,1 @@
-"""Code of the repair engine inside the sandbox, shown there as `nightshift_repair` beside `nightshift_inside`."""
+"""Code of the repair engine that runs in the sandbox, as the package `nightshift_repair` beside `nightshift_inside`."""

@@ -14,8 +14,8 @@ from nightshift_inside import files, services, supervisor
 from nightshift_inside.child import Child, read_all
 
 LEAST_S, SPARE_S = 1.0, 3.0
-"""Minimum time budget of the search in seconds, even if the tests took long, and the seconds beyond the budget after
-which the search's process is killed.
+"""Two times of the search in seconds: its minimum budget, even if the tests took long, and the time beyond its budget
+after which its process is killed.
 """
 
 

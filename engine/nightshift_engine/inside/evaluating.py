@@ -230,7 +230,7 @@ class Batch:
 
 
 MOST = 32
-GO_ON_S = 0.25  # seconds after which a fork begins no further candidate: a fork's time limit is meant for one
+GO_ON_S = 0.25  # seconds after which a fork begins no further candidate, because its time limit is for one
 
 
 class WarmProcess:

@@ -293,7 +293,7 @@ class Limited:
 
     def __enter__(self):
         signal.signal(signal.SIGALRM, self._over)
-        signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds / 10)  # repeated, in case the code catches it
+        signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds / 10)  # repeated, as code may catch OutOfTime
 
     def __exit__(self, *_):
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -134,7 +134,7 @@ class Served:
         SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment] # there is no other place for it
 
     def path_of(self, filename: str) -> str | None:
-        """Return the path in the tree of a file that this object serves; None for any other file."""
+        """Return a file's path in the tree if this object serves the file; None for any other file."""
         full = os.path.normpath(os.path.join(os.getcwd(), filename))
         path = full[len(self.root) :].replace(os.sep, "/")
         return path if full.startswith(self.root) and path not in self._tests else None

@@ -26,7 +26,7 @@ ENDLESS_STEPS, ENDLESS_S = 100_000, 2.0  # limits of the traced run of a test th
 SPARE_STEPS = 10_000
 COLLECTING_STEPS = 3_000_000
 TEST_S, SPARE_S = 10.0, 2.0
-NEW_CALLS = 300  # maximum number of calls reported for all passing tests, and likewise for all other tests
+NEW_CALLS = 300  # maximum number of reported calls of passing tests, and also of calls of other tests
 
 
 def run(config, task, events, served):
@@ -106,7 +106,7 @@ class Observing:
         forks.emit(self._events, "watched", number, lines, kinds, [json.loads(text) for text in new])
 
 
-SAMPLES = 300  # maximum number of lines, and likewise of function ends, at which a scope's variables are sampled
+SAMPLES = 300  # maximum number of lines, and also of function ends, at which a scope's variables are sampled
 CALLS, PARTS, TEXT = 60, 300, 2000  # limits of a scope's packed calls: number, parts, characters
 GENERATOR = 0x20 | 0x80 | 0x200  # flags of generators and coroutines, which are entered again after each value
 
@@ -177,7 +177,10 @@ class Watcher:
         return trace
 
     def _tracer(self, code):
-        """Return the tracer of a code object (None for other files), and its scope if it is an outermost function."""
+        """Return the tracer and the scope of a code object.
+
+        The tracer is None for files outside the tree. The scope is None unless the code is an outermost function.
+        """
         path = self._served.path_of(code.co_filename) if not code.co_filename.startswith("<") else None
         if path is None:
             return None, None

@@ -70,7 +70,7 @@ def encode(text):
 
 
 def splice(tree, scope, text):
-    """Return a module's tree with the text of a scope replaced, in place.
+    """Replace the text of a scope in a module's tree, in place; return the tree.
 
     If the scope is empty, the text is the whole file.
 
@@ -256,7 +256,7 @@ MOST_CHARS = 300
 
 
 def install(served, slot, path, scope, text):
-    """In a fork: put a candidate in place in the import system, and on disk if the workspace is a copy.
+    """In a fork: let imports load a candidate instead of its file, and write it to disk if the workspace is a copy.
 
     Raises:
         UNREADABLE: the candidate cannot be compiled.

@@ -117,7 +117,7 @@ def is_header(line: str) -> bool:
 
 
 def splice_line(lines: list[str], number: int, start: int, end: int, new: str) -> str:
-    """Return the whole text with the characters from `start` to `end` of the line with this index replaced."""
+    """Replace the characters from `start` to `end` in the line with this index; return the whole new text."""
     line = lines[number]
     return "\n".join([*lines[:number], line[:start] + new + line[end:], *lines[number + 1 :]])
 
@@ -217,7 +217,7 @@ def sources(files: Mapping[str, str]) -> dict[str, Source]:
 
 
 def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
-    """Return the file and the line of an error: of the innermost frame that is in one of the files.
+    """Return the file and the line of an error, from the innermost frame that is in one of the files.
 
     Without such a frame, return the start of the file that the error is about, or None.
     """

@@ -101,7 +101,7 @@ def _defines(source: Source, name: str) -> bool:
 def _is_used_as_module(source: Source, name: str) -> bool:
     """Check whether all attributes that the file reads from a name are attributes of the module with this name.
 
-    `datetime.now()` is not such a use, because the module `datetime` has no attribute `now`.
+    A file that calls `datetime.now()` fails the check, because the module `datetime` has no attribute `now`.
     """
     used = [node for node in source.nodes if isinstance(node, ast.Attribute)]
     attributes = {node.attr for node in used if isinstance(node.value, ast.Name) and node.value.id == name}
@@ -188,7 +188,7 @@ def _find_import_line(source: Source, wants_from: bool) -> tuple[int, bool]:
 
 
 def misspelt_imports(_: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """Yield fixes for a module or an imported name that has a near spelling."""
+    """Yield fixes for the name of a module, or for an imported name, that resembles an existing name."""
     lost = _NO_MODULE.search(error.message)
     if lost and error.kind == "ModuleNotFoundError":
         yield from _other_module(lost.group(1), files)
@@ -407,7 +407,7 @@ def _of_class(owner: ast.ClassDef) -> list[str]:
 
 
 def _rename_definition(owner: str, lost: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """Yield fixes that rename a near definition, and all its uses, to the name that the tests ask for."""
+    """Yield fixes that rename a similarly named definition, and all its uses, to the name that the tests ask for."""
     for path, source in files.items():
         if module_of(path) == owner:
             yield from rename_definition(source, lost)
@@ -572,7 +572,7 @@ def _initialiser(source: Source, owner: str) -> Iterator[QuickFix]:
 
 
 def _calls(source: Source, line: int, name: str) -> Iterator[ast.Call]:
-    """Yield the calls of a function at a line; for `__init__` all calls there."""
+    """Yield the calls of a function at a line; if the function is `__init__`, yield all calls at the line."""
     for node in source.nodes:
         if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

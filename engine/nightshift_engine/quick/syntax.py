@@ -1,7 +1,7 @@
-"""Fixes of texts that do not compile: the cheapest small changes at the compiler's position that make them compile.
+"""Fixes of texts that do not compile: small changes near the compiler's position, the cheapest first.
 
 The fixes change brackets and indentation, correct single tokens (colons, commas, comparisons, words of other languages,
-and unusual characters), and remove prose.
+and unusual characters), and remove prose. A fix is kept only if the changed text compiles.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterat
 
 
 def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
-    """Yield positions of a lost opening bracket with costs: between joined words, after a caller, or before a value."""
+    """Yield positions of a lost opening bracket with costs: between joined words, after a name, or before a value."""
     line_tokens = [token for token in tokens(line) if token.start < end]
     for before, token in zip([None, *line_tokens], line_tokens, strict=False):
         if token.kind == "name":
@@ -242,7 +242,7 @@ def layout(lines: list[str], fault: Fault) -> Iterator[Guess]:
 
 
 def _shift(lines: list[str], index: int, fault_index: int) -> Iterator[Guess]:
-    """Move a line, alone or with the following lines that are deeper or as deep, to a level that is used near it."""
+    """Move a line to a nearby level of indentation, alone or with the following lines that are at least as deep."""
     here = len(indent_of(lines[index]))
     natural = _natural(lines, index)
     for level in _levels(lines, index):
@@ -482,7 +482,7 @@ MOST_TRIES = 400
 MOST_ANSWERS = 6
 _ROUNDS = 4
 _FEWEST_TRIES = 40
-_EFFORT = 4_000_000  # characters compiled for one text in all tries: about two seconds
+_EFFORT = 4_000_000  # limit of the characters compiled while one text is repaired: about two seconds
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 

@@ -166,7 +166,7 @@ def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
     ("kind", "share"), [("bracket", 0.9), ("colon", 0.9), ("indent", 0.8), ("quote", 0.8), ("comma", 0.9)]
 )
 def test_the_program_comes_back_as_it_was(kind: str, share: float) -> None:
-    """Check how often a text that one deletion has broken is repaired to the original program by the first answer."""
+    """Break a program by one deletion, and check how often the first answer restores the original program."""
     wanted = ast.dump(ast.parse(PROGRAM))
     every = {text for choice in range(200) if fault_of(text := break_at(kind, choice)) is not None}
     some = random.Random(7).sample(sorted(every), min(40, len(every)))

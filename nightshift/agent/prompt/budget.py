@@ -80,7 +80,7 @@ class Prompt:
         return replace(self, messages=tuple(messages))
 
     def record(self) -> dict[str, Any]:
-        """Return small JSON for the timeline; lists of files are cut to forty, with their full counts."""
+        """Return small JSON for the timeline; it has at most forty files of each list, and each list's full count."""
         shown = [part for _, part, _ in self.held]
         data: dict[str, Any] = {
             "tokens": self.tokens,
@@ -127,7 +127,7 @@ def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *
 
 
 def _fill_section(part: Section, space: int, gauge: Gauge, omitted: list[str]) -> Shown:
-    """Fill the space with a part; a part that does not fit is replaced by a line that says so."""
+    """Make the content of a part; if it does not fit, it is replaced by a line that says how long it is."""
     shown = part.fill(max(0, space))
     if part.rank == 0 or gauge.tokens(shown.text) <= space:
         return shown
@@ -158,7 +158,7 @@ def clip(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
 
 
 def record_repeat(first: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:
-    """Return the record of a repeated question: its content is as before, only its length is new."""
+    """Return the record of a repeated question: only its new length, because its content is as before."""
     return {"again": True, "tokens": prompt.tokens, "limit": first["limit"]}
 
 

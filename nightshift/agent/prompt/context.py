@@ -1,10 +1,10 @@
 """Chooses parts of a repository for a prompt, within a budget.
 
-Files that matter come first. They are the files that are already changed, that the task names, that the task's tests
-import, and that these files import in turn. Files that rank high by their words and by the references between files
-(`agent.file_ranking`) also belong to them. As many files as fit are shown whole. Of a longer file the functions and
-classes that the task is about are shown, with an outline of the rest. Files for which no space is left are shown by
-their signatures, then only by name. A function is always shown whole, so that no code is edited unseen.
+The files that matter come first. They are the files that are already changed, that the task names, that the task's
+tests import, and that these files import in turn. Files with a high rank by their words and references
+(`agent.file_ranking`) also matter. As many files as fit are shown whole. A longer file is shown by the functions and
+classes that the task is about, with an outline of the rest. Files for which no space is left are shown by their
+signatures, then only by name. A function is always shown whole, so that no code is edited unseen.
 """
 
 from __future__ import annotations
@@ -135,10 +135,10 @@ class Surroundings:
 def surroundings(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Surroundings:
     """Return at most forty existing files that matter for the task, and further ones by rank (`agent.file_ranking`).
 
-    Named and imported files come before files that only share words with the task. The daemon's own workspace holds the
-    files of other tasks. There a file without such a link counts only if the task mentions it or another file of its
-    project. Tests are added from the task's own project. Reads many files the first time, so do not call it on the
-    event loop.
+    Named and imported files come before files that only share words with the task. In the daemon's own workspace, which
+    holds the files of other tasks, sharing words is not enough: a file counts only if the task mentions it or another
+    file of its project. Tests are added from the task's own project. Reads many files the first time, so do not call it
+    on the event loop.
     """
     chosen = _list_targets(context, state, view)
     interest = interest_in(_words(context, state, view), frozenset(chosen))
@@ -163,7 +163,7 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
 
 
 def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list[str]:
-    """Return some of the project's tests that import files that matter: the task may contradict these tests."""
+    """Return some of the project's tests that import files that matter, because such tests may contradict the task."""
     importers = (
         path for path in tests if not set(_list_imported(path, view.text(path) or "", view)).isdisjoint(matter)
     )
@@ -173,9 +173,9 @@ def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list
 def _list_mentioned(
     chosen: Sequence[str], interest: Interest, view: View, tests: Files, symbol_cache: SymbolCache
 ) -> tuple[str, ...]:
-    """Return the chosen files, then files of other tasks that the task mentions, with their related files.
+    """Return the chosen files, then other tasks' files that the task mentions, then files related to the latter.
 
-    Related files are the files that they import, and the other sources of their project.
+    Related files are the files that the mentioned files import, and the other sources of the mentioned files' projects.
     """
     spoken = {
         path: file_tags

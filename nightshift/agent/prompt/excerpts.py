@@ -22,17 +22,17 @@ from nightshift.core.code import golang, javascript
 from nightshift.core.gauge import Gauge
 
 MOST_LINES = 60
-"""Most lines in the outline of a file."""
+"""Maximum number of lines in the outline of a file."""
 _LINE_CHARS = 160
 _BLOCK_LINES, _LONG_LINES = 30, 150
 _NAMED, _MEMBER, _USES, _SPOKEN, _HEAD = 12.0, 8.0, 8.0, 3.0, 0.5
 """Weights of parts of a file. In order, they are for: a part whose name the task writes as code, a member of a class
-that the task names so, a part that uses a rare name, a part whose name the task writes as an ordinary word, and the
-head of the file.
+whose name the task writes as code, a part that uses a rare name, a part whose name the task writes as an ordinary
+word, and the head of the file.
 """
 _LEAST, _LEAST_WEIGHT = 0.4, 1.0
-"""Parts below this share of the heaviest weight, or below this absolute weight, are left out, except members of a named
-class.
+"""Minimum weights of a part that is shown: a share of the highest weight in the file, and an absolute weight. Members
+of a class that the task names are shown even below them.
 """
 _GAP_LINES = 3
 _OUTLINE_SHARE = 0.3
@@ -144,7 +144,7 @@ def _weights(all_parts: Sequence[Part], lines: Sequence[str], interest: Interest
 
 
 def _rarity(holders: int, parts: int) -> float:
-    """Return 1 for a name in one part of many, 0 for a name in all parts."""
+    """Return the rarity of a name: 1 if only one of many parts has it, 0 if all parts have it."""
     return math.log(parts / holders) / math.log(parts) if parts > 1 else 0.0
 
 

@@ -34,10 +34,9 @@ from nightshift.core.tasks.verdicts import Failure
 MENDS_AT = 4
 """Every fourth iteration edits the code of the previous one; the others begin afresh."""
 MOST_FILES = 2
-"""Maximum number of files that a task may name if the files are to be requested at once, without a plan."""
+"""Maximum number of files for a request in plain words, which asks for the code at once, without a plan."""
 PART_LINES = 80
-"""A small model is asked for single functions of a Python file, and not for the whole file, above this number of lines.
-"""
+"""Lines of a Python file above which a small model is asked for single functions instead of the whole file."""
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
 """Matches a name of code in a task's description."""
 _WORD = re.compile(r"\w+")
@@ -92,9 +91,9 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def list_targets(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Sequence[str]:
-    """List the files to ask for: the expected ones, or else the file of the owner's repository nearest to the task.
+    """List the files to ask for: the expected files, or else the file of the owner's repository that fits best.
 
-    A small model cannot choose among files that it does not see. Without a file it answers with one that it invents.
+    A small model cannot choose among files that it does not see. If no file is named, the model invents one.
     """
     expected = list_expected_files(context, state, view)
     if expected or not context.whole_tree:
@@ -115,11 +114,11 @@ def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str
 
 
 def choose_approach(context: AttemptContext, state: AttemptState) -> Approach:
-    """Choose how an iteration begins: after a failure afresh, but every fourth time by editing the last code.
+    """Choose how an iteration begins: with fresh code or, at every fourth iteration, with an edit of the last code.
 
-    A small model more often repeats the code that it is shown than it repairs it. Code is edited only if it was judged,
-    and the same code only once. If an answer left the files unchanged, the next prompt shows the failure instead of
-    asking afresh.
+    When a small model is shown code, it more often repeats the code than repairs it. Code is edited only if it was
+    judged, and the same code only once. If an answer left the files unchanged, the next prompt shows the failure
+    instead of asking afresh.
     """
     if not state.feedback:
         return Approach.FIRST
@@ -217,7 +216,7 @@ def _words(about: sections.PromptContext, space: int) -> Shown:
 
 
 def _files(about: sections.PromptContext, paths: Sequence[str], own: Collection[str], space: int) -> Shown:
-    """Show the files to change as quotations; files in `own` are introduced as written by the model."""
+    """Show the files to change as quotations; for a file in `own`, the prompt says that the model wrote it."""
     texts = {path: text for path in paths if (text := about.view.text(path)) is not None}
     heads = {path: "You wrote this as" if path in own else "This is" for path in texts}
     shown = "\n\n".join(f"{heads[path]} {path}:\n\n{_indent(text)}" for path, text in texts.items())
@@ -225,7 +224,7 @@ def _files(about: sections.PromptContext, paths: Sequence[str], own: Collection[
 
 
 def _show_part(about: sections.PromptContext, path: str, own: Collection[str], space: int) -> Shown:
-    """Show the definitions of a long file that the task names; if it names none, the file's signatures."""
+    """Show the definitions of a long file that the task names, or the file's signatures if the task names none."""
     text = about.view.text(path) or ""
     words = " ".join(_WORD.findall(about.context.task.spec.description))
     quoted = quote_definitions(text, words)

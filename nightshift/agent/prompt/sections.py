@@ -68,7 +68,7 @@ _AROUND = "What the files nearest to these define; they are not shown further be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContext:
-    """The inputs of a prompt's parts, and its length limit."""
+    """The data from which all parts of a prompt are made, and the length limit of the prompt."""
 
     context: AttemptContext
     state: AttemptState
@@ -124,7 +124,7 @@ def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
 
 
 def kind_file(context: AttemptContext) -> tuple[str, ...]:
-    """Return the prompt file about the kind of the task if the owner gave a kind; else none, since the plan decides."""
+    """Return the prompt file about the kind of task that the owner gave; none if the plan must choose the kind."""
     if asks_for_documents(context.task.spec):
         return ("kinds/documentation",)
     kind = context.task.spec.kind
@@ -134,7 +134,7 @@ def kind_file(context: AttemptContext) -> tuple[str, ...]:
 def the_task(about: PromptContext) -> Section:
     """Return the part with the owner's words and with the allowed and denied packages.
 
-    If the words are vague, their structured reading is included.
+    If a specification was made from vague words (`agent.clarifying`), the part includes that specification.
     """
     return Section(title="The task", fill=lambda space: _task(about, space), share=0.45, rank=1)
 
@@ -156,7 +156,7 @@ def _task(about: PromptContext, space: int) -> Shown:
 
 
 def the_reading(brief: Brief) -> str:
-    """Format the structured reading of a task as text."""
+    """Format the specification that was made from a task's vague words."""
     lines = [f"Goal: {brief.goal}"]
     lines += [f"{name}: {text}" for name, text in (("Inputs", brief.inputs), ("Outputs", brief.outputs)) if text]
     for name, items in (("Constraints", brief.constraints), ("Acceptance tests", brief.acceptance)):
@@ -227,7 +227,7 @@ def _own_files(about: PromptContext, space: int) -> Shown:
     around = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
     if not around.text:
         return names
-    # The section with the current files counts the outlined ones as left out; the negative number corrects that.
+    # `_files` counts the outlined files as left out; the negative number corrects the total.
     return replace(around, text=f"{names.text}\n\n{_AROUND}\n\n{around.text}", left_out=-len(around.outlined))
 
 
@@ -260,7 +260,7 @@ def _conventions(about: PromptContext, space: int) -> Shown:
 
 
 def the_files(about: PromptContext) -> Section:
-    """Return the part with the current files that matter, and names of missing ones; it gets all remaining space."""
+    """Return the part with the current files that matter and the names of missing files, in all remaining space."""
     return Section(title="The files as they are now", fill=lambda space: _files(about, space), rank=9)
 
 

@@ -1,9 +1,9 @@
 """SEARCH/REPLACE sections and diffs: parses them into edits, and applies an edit to a file's text.
 
-An edit is matched in three steps: (1) its lines are in the file exactly; (2) they match if every line is indented by
-the same amount more or less; (3) they match if blank lines are ignored. It is never matched by similarity. A step
-counts only if it matches at exactly one position. An edit that matches nowhere is refused with the nearest real lines,
-found by voting: each line of the search text votes for the position where the text would have to begin.
+An edit is matched in three steps: (1) exactly; (2) with all lines indented more, or all lines indented less, by one and
+the same amount; (3) without regard to blank lines. It is never matched by similarity. A step counts only if it matches
+at exactly one position. An edit that matches nowhere is refused with the nearest real lines, found by voting: each line
+of the search text votes for the position where the text would have to begin.
 
 The lines that frame a SEARCH/REPLACE section consist of five to nine equal signs or angle brackets.
 """
@@ -217,9 +217,9 @@ def _apply_edit(text: str, edit: Edit, search: list[str]) -> str:
 
 
 def _floor(lines: list[str], below: tuple[str, ...]) -> int:
-    """Return the number of the line from which to search, the one that `below` identifies.
+    """Return the number of the line at which the search begins; it is the line that `below` identifies.
 
-    If `below` identifies no line, the number of lines is returned.
+    If `below` identifies no line, the number of all lines is returned.
     """
     if not below:
         return len(lines)

@@ -188,7 +188,7 @@ class _Scanner:
         return best, True, bool(name) and kind in completeness.PROSE and is_open
 
     def _candidates(self, at: int, fence: Fence) -> tuple[list[int], int | None, int]:
-        """Return the bare fences that may end a block, the one that ends it if fences nest, and the search limit."""
+        """Return the bare fences that may end a block, the block's end if fences nest, and the limit of the search."""
         ends, nested, depth = list[int](), None, 0
         for n in self._after(at):
             inner = self.fences[n]

@@ -67,10 +67,10 @@ def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
 
 
 def with_answer(reply: Completion) -> Completion:
-    """Return a reply with the answer as its text, if some server sent the answer only as part of the model's thoughts.
+    """Return the reply; if its text is empty, the answer at the end of the model's thoughts becomes its text.
 
-    An answer in the thoughts is accepted only if the model ended the reply, and if the thoughts end with a complete
-    block that is the only block in them.
+    Some servers send an answer only as part of the thoughts. Such an answer is accepted only if the model ended the
+    reply, and if the thoughts end with a complete block that is the only block in them.
     """
     if reply.text.strip() or reply.tool_calls or reply.is_cut or not reply.thoughts:
         return reply
@@ -121,7 +121,7 @@ class _Reader:
         self.last_path: str | None = None
 
     def read(self, reply: Completion) -> Parsed:
-        self.may_hold_bytes = reply.backend == BUILT_IN  # The built-in engine read them; a model can only guess.
+        self.may_hold_bytes = reply.backend == BUILT_IN  # The engine has read the bytes; a model can only guess.
         self.got.calls(reply.tool_calls)
         text = reply.text
         blocks = [part for block in fences.blocks(text) for part in _split_files(block)]

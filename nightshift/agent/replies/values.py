@@ -16,11 +16,11 @@ class CutReply(BadReply):
 class Edit:
     """An edit that replaces the text `search` in a file with `replace`.
 
-    Both are whole lines, each ending with a newline.
+    Both texts are whole lines, each ending with a newline.
 
     If `search` occurs several times, `at_end` selects the occurrence at the end of the file. Otherwise the first
     occurrence below the lines that begin with the texts in `below` is used; outer lines come first in `below`. An empty
-    `search` is for an empty file. With `at_end`, it appends to any file.
+    `search` is only for an empty file or, with `at_end`, for appending to any file.
     """
 
     path: str

@@ -20,7 +20,7 @@ _PATHS = ("file_path", "filepath", "filename", "file", "target_file")
 
 
 def _plain_path(value: Any) -> Any:
-    """Normalise a path: `./a.py`, `/a.py`, `.` and a folder's trailing slash are relative to the root."""
+    """Make a path relative to the root: `./a.py` and `/a.py` become `a.py`, `pkg/` becomes `pkg`, `.` becomes ""."""
     text = tidy(value) if isinstance(value, str) else value
     return text.removeprefix("./").strip("/").removeprefix("./") if isinstance(text, str) and text != "." else ""
 

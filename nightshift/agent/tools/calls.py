@@ -203,7 +203,7 @@ def _call_of(data: object) -> ToolCall | None:
 
 
 def _files(reply: Completion) -> Calls:
-    """Return the whole files and edits of a reply without tools as calls that write them."""
+    """Convert the whole files and edits in a reply without tools to the tool calls that write them."""
     try:
         parsed = parse(reply)
     except BadReply:

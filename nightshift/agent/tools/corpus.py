@@ -104,11 +104,10 @@ def count_lines(buffer: mmap.mmap | bytes, start: int, end: int) -> int:
 
 
 def matching_lines(pattern: object, buffer: mmap.mmap | bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line between two offsets in which a compiled pattern matches.
+    """Yield the start and end of each line, between two offsets, in which a compiled pattern matches.
 
-    No line comes twice.
-
-    A match that extends beyond the end of its line does not count, because it could reach into the next file.
+    Each line is yielded only once. A match that extends beyond the end of its line does not count, because it could
+    reach into the next file.
     """
     at = start
     while at <= end:

@@ -1,4 +1,4 @@
-"""Reads a reply in words that ends the work without a file, as the tool call that it stands for: done, ask or cannot.
+"""Recognises replies in words that end the work without a file, and reads them as the tool calls done, ask or cannot.
 
 A model that is asked for files is shown one line for each of these endings. Free sentences are accepted too, but only
 if the reply contains nothing else and the model repeats them, because a wrong guess would cost the owner a question.

@@ -98,7 +98,7 @@ async def run_tests(
 async def find_contradiction(
     draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> str:
-    """Return why a task cannot be done yet; empty if nothing contradicts that it is done.
+    """Return what contradicts that a task is done; empty if nothing does.
 
     A task is not done if a file is missing that its supplied tests need, or if one of these tests fails.
 

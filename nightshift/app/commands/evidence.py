@@ -82,7 +82,7 @@ def ask_daemon(session: Session, name: str) -> Report | None:
             with suppress(NightshiftError):  # the verification may have ended just now
                 session.post(f"{path}/verify/cancel")
             raise
-    except NightshiftError:  # The daemon is only faster. Verifying in this process reports the error.
+    except NightshiftError:  # This process will verify the commit instead, and report the error.
         return None
     last = state.last
     if not (began and last) or datetime.fromisoformat(last.at) < datetime.fromisoformat(began):

@@ -33,7 +33,8 @@ MARKS = (MARK, "# Written by `cli.py --install-service`; changes are lost when i
 NOTIFY_RELOAD_SINCE = 253
 """The first systemd version with `Type=notify-reload`; units for older versions use `notify` and a reload command."""
 STOP_MARGIN_S = 40
-"""Seconds added to the time for draining: to store replies, end sandboxes and streams, and close and copy the database.
+"""Seconds that a stop may take in addition to draining, to store replies, end sandboxes and streams, and close and copy
+the database.
 """
 ENABLE = (
     "systemctl --user daemon-reload",

@@ -115,7 +115,7 @@ def _write_file(name: str, write: Callable[[Path], T]) -> T:
 
 
 def _naming_file(name: str, read: Callable[[], T]) -> T:
-    """Return the value of `read`; an error about a file without lessons is raised again with the file's name."""
+    """Call `read` and return its value; name the file in the error for a file without lessons."""
     try:
         return read()
     except NotLessons as error:

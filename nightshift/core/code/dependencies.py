@@ -56,8 +56,8 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
         tree: The tree, before or after the change.
         changed: Paths that were added, edited or removed; paths that are not in the tree count as present.
         cache: Caches the facts about files.
-        unknown: Whether to include a test whose closure is incomplete even if the known part of that closure contains
-            no changed path.
+        unknown: True includes every test with an incomplete closure, even if no changed path is known to be in the
+            closure.
     """
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:

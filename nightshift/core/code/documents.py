@@ -1,4 +1,4 @@
-"""Decides whether a change is only documentation: no code token changes, and no line that a tool or program reads."""
+"""Decides whether a change alters only documentation: neither code tokens nor any line that a tool or program reads."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _list_for_tools(text: str) -> tuple[str, Counter[str]]:
 
 
 def _list_docstrings(tree: ast.Module) -> dict[str, str | None]:
-    """Map the name of each class, function and the module (empty name) to its docstring.
+    """Map the names of the classes, the functions and the module (an empty name) to their docstrings.
 
     If several definitions have the same name, the docstring of the last one counts.
     """
@@ -121,9 +121,9 @@ def _reads_docstrings(path: str, altered: set[str], tree: ast.Module, text: str,
 
 
 def _list_read(tree: ast.Module, own: str | None) -> Iterator[str]:
-    """Yield the last part of the name of each object whose docstring the code reads.
+    """Yield the names of the objects whose docstrings the code reads; only the last part of a dotted name.
 
-    `own` is the name to yield if the code reads the docstring of its own module; None yields nothing then.
+    If the code reads the docstring of its own module, `own` is yielded as the module's name; nothing if `own` is None.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "__doc__" and own is not None:

@@ -24,7 +24,7 @@ class SetupScript:
         text: The text to run.
         digest: Hexadecimal SHA-256 of the text and of the files that the script names.
         named: The files of the repository that the script names and that the digest covers.
-        remarks: Sentences about the machine's package settings that do not apply to the script.
+        remarks: Sentences for the owner. They name package settings of this machine that do not apply to the script.
     """
 
     path: str

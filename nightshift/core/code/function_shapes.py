@@ -127,6 +127,6 @@ def shapes_of(change: Change) -> set[str]:
 
 
 def list_changed_by_fix(failing: Change, passing: Collection[str]) -> set[str]:
-    """Return the fingerprints of a failed change that the passing change lacks; empty if there are too many."""
+    """Return the fingerprints that a failed change has and the passing change lacks; empty if there are too many."""
     digests = shapes_of(failing) - set(passing)
     return digests if len(digests) <= MOST_EACH else set()

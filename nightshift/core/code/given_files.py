@@ -20,10 +20,10 @@ _MAY_BE_BROKEN = "; correct it, or say in the description that its syntax error 
 
 
 def unreadable(language: Language, tests: Files, files: Files, description: str) -> dict[str, str]:
-    """Map each file that cannot be parsed, as the field `tests.<path>` or `files.<path>`, to the reason.
+    """Find the files that cannot be parsed; map their field names (`tests.<path>`, `files.<path>`) to the reasons.
 
-    Test files must parse; other files among the tests may be broken, because they may be examples of broken files. A
-    start file may be broken if the task's description mentions it.
+    Test files must parse; other files among the tests may be broken, because they may be examples of broken files.
+    Start files may be broken if the task's description mentions broken code.
     """
     field_faults = {f"tests.{path}": _fault(language, path, text) for path, text in tests.items() if is_test_path(path)}
     if not _BROKEN_ON_PURPOSE.search(description):

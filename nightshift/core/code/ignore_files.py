@@ -73,7 +73,8 @@ class IgnoreRules:
     def _ask_rules(self, parts: list[str], *, folder: bool) -> bool:
         """Return True if the rules ignore a path.
 
-        The ignore file that is nearest to the path and has a matching rule decides, by the last of its matching rules.
+        Among the ignore files that have a matching rule, the one nearest to the path decides. Its last matching rule
+        counts.
         """
         for depth in reversed(range(len(parts))):
             above = "".join(f"{part}/" for part in parts[:depth])
@@ -87,7 +88,7 @@ def _fits(rule: _Rule, parts: list[str]) -> bool:
     if not rule.anchored:
         (segment,) = rule.segments
         return segment is not None and segment.fullmatch(parts[-1]) is not None
-    reached = {0}  # Positions in the rule's segments that matching may have reached, before each part of the path
+    reached = {0}  # Indexes in the rule's segments at which matching may continue with the next part
     for part in parts:
         after = set[int]()
         for at in _past_stars(rule.segments, reached):

@@ -1,4 +1,4 @@
-"""The graph that `core.code.dependencies` queries: names and references of a tree's files, in both directions."""
+"""The import graph that `core.code.dependencies` queries: the references between a tree's files, in both directions."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class View:
 
 
 def _words(path: str, facts: Facts) -> Iterator[str]:
-    """Yield the words in a file's references that may name other files; `_keys` yields the words that name a file."""
+    """Yield the words by which a file may refer to others. A word leads to the files for which `_keys` yields it."""
     for imported in facts.imports:
         parts = [*imported.module.split("."), *imported.names]
         yield from (f"import {part}" for part in parts)

@@ -1,9 +1,10 @@
 """Rules for file paths in a repository, for single paths and sets of paths.
 
 The same rules apply to the files of tasks, replies of models, staging and commits. A path is rejected if it leads out
-of the tree, or if a program or a person could take it for something else. This may be git's own folder `.git` (as git,
-macOS or Windows compare names), a device of Windows, a similar-looking name, or another file on a case-insensitive file
-system. A set of files is also rejected if it would make a folder that git treats as a repository.
+of the tree, or if a program or a person could take it for something else. Examples are a path that git, macOS or
+Windows would take for git's own folder `.git`, a device name of Windows, a similar-looking name, and a name that a
+case-insensitive file system takes for another file. A set of files is also rejected if it would make a folder that git
+treats as a repository.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def is_test_path(path: str) -> bool:
 
 
 def top_module(path: str) -> str:
-    """Return the module or top-level folder by which a file of a tree is imported, with or without `src`."""
+    """Return the module or top-level folder by which a file of a tree is imported; a leading `src` is ignored."""
     return path.removeprefix("src/").partition("/")[0].removesuffix(".py")
 
 
@@ -95,7 +96,7 @@ def folders_of(path: str) -> list[str]:
 
 
 def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str] | None:
-    """Return the first path that equals or is below one of the places, and that place.
+    """Return the first path that equals or is below an entry of `places`, together with that entry.
 
     Returns None if there is no such path.
     """

@@ -77,7 +77,7 @@ class Joined(Protocol):
 
 @lru_cache(maxsize=2)
 def list_modules(tree: Tree) -> frozenset[str]:
-    """List the names of modules and folders by which files of a tree are imported, with or without `src`."""
+    """List the modules and top-level folders by which files of a tree are imported; a leading `src` is ignored."""
     return frozenset(map(top_module, tree.entries()))
 
 

@@ -55,7 +55,7 @@ def lower_limits(limits: Limits, used: Spent) -> Limits:
 def ask_for_more(
     measure: Measure, task_id: int, limits: Limits, before: Spent, used: Spent, granted: Iterable[str], short: float
 ) -> Ask | None:
-    """Return the question to the owner whether to raise a limit.
+    """Return the question that asks the owner whether to raise a limit.
 
     The question offers to add the amount of the original limit, or a multiple of that amount if the next call needs
     more.

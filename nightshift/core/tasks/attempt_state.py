@@ -150,7 +150,7 @@ class AttemptState:
     checked: CheckedChange | None = None
     """The last change that the checks allowed to run."""
     declared: Mapping[str, Declared] = field(default_factory=dict)
-    """The dependency files to which the checks added packages that this change needs, by path."""
+    """Dependency files, by path, to which the checks added packages that this change needs."""
     readings: tuple[Reading, ...] = ()
     """Findings of reviewers and auditors in the last few changes that they read, oldest first."""
     remarks: tuple[Remark, ...] = ()
@@ -178,8 +178,9 @@ class AttemptState:
     merged_tests: Files = field(default_factory=dict)
     """The owner's tests merged with newer work. Set if the task was sent back because of a conflict in other files."""
     handed: HandOver | None = None
-    """Summary of the iterations before the conversation with the model was restarted; prompts show only this summary of
-    them.
+    """Summary of the iterations before the conversation with the model was restarted.
+
+    Prompts show this summary instead of those iterations.
     """
     heard: int = 0
     """Number of the owner's newest message (`core.tasks.messages`) that the change takes into account."""
@@ -190,7 +191,7 @@ class AttemptState:
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """Demands of the description that the change does not meet by the last verdict, each as a sentence."""
+        """Demands of the description that the last verdict found unmet, each as a sentence."""
         return self.verdict.unmet if self.verdict else ()
 
     @property
@@ -222,7 +223,7 @@ class AttemptState:
 
     @property
     def changed_tests(self) -> Files:
-        """Existing tests in the agent's version, for the tests whose change is allowed."""
+        """The agent's versions of those existing tests that it was allowed to change."""
         return {path: text for path, text in self.own_tests.items() if path in self.test_changes}
 
     @property

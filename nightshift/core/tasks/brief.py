@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 REFUSAL = "refusal:"
-"""Subject prefix of a question that asks whether to do a task although its model says that it cannot be done."""
+"""Subject prefix of a question whether to attempt a task that the model calls impossible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

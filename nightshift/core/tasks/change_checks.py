@@ -77,7 +77,7 @@ class Ask:
 
 
 class Answerer(StrEnum):
-    """The author of an answer: the owner, or nobody in time, so that the default applies."""
+    """The author of an answer: the owner, or nobody, if the default is assumed because no answer came in time."""
 
     OWNER = "owner"
     ASSUMED = "assumed"

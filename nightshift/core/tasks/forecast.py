@@ -1,4 +1,4 @@
-"""Forecasts from earlier tasks when the queue will be empty, and what that will cost.
+"""Forecasts when the queue will be empty and what that will cost, from the measured data of earlier tasks.
 
 The forecast is made by simulation, a few hundred times. Each simulation gives every open task the time and the cost of
 a randomly drawn ended task, and lets the workers process the tasks in the order of the queue. The result is the 10th,
@@ -258,7 +258,7 @@ def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
         (each.work_s - task.work_s, max(0.0, (each.cost_usd or 0.0) - task.cost_usd))
         for each in measured
         if not task.work_s or each.work_s > task.work_s
-    ] or [(task.work_s, task.cost_usd)]  # The task has taken longer than all others: assume the same again
+    ] or [(task.work_s, task.cost_usd)]  # The task has taken longer than all others: assume as much again
     (mean_s, variance_s), (mean_usd, variance_usd) = (_moments(values) for values in zip(*rests, strict=True))
     return _Prospect(
         task=task,

@@ -42,7 +42,7 @@ class Fork:
 
 
 def make_fork_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
-    """Return the fork's specification: the source's, with the remark below its description and without dependencies."""
+    """Return the source's specification for the fork: with the remark below the description, without dependencies."""
     description = with_note(spec.description, note)
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
@@ -54,9 +54,9 @@ def begin(state: AttemptState, fork: Fork) -> AttemptState:
     """Return the state with which the fork begins; `state` is the source's state after the forked step.
 
     Tries are counted from zero, and the inherited code is the first try. The last failure is inherited, with its
-    diagnosis if there is one. The fork never begins after the checks. A fork of an attempt that waits continues with
-    the phase that waits, a fork of a split attempt with PLANNING, and a fork of an attempt that passed or ended with
-    CODING.
+    diagnosis if there is one. The fork never begins after the checks. If the source's attempt waits, the fork continues
+    with the phase that waits. If the attempt was split, the fork begins with PLANNING. If the attempt has passed or
+    ended, the fork begins with CODING.
     """
     from nightshift.core.tasks.attempt_state import AttemptState  # noqa: PLC0415  # a lot of classes, and whoever lists tasks needs none
 

@@ -106,7 +106,7 @@ class HeldOut:
 
     @property
     def probe(self) -> Mapping[str, str]:
-        """A file that imports what the calls use, for questions about imports only; empty if there are no cases."""
+        """A file that only imports the called modules, to find their dependencies; empty if there are no cases."""
         text = "".join(f"import {module}\n" for module in self.modules)
         return {"held_out_calls.py": text} if text else {}
 

@@ -50,7 +50,7 @@ class Discarded:
 
 
 def result_message(message: str, mark: str, label: str, remark: str = "") -> CommitMessage:
-    """Return the message with which a commit lands: that of a normal result, with the label of the last verdict.
+    """Return the message with which a commit lands: a normal result's message, with the label of the last verdict.
 
     Args:
         message: The message of the commit that waited.

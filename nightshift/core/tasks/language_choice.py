@@ -31,7 +31,7 @@ _PATH = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*/?")
 _FOREIGN = frozenset({"node_modules", "vendor", "third_party", "dist", "build", "docs", "site-packages"})
 """Folders whose code is third-party or generated."""
 _OWN_SHARE = 4
-"""A marker file decides the language if at least one in this many of the folder's source files is in that language."""
+"""Reciprocal of the share of source files that must be in a marker file's language, so that the marker decides."""
 
 
 def language_of(path: str) -> Language | None:

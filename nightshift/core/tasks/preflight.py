@@ -53,7 +53,7 @@ class Preflight:
 
     @property
     def ask(self) -> Ask:
-        """The question to the owner whether to work on tasks although no change can be judged.
+        """The question that asks the owner whether to work on tasks although no change can be judged.
 
         The question is asked once for each value of `surroundings`.
         """

@@ -240,7 +240,7 @@ def whole_of(tree: Tree) -> Tree:
 
 
 def beginnings(name: str, about: str, language: Language, present: Collection[str]) -> Files:
-    """Return those files of every project that are missing.
+    """Return the files that a new project begins with, without those that it has already.
 
     Args:
         name: The project's name.

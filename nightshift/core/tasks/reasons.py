@@ -14,7 +14,7 @@ def with_failure(ending: str, failure: str) -> str:
 
 
 def cause_first(reason: str) -> str:
-    """Return a reason in one line, with the failure first and the ending in brackets; other reasons stay unchanged."""
+    """Return a reason in one line, the failure first and the ending in brackets; unchanged if it has no failure."""
     ending, separator, failure = reason.partition(_FAILURE)
     if not separator or not failure.strip():
         return reason

@@ -49,13 +49,13 @@ class Remark:
         return f"{self.path}:{self.line}" if self.line else self.path
 
     def __str__(self) -> str:
-        """Return the finding as one line."""
+        """Return the remark as one line."""
         return f"{self.gravity} ({self.reader}): {self.where}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The remarks of a reader about a change, which its digest identifies.
+    """The remarks of a reader about one change; `change` is the digest of the change.
 
     `parts` counts the pieces in which the change was read. `unread` says why a piece was not read; empty if all were
     read.

@@ -161,7 +161,7 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
     limits = {each.name: given_values.pop(each.name) for each in fields(Limits) if each.name in given_values}
     lists = {name: tuple(dict.fromkeys(value)) for name, value in given_values.items() if isinstance(value, list)}
     if read.test_command:
-        lists["test_command"] = tuple(read.test_command)  # A word may occur twice
+        lists["test_command"] = tuple(read.test_command)  # a command may repeat a word
     measured = tuple(
         Benchmarked(**{**dict(benchmark), "taken": tuple(benchmark.taken)}) for benchmark in read.benchmark or ()
     )
@@ -218,8 +218,8 @@ class Source(StrEnum):
 class Option:
     """A setting of a repository, ready for JSON: its effective value, and the value from each source.
 
-    `place` is the location in the repository's files of the value `found`. `by_hand` is True if only the command line
-    may change the setting.
+    `found` is the value in the repository's files, and `place` is its location there. `by_hand` is True if only the
+    command line may change the setting.
     """
 
     name: str
@@ -295,7 +295,7 @@ def _option(name: str, stored_values: Mapping[str, Any], declaration: tuple[Any,
 
 
 def _name_values(declarations: Found) -> dict[str, tuple[Any, str]]:
-    """Return the values in the files by the names of the settings, each with its location."""
+    """Map names of settings to the values that the repository's files give, each value with its location."""
     values = dict[str, tuple[Any, str]]()
     if test := declarations.command(Purpose.TEST):
         values["test_command"] = list(test.words), test.location

@@ -18,7 +18,7 @@ class Author:
     email: str | None = None
 
     def over(self, other: Author) -> Author:
-        """Return this author, with the fields that are None taken from the other."""
+        """Return this author, with each field of None replaced by that of the other author."""
         return Author(name=self.name or other.name, email=self.email or other.email)
 
 

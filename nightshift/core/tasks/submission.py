@@ -299,7 +299,7 @@ def _language_unsaid(spec: TaskSpec) -> Language:
 
 
 def as_input(spec: TaskSpec) -> dict[str, Any]:
-    """Return the input from which this task would be parsed: JSON values, only those that differ from the defaults.
+    """Return the input that `parse_spec` would turn into this task: JSON values, without those that equal the defaults.
 
     `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` returned.
     """

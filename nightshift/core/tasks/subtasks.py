@@ -61,7 +61,7 @@ def part_key(parent_id: int, attempt: int, number: int) -> str:
 
 
 def key_range(parent_id: int, attempt: int | None = None) -> tuple[str, str]:
-    """Return the start and the end (exclusive) of the keys of a task's parts, from one attempt or all attempts."""
+    """Return the range of the keys of a task's parts (start, exclusive end), for one attempt or for all attempts."""
     start = f"{RESERVED}{parent_id}" if attempt is None else f"{RESERVED}{parent_id}:{attempt}"
     return f"{start}:", f"{start};"  # `;` is the character after `:`
 

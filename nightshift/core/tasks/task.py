@@ -33,7 +33,7 @@ def digest(change: Change, own_tests: Files | None = None) -> str:
 
 
 class Explore(StrEnum):
-    """When a model explores with tools in several steps. With `AUTO`, it explores if a single prompt is not enough."""
+    """Use of tools to explore in several steps. With `AUTO`, a model explores if a single prompt is not enough."""
 
     AUTO = "auto"
     ON = "on"

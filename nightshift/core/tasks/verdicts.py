@@ -90,8 +90,7 @@ class Evidence:
     `complete` is True if the whole repository was staged, and not only the files that the tests can see. `suites` lists
     the test files that were run, each with its origin: given, own, command or regression. `held_out` counts the cases
     that no prompt had shown and whose results were compared outside the sandbox; `held_from` names their origins:
-    tests, cases or oracle. `mutants` are the inserted faults that were tried; a run that needed none does not describe
-    its lines.
+    tests, cases or oracle. `mutants` are the inserted faults that were tried; empty if no fault was tried.
     """
 
     tree: str
@@ -189,12 +188,12 @@ class Verdict(SuiteReport):
 
     @property
     def has_run(self) -> bool:
-        """True if anything was run, because checks without a run can judge a change too."""
+        """True if anything was run. Some changes are judged by checks alone, without a run."""
         return bool(self.results) or self.evidence.sandbox != "none"
 
     @property
     def labelled_reason(self) -> str:
-        """The reason, after the label if the label says more than that tests passed."""
+        """The reason. A label that says more than that tests passed is put before the reason."""
         label = self.evidence.label
         return self.reason if label is Label.TESTS_PASSED else f"{label.value.replace('_', '-')}: {self.reason}"
 

@@ -16,8 +16,8 @@ def decode(raw: bytes) -> str:
 def encode(text: str) -> bytes:
     """Return the bytes of a file's text.
 
-    A surrogate that stands for no byte, which cannot come from a file, is written as three bytes, so that any text can
-    be measured, staged and parsed. `is_encodable` detects such a text, which is never committed.
+    A surrogate that stands for no byte cannot come from a file. It is written as three bytes, so that any text can be
+    measured, staged and parsed. `is_encodable` detects a text with such a surrogate. Such a text is never committed.
     """
     try:
         return text.encode("utf-8", "surrogateescape")

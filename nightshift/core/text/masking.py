@@ -28,7 +28,7 @@ _SHORTEST, _EDGE = 6, 8
 
 
 class Masker:
-    """Masks known secrets, also as they appear in addresses, JSON and base64, and texts that look like secrets.
+    """Masks texts that look like secrets, and known secrets, including their forms in addresses, JSON and base64.
 
     A text that was cut in the middle of a secret begins or ends with a part of the secret; that part is masked too. The
     class is callable, so most users only need a `Callable[[str], str]`. The whole daemon shares one instance, because
@@ -61,7 +61,7 @@ class Masker:
         return _SHAPES.sub(MASK, text)
 
     def shown(self, text: str) -> str:
-        """Return the text with secrets masked and printable, so that it can be stored and shown."""
+        """Return the text in printable form and with secrets masked, so that it can be stored and shown."""
         masked = self(text)
         return printable(masked, max_chars=len(masked), max_line=len(masked))
 
@@ -98,7 +98,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _without_edges(text: str, secret: str) -> str:
-    """Mask a part of the secret if the text begins or ends with it."""
+    """Mask the beginning or the end of the text if it is a part of the secret."""
     if len(secret) <= _EDGE:
         return text
     start = text.rfind(secret[:_EDGE], max(0, len(text) - len(secret)))

@@ -106,7 +106,7 @@ def _look_through(text: str, most_values: int) -> None:
             depth += sign != ","
         if depth > MAX_DEPTH + _AROUND:
             raise BadData(TOO_DEEP, last.strip('"'))
-        if count > most_values or texts > 2 * most_values:  # Each value may have a name
+        if count > most_values or texts > 2 * most_values:  # In a mapping, each value has a name, which is a text too
             raise BadData(f"contains more than {most_values:,} values; send less at a time")
 
 

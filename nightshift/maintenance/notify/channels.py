@@ -76,7 +76,7 @@ async def run_command(
         argv: the program and its arguments.
         notice: also passed in `NIGHTSHIFT_NOTICE_ID`, `_KIND`, `_TITLE`, `_MESSAGE` and `_TASK`.
         environ: the daemon's environment; variables named like a secret are not passed on.
-        wall_s: timeout in seconds, after which its whole session is killed.
+        wall_s: timeout in seconds. After the run or the timeout, all processes of the command's group are killed.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -103,7 +103,7 @@ async def run_command(
 
 
 async def _feed(process: asyncio.subprocess.Process, text: bytes) -> bytes:
-    """Write the text to the process while reading; return the beginning of its output."""
+    """Write the text to the input of the process, and return the beginning of the output."""
     assert process.stdin is not None
     assert process.stdout is not None
     output = bytearray()

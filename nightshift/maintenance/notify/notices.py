@@ -36,7 +36,8 @@ class NoticeKind(StrEnum):
 class Notice:
     """One message to the owner. If a notice is sent twice, both have the same `id`. `at` is ISO 8601, UTC.
 
-    A digest represents `count` notices that came too fast; its `lines` are the titles of the first of them.
+    A digest replaces `count` notices that were too many to send one by one. Its `lines` are the titles of the first of
+    these notices.
     """
 
     id: str
@@ -72,7 +73,7 @@ _TITLES: Mapping[Kind, str] = {
     Kind.MODEL_DOWN: "No model answers",
     Kind.ENVIRONMENT_FAILED: "A part of a repository's environment cannot be made",
 }
-# Kinds of events that become notices only as errors: their warnings are about small things.
+# Kinds of events that lead to a notice only at the level of errors, because their warnings are about small things.
 _ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION, Kind.ENVIRONMENT_FAILED})
 # Budgets whose exhaustion gets a notice. A spent budget of a task or a call leads to a question, which has its own
 # notice.

@@ -85,7 +85,8 @@ class Notifier:
     async def _collect(self, channels: Channels) -> Outbox:
         box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._read_stored)
         queues = {name: box.queues.get(name, ChannelQueue()) for name in channels.names}
-        # New queues are stored at once: a new channel gets the notices from now on.
+        # The queue of a new channel is stored at once, so that even after a restart the channel gets all notices from
+        # now on.
         cursor, is_changed = box.cursor, queues.keys() != box.queues.keys()
         while self._fresh:
             self._fresh = False

@@ -1,8 +1,8 @@
 """The undelivered notices, in one queue for each channel, kept over restarts.
 
-After a failed delivery a queue rests, longer each time, with all its notices. A receiver that cannot be reached is
-therefore tried once, and not once for each notice. A failed notice goes to the end of the queue, so a notice that is
-always refused does not block the others.
+After a failed delivery, all notices of the queue wait, longer after each failure. So a receiver that cannot be reached
+is tried once, and not once for each notice. A failed notice goes to the end of the queue, so a notice that is always
+refused does not block the others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ChannelQueue:
     def rests(self, now: datetime) -> bool:
         """Check whether the queue still rests after a failed delivery.
 
-        If the rest would last longer than any rest may, the clock was set back, and the rest counts as over.
+        A rest that would last longer than `LONGEST_REST_S` counts as over, because the clock must have been set back.
         """
         until = self.rests_until
         return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)
@@ -68,7 +68,10 @@ class ChannelQueue:
         return ChannelQueue(waiting=self.waiting[1:])
 
     def postpone_failed(self, now: datetime) -> ChannelQueue:
-        """Move the failed next notice to the end, or drop it after `MAX_TRIES`, and let the queue rest."""
+        """Move the next notice, whose delivery failed, to the end, and let the queue rest.
+
+        After `MAX_TRIES` failures the notice is dropped instead.
+        """
         head, *rest = self.waiting
         again = replace(head, tries=head.tries + 1)
         rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(self.failures, 30))

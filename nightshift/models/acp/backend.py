@@ -177,7 +177,7 @@ class AcpBackend(BaseModelHandler):
         return f"{self.model} {how}" + (f"; its last error output: {words}" if words else "")
 
     def _report(self, request: ModelRequest, turn: Turn, run: AgentRun, harvest: Harvest) -> None:
-        """Emit an event that lists the permissions that the agent was refused, and the ignored changes."""
+        """Emit an event that lists the refused permissions, the refused connections and the ignored changes."""
         lines = [
             *(f"{what} (refused)" for what in turn.refused),
             *(f"{what} (no network)" for what in run.proxy.refused),
@@ -190,7 +190,7 @@ class AcpBackend(BaseModelHandler):
 
 
 def _files(material: Material | None) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that the request's phase works on: the base with the change so far and the tests."""
+    """Yield the task's files as the request's phase needs them, with the change so far and the tests applied."""
     if material is None:
         return
     state = material.state

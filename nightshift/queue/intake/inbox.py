@@ -43,8 +43,9 @@ class Inbox:
         queue: receives the tasks, and finds them by their keys.
         emit: receives the events.
         name: the file's name in messages.
-        keep: stores the current notices, for a status without a daemon, and the tasks of the entries.
-        tasks: the tasks that were stored last.
+        keep: stores the current notices and the ids of the entries' tasks. The status of a stopped daemon shows the
+            notices.
+        tasks: the ids of tasks that were stored last.
     """
 
     def __init__(

@@ -91,7 +91,7 @@ class Client:
                 raise ForgeAway(f"the answer to {path} is not a list")
             rows += part
             if not following:
-                if len(part) >= PER_PAGE:  # a full page may get a next page without a change of its own ETag
+                if len(part) >= PER_PAGE:  # read again next time, since a next page would not change this page's ETag
                     self._cache.pop(address, None)
                 break
             address = following

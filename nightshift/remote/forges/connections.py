@@ -138,7 +138,7 @@ def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Fo
 
 
 class Checked:
-    """A wrapper of a forge that raises `ForgeAway` for malformed answers."""
+    """Wraps a forge, and raises `ForgeAway` if an answer of the forge is malformed."""
 
     def __init__(self, forge: Forge) -> None:
         self._forge = forge

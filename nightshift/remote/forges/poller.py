@@ -68,7 +68,7 @@ class Poller:
         await self._note()
 
     def on_events(self, events: Sequence[Event]) -> None:
-        """Mark the connections to whose forge the progress in these events must be reported.
+        """Mark the connections whose forges must be told about the progress in these events.
 
         Called on the event writer's thread.
         """

@@ -123,7 +123,7 @@ class Watch:
 
     Attributes:
         label: the label of the issues that are tasks.
-        issues: the known issues. Each of them that is closed or has lost the label is requested separately.
+        issues: the known issues. An issue that was closed or has lost the label is requested separately.
         pulls: the pull requests that Nightshift opened.
         open_pulls: those of `pulls` that were open at the last look.
     """

@@ -291,7 +291,7 @@ class Sync:
         return sent
 
     async def _change_task(self, sent: Submitted, spec: TaskSpec, withdrawn: str) -> str:
-        """Update an existing task to the current text of its request.
+        """Update an existing task after its request has changed.
 
         Returns a note for the author of the request, or an empty string.
         """
@@ -362,7 +362,7 @@ class Sync:
     def _list_follow_ups(
         self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]
     ) -> dict[str, tuple[TaskSpec, str]]:
-        """Return the follow-ups that are requested now, by their origin, each with a one-line description."""
+        """Map the origin of each follow-up that is requested now to its task and a one-line description."""
         asked: dict[str, tuple[TaskSpec, str]] = {}
         for remark in filter(specs.asks, pull.remarks):
             spec = specs.of_remark(self.connection, tracked.number, pull, remark, fields)

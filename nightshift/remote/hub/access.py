@@ -12,7 +12,7 @@ _VERIFYING = frozenset({"verify-ca", "verify-full"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How a connection to the shared database was made.
+    """Properties of a connection to the shared database.
 
     Attributes:
         address: the server's IP address; empty for a local socket.

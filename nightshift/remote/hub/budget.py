@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 BUDGETS = ("day_tokens", "day_cost_usd", "total_tokens", "total_cost_usd")
 """The hub's options that set a budget."""
 KNOWN_S = 30.0
-"""Seconds for which the hub's answer to the question whether there is a budget is cached."""
+"""Seconds for which it is cached whether the hub has a budget."""
 
 
 class HubBudget:
@@ -77,7 +77,7 @@ class HubBudget:
 
     def _has_budget(self) -> bool:
         if self._monotonic() - self._asked_at >= KNOWN_S:
-            self._asked_at = self._monotonic()  # noted even if the hub is away, since each call would wait for it
+            self._asked_at = self._monotonic()  # set before asking, so that not every call waits for a hub that is away
             try:
                 rows = self._hub.rows("SELECT 1 FROM option_list WHERE name = ANY (%s)", (list(BUDGETS),))
             except HubError:

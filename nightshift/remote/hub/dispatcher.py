@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 IDLE_S = 5.0
 """Seconds until the next turn if nothing wakes the dispatcher."""
 LOOK_S = 2.0
-"""Minimum seconds between two reads of the state that the hub has of this node's tasks. Turns may be more frequent."""
+"""Minimum seconds between two reads of the hub's state of this node's tasks. Turns may be more frequent."""
 AWAY_S = 3.0
 REFUSED_FIRST_S, REFUSED_S = 2.0, 60.0
 """Seconds until the next try after a refusal: the first wait, and the longest wait. A refusal may be short, for example
@@ -67,11 +67,13 @@ PARKED_S = 60.0
 cannot be started.
 """
 PAUSED_S = 2.0
-"""Seconds until a task that reached a node while the hub is paused returns to its task queue."""
+"""Seconds until a task returns to its task queue if it reached a node while the hub is paused."""
 OVERLAP = timedelta(seconds=60)
-"""By how much the server's list of tasks may be out of date."""
+"""The time by which the server's list of tasks may be out of date."""
 BLOB_BYTES = 256 * 1024
-"""Bytes. The text of a longer task is stored in the remote repository, because Temporal accepts at most 2 MB."""
+"""Maximum bytes of a text that is sent directly. Longer texts of tasks are stored in the remote repository, because
+Temporal accepts at most 2 MB.
+"""
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -190,7 +192,7 @@ class Dispatcher:
     def _join(self) -> None:
         control.check(self._connection)
         if not self._workers:
-            self._start_workers()  # the workflow that answers the request to join may run on this node
+            self._start_workers()  # first, because the workflow that answers the request to join may run on this node
         self._number = control.join(self._connection, self.node.id, self.node.public_key)
         self._settings = control.read_settings(self._connection)
         if self._settings.workspace:
@@ -285,7 +287,7 @@ class Dispatcher:
         self._share_lessons()
 
     def _look(self, held: Sequence[Task]) -> None:
-        """Apply the requests of owners that the hub stores for this node's tasks, such as to cancel them."""
+        """Apply the owners' requests that the hub stores for this node's tasks, such as cancellations."""
         open_tasks = {task.hub_id or 0: task for task in held if task.status not in ENDED}
         for number, facts in self.hub.look(open_tasks).items():
             task = open_tasks[number]
@@ -333,7 +335,10 @@ class Dispatcher:
             self._lose(task)
 
     def _hand_over(self, task: Task) -> None:
-        """Give back a task that has not begun. This node is stopping, and another node can begin the task at once."""
+        """Give back a task that has not begun.
+
+        This node is stopping, and another node can begin the task at once.
+        """
         if task.status not in {Status.QUEUED, Status.SCHEDULED} or self._has_begun(task):
             return
         reason = f"{self.node.name} stops"
@@ -443,7 +448,7 @@ class Dispatcher:
             case Wish.PRIORITISE:
                 self.hub.prioritise(number, entry.value or 0)
             case Wish.REVISE:
-                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # otherwise a retry sends it
+                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # else a retry sends the spec
                     self.hub.revise(self._request(task, number))
 
     def _retry(self, task: Task, number: int) -> None:

@@ -1,4 +1,4 @@
-"""How a commit gets onto a branch that several nodes move: one node at a time, and several commits together.
+"""Moves commits onto a branch that several nodes share: one node at a time, and several commits together.
 
 To land a commit is to judge the tree merged with the branch, and then to move the branch. Two mechanisms make that
 safe. First, a workflow for each branch keeps the tasks that are ready to land in order. Only the node of the first task
@@ -51,7 +51,7 @@ class Landing:
         connection: the connection to the hub.
         node: the id of this node.
         key: signs the commits that this node offers to others for landing.
-        line: returns the name for a workspace's target branch that is the same on all nodes; called in a thread.
+        line: returns a name for the target branch of a workspace; called in a thread. All nodes get the same name.
         lease_s: seconds for which no other node can take the task that is about to land.
         report: called with a sentence about each offered commit that is not landed, because its node has not signed it.
         clock: returns the current time.

@@ -5,8 +5,8 @@ lessons by hand (`storage.memory.exchange`). Each node indexes its own copy, so 
 not valid on other nodes, a lesson of a repository is sent with the address of the repository's remote, and the
 receiving node replaces the address by its own path.
 
-What nodes find out about lessons later is shared too (`storage.memory.elsewhere`). Each node sends its own counts as
-totals, so sending them again is harmless, and receives the sums of all other nodes.
+Later findings about lessons are shared too (`storage.memory.elsewhere`). Each node sends its own counts and receives
+the sums of all other nodes. The counts are totals, so sending them again is harmless.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LessonExchange:
         connections: the hub's database.
         node: the id of this node.
         db: the database with this node's lessons.
-        state: stores up to which row the lessons of other nodes were read.
+        state: stores the number of the last row that was read from the lessons of other nodes.
         mask: removes secrets from sent lessons.
         repositories: the repositories on this machine.
         hear: applies other nodes' findings about lessons, like `storage.memory.store.LongTermMemory.hear`.
@@ -160,7 +160,7 @@ class LessonExchange:
         self._db.write_retrying(_take_lessons(lessons)).result()
 
     def _read(self, line: str) -> Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]]:
-        """Return a one-element list with the lesson of a line and its key; empty if the line is not a lesson."""
+        """Return a line's lesson and its key in a one-element list; empty if the line is not a lesson."""
         try:
             lesson = json.loads(line)
             key = _key(lesson)

@@ -83,7 +83,7 @@ def drain(connection: HubConnection, name: str, *, draining: bool) -> NodeStatus
 
 
 def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
-    """Remove a node (by name or id) permanently, and give its tasks to others.
+    """Remove a node (by name or id) permanently, and give its tasks to other nodes.
 
     Returns the node and the number of its tasks.
 
@@ -133,7 +133,7 @@ def _status(node: Presence, is_removed: bool) -> NodeStatus:
 
 
 def _find_named(some: Sequence[NodeStatus], name: str, *, is_removed: bool = False) -> NodeStatus:
-    """Return the only node with that name or id, either among the removed nodes or among the others."""
+    """Return the only node with that name or id, among the nodes whose `is_removed` has the given value."""
     asked = [node for node in some if node.is_removed is is_removed]
     fitting = [node for node in asked if node.id == name] or [node for node in asked if node.name == name]
     if len(fitting) != 1:

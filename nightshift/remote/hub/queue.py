@@ -1,8 +1,8 @@
-"""The tasks that nodes share, to read and control from any thread. Each task is a workflow (`remote.hub.workflows`).
+"""Reads and controls the tasks that nodes share, from any thread. Each task is a workflow (`remote.hub.workflows`).
 
-An attempt is given to a node with a fencing token, by which Temporal identifies the attempt. A node that has lost its
-attempt gets `StaleFence`. Since an answer may be lost, reporting the same end twice is harmless. A task's number on the
-hub consists of its number on the submitting node, followed by three digits for that node.
+A node that is given an attempt also gets a fencing token, by which Temporal identifies the attempt. A node that has
+lost its attempt gets `StaleFence`. Since an answer may be lost, reporting the same end twice is harmless. A task's
+number on the hub consists of its number on the submitting node, followed by three digits for that node.
 """
 
 from __future__ import annotations
@@ -252,9 +252,9 @@ class HubQueue:
         return self._hub.call(read)
 
     def list_changed(self, since: datetime) -> tuple[list[HubTask], datetime]:
-        """Return the tasks that began or ended since a time of the server's clock.
+        """Return the tasks that began or ended after `since`, which is a time of the server's clock.
 
-        Also return the latest of these times, from which the next call can continue.
+        Also return the newest time at which one of them began or ended. The next call can continue from that time.
         """
 
         async def read(client: Client) -> tuple[list[HubTask], datetime]:
@@ -361,7 +361,7 @@ async def _request(client: Client, task_id: int) -> Request:
 
 
 async def _list_tasks(client: Client, query: str) -> AsyncIterator[HubTask]:
-    """Yield each task once, although a task that was tried again has two runs until the older one is removed."""
+    """Yield each task once. A task that was tried again has two runs until the older run is removed."""
     seen = set[int]()
     async for listed in client.list_workflows(query):
         if (task := await _task_of(listed)) and task.id not in seen:

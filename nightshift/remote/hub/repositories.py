@@ -65,7 +65,7 @@ class SharedRepositories:
         return address
 
     def name_for_all(self, spec: TaskSpec) -> tuple[TaskSpec, str]:
-        """Return a task without its path, and the name of its repository that is the same on all nodes.
+        """Return the task without a path, and its repository's name, which is the same on all nodes.
 
         Raises:
             GitError: no branch is checked out in the repository.
@@ -81,7 +81,7 @@ class SharedRepositories:
         return next(paths, str(clone) if clone.exists() else None)
 
     def refresh(self, spec: TaskSpec) -> None:
-        """Update the base branch of a task that this node submitted, from the remote.
+        """Update a task's base branch from the remote. The task was submitted on this node.
 
         Raises:
             GitError: the remote could not be reached.
@@ -118,7 +118,7 @@ class SharedRepositories:
         return path
 
     def here(self, spec: TaskSpec, repository: str) -> TaskSpec:
-        """Return another node's task with the path of its repository on this node, after updating it from the remote.
+        """Update the repository of another node's task from the remote; return the task with the local path.
 
         Raises:
             GitError: the remote could not be reached, or has no such branch.

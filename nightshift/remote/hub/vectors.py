@@ -130,7 +130,7 @@ class SharedVectors:
         return self._by_space[space]
 
     def send(self, embedder: Embedder | None) -> None:
-        """Send the vectors of an embedder that the hub lacks. Does nothing if `embedder` is None.
+        """Send to the hub the vectors of an embedder that are missing there. Does nothing if `embedder` is None.
 
         Raises:
             HubAway: the hub cannot be reached.

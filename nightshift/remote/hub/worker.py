@@ -105,7 +105,7 @@ class FreeSlots(CustomSlotSupplier):
         return SlotPermit()
 
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:  # noqa: ARG002  as above
-        """Return None, so that no attempt bypasses the order of the queue."""
+        """Return None, which refuses a slot, so that no attempt bypasses the order of the queue."""
         return None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:  # noqa: ARG002  as above

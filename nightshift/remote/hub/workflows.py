@@ -1,4 +1,4 @@
-"""Workflows of the hub: for a shared task, for a node, for the hub's settings, and for the turns to land on a branch.
+"""Workflows of the hub: for a shared task, for a node, for the hub's settings, and for turns to land on a branch.
 
 The module imports nothing of this program, because Temporal's sandbox imports it again for each worker. A change must
 not alter the order of commands in code that running workflows have already executed, unless it uses `workflow.patched`.
@@ -311,7 +311,7 @@ class SharedTask:
     async def _call_back(self) -> None:
         """Withdraw the attempt from its task queue, unless a node has taken it.
 
-        Returns after the next attempt was queued.
+        Returns when the next attempt is queued, or when a node has taken this attempt after all.
         """
         attempt = self._attempt
         if attempt and not self._is_taken:
@@ -540,7 +540,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A task that is ready to land. If `commit` is set, any node may land this commit from `branch` at the remote."""
+    """A task that is ready to land. If `commit` is set, any node may land it from `branch` at the remote."""
 
     task_id: int
     fence: int
@@ -612,7 +612,7 @@ class LandingLine:
 
     @workflow.signal
     def end(self, landed: dict[str, str | None]) -> None:
-        """Record the commit as which each task has landed. None as the commit means that the task must land alone."""
+        """Record each task's landed commit. None in place of a commit means that the task must land alone."""
         for number, commit in landed.items():
             if entry := self._entries.get(int(number)):
                 self._put(replace(entry, landed_as=commit, is_alone=commit is None))

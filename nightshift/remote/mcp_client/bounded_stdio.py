@@ -1,4 +1,4 @@
-"""A transport of the MCP SDK over a server's standard streams that limits the length of lines.
+"""A transport of the MCP SDK that uses a server's standard streams, and limits the length of their lines.
 
 The SDK's own transport buffers lines of any length, and its running time grows with the square of the length.
 """

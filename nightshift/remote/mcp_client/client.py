@@ -61,7 +61,7 @@ class ServerTools:
 
     @asynccontextmanager
     async def opened(self, allowed: Sequence[str]) -> AsyncIterator[OpenTools]:
-        """Provide the tools with these names (`server.tool`) during the block; `faults` lists unavailable ones."""
+        """Open these tools (`server.tool`) for the block. The result's `faults` lists the unavailable tools."""
         wanted = {each.partition(".")[0] for each in allowed}
         servers = {each.name: each for each in self._servers() if each.name in wanted}
         tools = OpenTools(servers, allowed, self._environ, self._mask, self._start_s, self._call_s)

@@ -59,7 +59,7 @@ def _server(name: str, value: str, token: str) -> McpServer:
 
 
 def faults_of(allowed: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Return the faults among the tools that a task names (`server.tool`), by the field of the task."""
+    """Return the faults in a task's list of tools (`server.tool`), by the field of the task, such as `mcp.0`."""
     known_names = ", ".join(names) or "none"
     return {
         f"mcp.{number}": f"there is no server {server!r} in mcp_servers; its servers are: {known_names}"

@@ -1,1 +1,1 @@
-"""The benchmark from a repository's own history: which model, protocol and settings solve its kind of task."""
+"""A benchmark of models, protocols and settings on tasks from a repository's own history."""

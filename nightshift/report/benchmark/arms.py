@@ -1,4 +1,4 @@
-"""Reads the arms of a benchmark, which an owner wants to compare, and returns the settings for each of them.
+"""Reads the arms that an owner wants to compare in a benchmark, and returns the settings of each arm.
 
 An arm is a model with its settings (`report.benchmark.results.Arm`).
 """
@@ -53,7 +53,7 @@ def of_models(models: Sequence[str]) -> tuple[Arm, ...]:
     """Create an arm for each model, named as `backend=model` or `built-in`, with default settings.
 
     Raises:
-        BenchmarkError: a model is named twice, or in another form.
+        BenchmarkError: a model is named twice, or its name has another form.
     """
     named = [{"name": _plain_name(model), "model": model} for model in models if model.strip()]
     return _read(named, "--models") if named else ()

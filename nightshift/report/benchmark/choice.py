@@ -25,7 +25,7 @@ class Choice:
     Attributes:
         figures: the figures of the chosen arm.
         others: the model's other arms that were considered, best first.
-        measured: the results and settings of the chosen arm that may be adopted.
+        measured: what the owner may adopt: the results and settings of the chosen arm.
     """
 
     figures: ArmFigures

@@ -23,7 +23,7 @@ _PORTION = 100
 
 
 class Filter(StrEnum):
-    """A condition that excludes a commit, in the order of application; the value is the text for people."""
+    """A condition that excludes a commit. Conditions apply in the order of the members; values are texts for people."""
 
     MERGE = "merges and first commits"
     REVERTS = "reverts"

@@ -176,7 +176,7 @@ def _comparison(figures: ArmFigures, other: ArmFigures) -> Comparison:
     is_uplift = replace(figures.arm, name="", memory=False) == replace(other.arm, name="", memory=False)
     first, second = (other, figures) if is_uplift and other.arm.memory else (figures, other)
     pairs = pair_up(first.outcomes, second.outcomes)
-    if not is_uplift and pairs.only_second > pairs.only_first:  # `first` is to solve more of the common items
+    if not is_uplift and pairs.only_second > pairs.only_first:  # `first` must be the arm that solved more
         first, second = second, first
         pairs = pair_up(first.outcomes, second.outcomes)
     return Comparison(

@@ -25,7 +25,7 @@ class Asked:
         mode: the part of an item that models are given.
         items: number of items to draw; None for all.
         rounds: how often the items are tried; arms with memory keep the lessons of earlier rounds.
-        budget_usd: maximum cost of the run in USD, including earlier calls that worked on the same run; None for no
+        budget_usd: maximum cost of the run in USD, including the cost before the run was last continued; None for no
             limit.
 
     Raises:
@@ -81,7 +81,7 @@ class Budget:
 
 
 def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
-    """Return the items' keys in a shuffled order that is the same each time, so that any part of it is a sample."""
+    """Return the items' keys in random order, which is the same each time. Any part of the order is a random sample."""
     keys = sorted(item.key for item in items)
     random.Random(seed).shuffle(keys)  # noqa: S311  not for security
     return tuple(keys)
@@ -90,7 +90,7 @@ def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
 def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
     """List the attempts of a run that have no result, in the order of work.
 
-    The arms alternate in who begins an item.
+    The arms take turns at being the first to attempt an item.
     """
     arms = {arm.name: arm for arm in store.arms()}
     items = {item.key: item for item in store.items(run.repo)}

@@ -1,8 +1,9 @@
 """Writes the request to a model for an item: the commit's message, and the names that the commit's tests use.
 
-A test that fails only because the model chose another name than the author would judge a guess. So the request lists
-the names whose absence makes tests fail, with their signatures in the commit. Sentences of the message that reveal the
-change are left out: a longer identifier that the commit introduces, and that no test names, is part of the answer.
+If a test failed only because the model chose another name than the author, the test would judge a guess. So the request
+lists the names whose absence makes tests fail, with their signatures in the commit. Sentences of the message that
+reveal the change are left out. A sentence reveals the change if it contains a long identifier that the commit
+introduces and that no test names.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Statement:
 
     Attributes:
         text: the text; empty if the subject itself reveals the change.
-        unnamed: names that tests miss and that neither the text nor a signature can give.
+        unnamed: names that tests miss, but that the message does not mention and for which no signature was found.
         leaked: identifiers of the change that the commit's message contained.
     """
 

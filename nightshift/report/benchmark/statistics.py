@@ -1,11 +1,11 @@
 """Tests whether one arm solves more items than another, and with what certainty.
 
-Two arms work on the same items, so they are compared item by item. Items that both solve or both fail say nothing. If
-the arms were equally good, each of the other items would be solved by one or the other arm like the toss of a fair coin
-(Q. McNemar, Psychometrika 12 (1947), 153-157). The p-value is the mid-p of that exact binomial test. The plain exact
-test is so conservative that it misses real differences; the mid-p misses fewer and still keeps the significance level
-in practice (M. Fagerland, S. Lydersen, P. Laake, BMC Medical Research Methodology 13:91, 2013). For comparisons of
-several arms, p-values are adjusted (S. Holm, Scandinavian Journal of Statistics 6 (1979), 65-70).
+Two arms work on the same items, so they are compared item by item. Items that both solve or both fail say nothing. Each
+other item is solved by only one of the arms. If the arms were equally good, the toss of a fair coin would decide by
+which one (Q. McNemar, Psychometrika 12 (1947), 153-157). The p-value is the mid-p of that exact binomial test. The
+plain exact test is so conservative that it misses real differences; the mid-p misses fewer and still keeps the
+significance level in practice (M. Fagerland, S. Lydersen, P. Laake, BMC Medical Research Methodology 13:91, 2013). For
+comparisons of several arms, p-values are adjusted (S. Holm, Scandinavian Journal of Statistics 6 (1979), 65-70).
 `tests/report/benchmark/test_statistics.py` verifies the rates of the intervals by simulation.
 """
 
@@ -91,7 +91,7 @@ def pair_up(first: Mapping[str, bool], second: Mapping[str, bool]) -> Pairs:
 
 
 def mid_p(heads: int, tails: int) -> float:
-    """Return the two-sided mid-p value of this many heads and tails, if the coin were fair."""
+    """Return the two-sided mid-p value of these numbers of heads and tails, for a fair coin."""
     n, least = heads + tails, min(heads, tails)
     if heads == tails:
         return 1.0
@@ -100,7 +100,7 @@ def mid_p(heads: int, tails: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values adjusted for multiple comparisons, in their order."""
+    """Return the p-values adjusted for multiple comparisons, in the same order."""
     adjusted, worst = [1.0] * len(p_values), 0.0
     for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[at]))

@@ -51,7 +51,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A commit that passed the filters and is not validated yet; the fields have the meaning of those of `Item`."""
+    """A commit that passed the filters and is not validated yet. The fields mean the same as in `Item`."""
 
     key: str
     repo: str
@@ -207,7 +207,7 @@ class BenchmarkStore:
         at: datetime,
         rounds: int = 1,
     ) -> Run:
-        """Store that a run begins, or that the run with these arms, items and rounds continues."""
+        """Record that a run begins or continues. A run is identified by repository, mode, arms, items and rounds."""
         named, ordered = tuple(arms), tuple(items)
         identity = (repo, str(mode), named, ordered, *([rounds] if rounds > 1 else []))
         digest = hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()
@@ -234,7 +234,9 @@ class BenchmarkStore:
         return stored_run
 
     def end_run(self, key: str, state: RunState, reason: str, at: datetime) -> None:
-        """Store that a run is done, or that it must stop; the process that works on it checks this before each attempt.
+        """Record that a run is done, or that it must stop.
+
+        The process that works on the run checks this before each attempt.
 
         Raises:
             BenchmarkError: there is no run with this key.
@@ -251,7 +253,7 @@ class BenchmarkStore:
         return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode)))
 
     def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
-        """Store a result; return False if there already is one for this item, arm and mode, which is kept."""
+        """Store a result. If this item, arm and mode already have a result, keep that one and return False."""
         with self._writing():
             return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
 
@@ -260,7 +262,7 @@ class BenchmarkStore:
         return tuple(_value(Result, row) for row in self._read(lambda: rows.round_results(self._conn, run, number)))
 
     def add_round_result(self, result: Result, run: str, number: int) -> bool:
-        """Store a result of a round; return False if there already is one for this item and arm, which is kept."""
+        """Store a result of a round. If this item and arm already have one, keep that one and return False."""
         with self._writing():
             return rows.add_round_result(self._conn, {**_row(result), "run": run, "round": number})
 
@@ -275,7 +277,7 @@ class BenchmarkStore:
                 rows.note_spent(self._conn, {**row, "cost_usd": spent.cost_usd, "tokens": spent.tokens})
 
     def spent(self, run: str | None = None, since: date | None = None) -> tuple[float, int]:
-        """Return the spending of a run, or of all runs, from a day on: USD and tokens."""
+        """Return the USD and the tokens that one run, or all runs, spent on or after a day."""
         return self._read(lambda: rows.sum_spent(self._conn, run, str(since or "")))
 
     # Functions that convert values to database rows and back.

@@ -15,7 +15,7 @@ from nightshift.report.benchmark.store import BenchmarkStore, Mode
 
 @contextmanager
 def results_of(path: Path, repo: str) -> Iterator[tuple[BenchmarkStore, str]]:
-    """Open the benchmark's database for a repository; yields also the path under which the repository is stored.
+    """Open the benchmark's database, and find the path under which a repository is stored in it.
 
     Args:
         path: the path of the database.

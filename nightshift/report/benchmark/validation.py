@@ -1,7 +1,7 @@
 """Turns candidates into items by running their tests: some must fail before the commit and pass after it, every time.
 
 The tests run on what a model will start from: a copy of the parent commit without its history, in the environment that
-it declares. The commit's own change must pass the verdict, otherwise no change could.
+the parent commit declares. The commit's own change must pass the verdict, because otherwise no change could pass.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]
 def walk(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, str]]:
     """Find the files that may have changed.
 
-    Returns the stat result of each file by path, or None if it has not changed, and the reasons why other entries are
-    ignored.
+    Returns two mappings. The first maps the path of each file to its stat result, or to None if the file has not
+    changed. The second maps the paths of ignored entries to the reasons.
 
     Raises:
         OverflowError: there are too many entries.

@@ -13,7 +13,7 @@ OPTIONS = f"-p {__package__}.recorder -p no:randomly --continue-on-collection-er
 
 
 def environment(descriptor, settings, environ):
-    """Return the variables that make pytest load the recorder, however it is started.
+    """Return the environment variables that make pytest load the recorder, however pytest is started.
 
     Args:
         descriptor: descriptor of the channel.
@@ -70,7 +70,7 @@ class Pipe:
 class Channel:
     """Writes events to the pipe of a run.
 
-    The pipe is inherited, or a named pipe if a program between does not pass it on.
+    The pipe is inherited. If a program in between does not pass it on, a named pipe is used instead.
     """
 
     def __init__(self, settings):

@@ -99,8 +99,8 @@ class Child:
         The processes of the run's services are not ended.
 
         Args:
-            job: the fields of `TimeLimits`, and `output_bytes`. That is the limit for each part of the output; the
-                parts are separated by the text in `token`.
+            job: the fields of `TimeLimits`, `token` (the text that separates the parts of the output), and
+                `output_bytes` (the limit for each part).
             spare: process numbers of children that are not ended.
             output: receives the output, which is then not divided into parts.
         """
@@ -196,7 +196,7 @@ class Program(Child):
 
 
 def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
-    """End every process of the sandbox except those in `spare`, and those in `with_children` with descendants.
+    """End every process of the sandbox, except those in `spare`, and those in `with_children` and their descendants.
 
     As process 1, this process becomes the parent of every orphan.
     """

@@ -17,7 +17,7 @@ from . import channel, environment_makers, virtual
 from .child import Child, Ends
 
 PRINTED = 8 << 20
-"""Number of bytes at the beginning of the output, and at its end, in which reports are searched."""
+"""Number of bytes at the beginning of the output, and at its end, that are searched for reports."""
 LAST = 3000
 """Number of bytes at the end of the output that are shown to people."""
 FILES, BYTES = 300, 3 << 20

@@ -1,9 +1,9 @@
 """Unpacks the files of a run into the workspace, and watches the files that must not change.
 
-The tests are in a folder in which the tested code, which runs as the same user, may write, so no permission can protect
-them. Instead, a kernel watch (inotify) reports every write, replacement or move to a process that the tested code
-cannot reach, even if the change was undone. In addition, the files are read-only. Therefore a change through a memory
-map, which inotify does not report, requires a change of the file's mode first, which inotify does report.
+No permission can protect the tests, because the tested code runs as the same user and may write in their folder.
+Instead, a process that the tested code cannot reach watches the tests by inotify. The kernel reports to it every write,
+replacement or move, even if the change was undone. In addition, the files are read-only. Therefore a change through a
+memory map, which inotify does not report, requires a change of the file's mode first, which inotify does report.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH120, PTH208, PTH211
@@ -99,8 +99,8 @@ class Watch:
     """Detects which of some files were touched since this object was created.
 
     The kernel allows only a few watches for each user, and other jobs of the same user may have used them all. In that
-    case the change times are compared, which no program can set. That is as reliable, but a new file beside a test
-    counts as a change too.
+    case the change times are compared instead, because no program can set a change time. That is as reliable, but a new
+    file beside a test counts as a change too.
     """
 
     def __init__(self, paths: list[str]) -> None:

@@ -41,7 +41,7 @@ def restrict_to(own: Iterable[str], readable: Iterable[str]) -> bool:
 
 
 def _restrict_rights(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
-    """Deny the rights in `handled` for all files, except those that `allowed` grants below its paths."""
+    """Deny the rights in `handled` for all files. `allowed` has paths with the rights that stay allowed below them."""
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(CREATE, None, ctypes.c_size_t(0), VERSION)
     if version < OLDEST:
@@ -69,7 +69,7 @@ def _is_allowed(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool
 
 
 def holds() -> bool:
-    """Test whether a process in its own domain has no access to a process that its user can otherwise inspect."""
+    """Test whether a Landlock domain keeps a process from inspecting another process of the same user."""
     ready, started = os.pipe()
     over, waiting = os.pipe()
     target = os.fork()

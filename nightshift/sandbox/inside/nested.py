@@ -155,8 +155,8 @@ def overlay(libc, layers):
 def overlays():
     """Check whether layers can be shown as overlays in this sandbox.
 
-    That requires a folder with trees, and a kernel that can record in an overlay in memory that a folder was removed
-    and created again (Linux 6.6 or newer).
+    That requires a folder with trees, and Linux 6.6 or newer. Only such a kernel can record in an overlay in memory
+    that a folder was removed and created again.
     """
     if not os.path.isdir(TREES):  # noqa: PTH112 (pathlib is slow to import)
         return False

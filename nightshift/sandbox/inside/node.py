@@ -113,7 +113,7 @@ def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
 
 
 def _program(folder: str, name: str) -> str:
-    """Return the path of a package's program, found as Node.js finds packages; only its name if there is none."""
+    """Return the path of a package's program, searched as Node.js searches packages; if not found, its name."""
     while not os.path.exists(program := os.path.join(folder, "node_modules", ".bin", name)):
         if folder == os.path.dirname(folder):
             return name
@@ -138,8 +138,8 @@ class Report:
     """The events that the reporters of one process wrote.
 
     Args:
-        text: all lines. Lines that do not come from these reporters are kept: lines of another recorder, and lines
-            without the secret.
+        text: all lines. Lines of another recorder, which have the secret but not the form of an event, are kept. Lines
+            without the secret are replaced by `FORGED`.
         secret: the run's secret.
         node: facts about the files. `scripts` are files without tests, each of which counts as one test. `marked` are
             the ids of tests that their source always skips.
@@ -316,7 +316,7 @@ class Total:
 
 
 def events_of_command(text: str, secret: str, job: Job) -> str:
-    """Convert the lines that a command's processes wrote to events that begin with the secret."""
+    """Return the events in the lines that a command's processes wrote. Each event begins with the secret."""
     report = Report(text, secret, job["node"], {})
     if report.changed:
         report.lines.append(json.dumps({"e": "seen", "read": {}, "modules": [], "changed": sorted(report.changed)}))

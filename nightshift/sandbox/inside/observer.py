@@ -40,7 +40,7 @@ class Observer:
         return path.removeprefix(self._root)
 
     def _hear(self, event, arguments):
-        """Record files of the tree that are opened, if a test is among the callers."""
+        """Record each file of the tree that is opened, if the innermost caller in the tree is a test file."""
         if event != "open" or not isinstance(arguments[0], str) or len(self._read) > MOST_READ:
             return
         path = os.path.abspath(arguments[0])

@@ -90,9 +90,9 @@ class Recorder(Observer, coroutines.Coroutines):
 
     Args:
         channel: receives the events.
-        settings: `budget` (seconds, and the files that may be left for another run after them), `standing` (test files
-            that the repository has), `preload` (modules that are imported first), and `traced` (True to record the
-            lines of test files).
+        settings: `budget` (the limits in seconds, and the files that may be left for another run when the time is up),
+            `standing` (test files that the repository has), `preload` (modules that are imported first), and `traced`
+            (True to record the lines of test files).
         config: pytest's configuration.
     """
 
@@ -173,9 +173,9 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        """Check whether a test has a constant mark.
+        """Record whether the test's source marks it as skipped or expected to fail.
 
-        When the time is up, leave the files that were not begun to another run.
+        If the time is up after the test, leave the files that were not begun to another run.
         """
         if is_marked(item):
             self._marked.add(item.nodeid)
@@ -238,7 +238,7 @@ class Recorder(Observer, coroutines.Coroutines):
         )
 
     def _leave(self, item):
-        """Remove files from the session that were not begun and may be left for another run."""
+        """Remove from the session the files that were not begun, if they may be left for another run."""
         items = self._session.items
         done = items.index(item) + 1
         begun = {file_of(each) for each in items[:done]}
@@ -276,7 +276,7 @@ class Ignored(pytest.File):
 
 
 class Budget:
-    """The time limit of a run, after which files not yet begun are left to another run, if they may be."""
+    """The time limit of a run. When it is reached, those of `files` that were not begun are left for another run."""
 
     def __init__(self, cpu_s, wall_s, files):
         self._cpu_s, self._wall_s, self.files = cpu_s, wall_s, frozenset(files)

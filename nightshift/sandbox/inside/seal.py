@@ -1,9 +1,9 @@
 """Detects which functions outside the tree were replaced during a run: a clock, a comparison or the framework's own.
 
 Each function is stored with its code object, so that replacing only the code of a function counts too. The snapshot is
-made once, before forking. A comparison creates no objects, because memory to which a fork writes must be copied. A
-library may have good reasons to replace functions; the replacements that also occur in the same run on the base are
-normal.
+made once, before forking. A comparison creates no objects, because the kernel must copy all memory to which a fork
+writes. A library may have good reasons to replace functions. Replacements that also occur in the same run on the base
+are therefore normal.
 """
 
 import os

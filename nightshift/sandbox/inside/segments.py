@@ -12,7 +12,7 @@ DROPPED = b"+"
 
 
 class Segments:
-    """Divides a stream as it arrives. Its length (`len`) is that of the current part.
+    """Divides a stream as it arrives. `len` gives the length of the current part.
 
     Args:
         token: the text that divides the stream.

@@ -40,7 +40,7 @@ def wait(child):
 
 
 def end(code):
-    """End with the same status or signal. As process 1, a signal can be reported only as a status."""
+    """End this process with the snippet's status or signal. Process 1 reports signal N as the status 128 + N."""
     if code < 0 and os.getpid() != 1:
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)

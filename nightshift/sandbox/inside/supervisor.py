@@ -1,7 +1,7 @@
 """The trusted parent: the first process of the sandbox, which starts the tested code and reports its result.
 
-It imports nothing of the workspace. Its children cannot read or trace it (they have the same user, but it is not
-dumpable), and as process 1 it cannot be killed by them. Only this process has the job's key and the standard output. It
+It imports nothing of the workspace. Its children have the same user, but cannot read or trace it, because it is not
+dumpable. As process 1, it cannot be killed by them. Only this process has the job's key and the standard output. It
 signs its one answer with the key, after every other process in the sandbox was killed. It uses only the standard
 library.
 

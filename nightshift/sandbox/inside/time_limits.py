@@ -26,7 +26,7 @@ IDLE = 0.02
 """Share of a processor. A run that uses no more than this, and has no process that could run, is waiting."""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 BUSIEST = 4.0
-"""Multiple of the limit by the clock that a run may take while other processes keep it from the processor."""
+"""Multiple of the clock limit after which a run is ended even if other processes kept it from the processor."""
 _AT_WORK = "RD"
 """States of a process that is running, could run, or waits for a disk."""
 
@@ -98,10 +98,11 @@ def measure_used() -> tuple[float, bool]:
 
 
 def _living() -> Iterator[tuple[str, int]]:
-    """Yield the state and the processor time of each living descendant, in ticks. Process 1 yields all other processes.
+    """Yield the state of each living descendant, and its processor time in ticks.
 
-    The ticks include those of children for which the process has waited. Parents usually come before their children. So
-    a child that ends during this call is left out, rather than counted twice.
+    For process 1, all other processes count as descendants. The ticks include those of children for which the process
+    has waited. Parents usually come before their children. So a child that ends during this call is left out, rather
+    than counted twice.
     """
     me = os.getpid()
     mine = {me}

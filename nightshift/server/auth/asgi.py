@@ -63,6 +63,6 @@ def way_to_root(path: str) -> str:
 
 
 async def wait_until_gone(receive: Receive) -> None:
-    """Return when the client has disconnected."""
+    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

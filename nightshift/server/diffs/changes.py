@@ -69,8 +69,8 @@ class Diff(Answer):
 class State:
     """State of a set of files, used for one request.
 
-    The files are those of a commit, overlaid by `texts`, in which None means that a file was removed. `fault` is set if
-    the commit could not be read; then only the overlaid texts are known.
+    The files are those of a commit, with the changes in `texts` on top. A text of None means that the file was removed.
+    `fault` is set if the commit could not be read; then only the files in `texts` are known.
     """
 
     name: str

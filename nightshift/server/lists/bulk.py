@@ -120,7 +120,7 @@ class BulkDone(Answer):
 
 
 class RetryIn(_In):
-    """How to retry a task. With `from_draft` the new attempt starts from the change in the task's draft."""
+    """Options for retrying a task. With `from_draft` the new attempt starts from the change in the task's draft."""
 
     from_draft: StrictBool = False
 

@@ -81,7 +81,7 @@ class Submission(Answer):
     """Result of a submission.
 
     `new` is false if a task with this key already existed; that task is unchanged. `differs` names the fields in which
-    it differs from the submitted one.
+    the existing task differs from the submitted one.
     """
 
     task_id: int
@@ -164,7 +164,7 @@ def _next(task: TaskDetail, questions: tuple[Question, ...]) -> str:
 
 
 def unify(difference: Diff) -> str:
-    """Return a diff as the text of a unified diff."""
+    """Convert the API's diff to the text of a unified diff."""
     return "\n".join(line for file in difference.files for line in _file(file))
 
 

@@ -28,8 +28,8 @@ def boot_data(context: AppContext, routes: Map, page: Page, where: Mapping[str, 
     """Return the page's data as JSON that is safe inside a `<script>` element.
 
     `after` is the id of the newest event before any answer was built. The page reads later events from the stream, so
-    it misses no event. `answers` maps addresses to answers. `page` holds the page's `name`, and `where`, the parameters
-    of its address.
+    it misses no event. `answers` maps addresses to answers. `page` holds the page's `name`, and the parameters of its
+    address as `where`.
 
     Raises:
         UnknownTask, UnknownApproval, UnknownCommit: the task, question or commit that the page shows does not exist.

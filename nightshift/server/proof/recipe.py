@@ -79,7 +79,7 @@ def _tests(note: Note, added: frozenset[str]) -> Iterator[Part]:
 
 
 def _run(note: Note) -> str:
-    """Return the command that runs the tests of the project; empty if this module does not know the command."""
+    """Return the command that runs the tests of the project; empty if the command is not known."""
     if note.command:
         return " ".join(map(quote, note.command))
     tests = [*note.tests, *note.own_tests] or list(note.evidence.suites)

@@ -53,8 +53,8 @@ def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
     The answer lists the requests that could not be decided, and the reasons.
     """
     queue = context.queue
-    # If a question is granted, the text of the decision becomes its answer. The remark is not meant as an answer, so
-    # granted questions get an empty text.
+    # When a question is granted, the text that is stored with the decision becomes the answer to the question. The
+    # owner's remark is not meant as an answer, so granted questions get an empty text instead.
     questions = {each.id for each in queue.approvals() if each.ask.kind is AskKind.QUESTION}
     asked = dict.fromkeys(body.approvals)
     remark = {each: "" if body.granted and each in questions else body.remark for each in asked}

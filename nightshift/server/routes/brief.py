@@ -104,7 +104,7 @@ class BriefAnswer(Answer):
 class ReadIn(BaseModel):
     """Time up to which the brief was read.
 
-    It is the `until` of the brief that was shown, or an earlier time to undo marking the brief as read.
+    This is normally the `until` of the brief that was shown. An earlier time undoes marking the brief as read.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -106,7 +106,7 @@ def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
 
 @routes.endpoint("POST", "/api/commits/reviewed")
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
-    """Mark one commit or all commits as read, or mark commits as unread again by their ids in the ledger."""
+    """Mark one commit or all commits as read, or mark the commits with given ledger ids as unread again."""
     return _reviewing(context).review(body)
 
 
@@ -156,7 +156,7 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
 def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
     """Revert the integrated commits of a task by a new commit.
 
-    The response comes after a test run, with that commit.
+    The response is sent after a test run, and contains the new commit.
     """
     how = body or RevertIn()
     return _wait_for(context.commit_actions.revert(task_id, how.force, how.reapply))

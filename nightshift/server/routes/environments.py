@@ -12,7 +12,7 @@ routes = Routes()
 
 
 class EnvironmentRow(Answer):
-    """A built part of an environment, shared by all repositories that declare the same.
+    """A built part of an environment. All repositories with the same declaration share it.
 
     `kind` is the kind of the part. `sources` are the files that first declared it. `packages` maps its packages to
     versions. `services` are the services that are started for tests. `remarks` say what was left out, and why.

@@ -13,7 +13,7 @@ routes = Routes()
 
 
 class Hinted(Answer):
-    """The repositories on forges that the daemon polls because of the webhook."""
+    """The repositories that the daemon polls because a forge sent a webhook."""
 
     looking_at: list[str]
 

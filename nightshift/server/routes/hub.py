@@ -76,9 +76,9 @@ def resume_hub(context: AppContext) -> HubPaused:
 
 @routes.endpoint("POST", "/api/hub/nodes/{node}/drain")
 def drain_node(context: AppContext, node: str, body: HubDrainIn | None) -> HubDrained:
-    """Stop a node (id or name) from taking new tasks, or with `draining` false let it take tasks again.
+    """Stop a node from taking new tasks, or let it take tasks again if `draining` is false.
 
-    Running tasks continue.
+    The node is given by its id or name. Running tasks continue.
     """
     draining = body.draining if body else True
     status = _hub(context).drain(node, draining=draining)

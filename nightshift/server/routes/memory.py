@@ -92,7 +92,7 @@ def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("POST", "/api/lesson/{lesson_id}/restore")
 def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """Restore a retired lesson. Its measured value is counted from now on."""
+    """Restore a retired lesson. Only attempts from now on count in its measured value."""
     key = _check_key(context, lesson_id)
     wait_for(context.memory().restore(*key))
     return _detail(context, key)

@@ -16,7 +16,7 @@ class Engine(uvicorn.Server):
     """An HTTP server that reports when it serves, waits for its stop without polling, and installs no signal handlers.
 
     Uvicorn's own main loop wakes ten times a second, to renew the `Date` header and to check `should_exit`. An idle
-    daemon should not wake that often, and the guard sets the `Date` header here.
+    daemon should not wake that often. In this program, the guard sets the `Date` header instead.
     """
 
     def __init__(self, app: App, started: Callable[[], None], max_connections: int | None = None) -> None:

@@ -20,7 +20,8 @@ class Listen:
         port: the port; 0 chooses a free port.
         names: further host names by which browsers reach the server, each followed by its port, such as `box.lan:5000`.
             The default port of HTTP or HTTPS is left out.
-        page: the address at which the owner opens the pages, with a sub-path if a proxy serves them below one.
+        page: the address at which the owner opens the pages. It includes the sub-path if a proxy serves the pages under
+            one.
         token: if set, every request needs it, reads as well as writes.
         exposed: True if code of tasks might reach this server, because the sandbox in use cannot prevent it.
         threads: number of requests that Flask answers at the same time.

@@ -63,7 +63,8 @@ class MatrixIn(_NotedIn):
 class Forked(Answer):
     """A new fork.
 
-    `source`, `attempt` and `step_no` give the step after which it starts. `model` is empty if the settings choose it.
+    `source`, `attempt` and `step_no` give the step after which the fork starts. `model` is empty if the settings choose
+    the model.
     """
 
     task_id: int

@@ -43,11 +43,11 @@ _MARKED = frozenset({
     Kind.MODEL_INTERRUPTED,
 })  # fmt: skip
 _SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
-"""Kinds of events that are not shown between the steps, because the steps and questions show them."""
+"""Kinds of events that are not shown between the steps, because they are already shown with the steps or questions."""
 
 
 def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
-    """Return the course of a task, with the steps of one attempt. If `attempt` is None, it is the newest attempt."""
+    """Return the course of a task, with the steps of one attempt: `attempt`, or the newest attempt if it is None."""
     reads, mask = context.reads, context.mask
     rows = context.steps.iterations(task.id)
     attempts = _attempts(rows)
@@ -201,7 +201,7 @@ def _running(
 def _is_marked(event: Event) -> bool:
     """Check whether an event is shown between the steps.
 
-    The event that the task has ended is not shown there, because the page shows the end of the task above the steps.
+    The event about the end of the task is not shown there, because the page shows the end above the steps.
     """
     has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
     if has_ended or event.kind in _SHOWN_BY_STEPS:
@@ -215,7 +215,7 @@ def _mark(event: Event, context: AppContext) -> Mark:
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
-    """List the lessons that were close to each attempt.
+    """List the lessons that were similar to what each attempt was working on.
 
     The age of a lesson, and the iteration and phase in which it was shown, come from the log and are missing if the log
     no longer has the event. Two kinds of lessons are only in the log: those shown by an earlier version, and those

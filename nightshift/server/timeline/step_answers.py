@@ -91,9 +91,10 @@ class FailureRow(Answer):
 
 
 class EvidenceRow(Answer):
-    """Evidence of a verdict, as in `core.tasks.verdicts.Evidence`, except for `ids`.
+    """Evidence of a verdict.
 
-    `ids` is the number of tests here, whereas it lists the ids of the tests there.
+    The fields are those of `core.tasks.verdicts.Evidence`. Only `ids` differs: here it is the number of tests, there
+    the list of their ids.
     """
 
     tree: str

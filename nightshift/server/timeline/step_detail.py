@@ -54,7 +54,7 @@ class Steps:
         self._context, self._task, self._files = context, task, CaseFiles(context, task)
 
     def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
-        """Return a step. With `alone`, the number of a model call, only this call is returned, with its texts in full.
+        """Return a step. If `alone` is the number of a model call, list only this call, with its texts in full.
 
         Raises:
             UnknownStep: the step or the call does not exist, or is no longer stored.

@@ -20,7 +20,7 @@ LESSONS_SHOWN = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFinding:
-    """A finding of a reader or of the checker.
+    """A finding of a reader (a model that reviews or audits a change) or of the static checker.
 
     `rule` is set only by the checker. `place` is the path and line. `fix` may be empty.
     """

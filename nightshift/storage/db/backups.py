@@ -97,8 +97,8 @@ def make(
         source: the database.
         folder: the folder of the backups, which are named by their time.
         now: the time of the new backup.
-        keep: number of hours for which the newest backup of the hour is kept. Only hours with a backup count.
-        daily: number of days before today for which the newest backup of the day is kept as well.
+        keep: number of latest hours whose newest backup is kept. Only hours that have a backup count.
+        daily: number of days before today whose newest backup is kept as well.
         most_bytes: limit of the total size; the newest backup is kept whatever its size.
         limit_s: seconds within which the backup must be made.
 

@@ -182,7 +182,7 @@ def _migrate(conn: Connection) -> None:
 
 
 def rows(conn: Connection, table: str, repo: str | None = None) -> Sequence[Row]:
-    """List the rows of a table: candidates, items or runs, oldest first, or dropped commits by key.
+    """List the rows of a table: dropped commits by key, and candidates, items or runs with the oldest first.
 
     `repo` selects one repository; None selects all.
     """

@@ -27,9 +27,9 @@ class FailedTask:
 
     Attributes:
         title: the beginning of the task's description.
-        error: the newest failure of the task's last attempt for which no fix is known; empty if there is none.
+        error: the newest failure without a known fix in the task's last attempt; empty if there is none.
         signature: the normalised form of `error`; empty if there is none.
-        blocker: a task on which this one depends and which failed or was cancelled; None if there is none.
+        blocker: a task that this task depends on and that failed or was cancelled; None if there is none.
     """
 
     id: int
@@ -53,7 +53,7 @@ class Counts:
         unpushed: tasks with a commit that could not be pushed.
         landed: commits that were integrated and not reverted.
         on_branch: commits that wait on a branch for the owner.
-        drafts: commits on a branch that did not pass.
+        drafts: commits that did not pass and were left on a branch.
     """
 
     done: int

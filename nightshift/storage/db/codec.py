@@ -84,7 +84,7 @@ def spec_digest(task_id: int, text: str) -> str:
 
 
 def storable(text: str) -> str:
-    """Replace characters that cannot be encoded as UTF-8 by escapes, because SQLite cannot store them."""
+    """Escape the characters that cannot be encoded as UTF-8, because SQLite cannot store them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

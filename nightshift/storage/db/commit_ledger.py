@@ -34,7 +34,7 @@ class PendingIntegration:
         base: the commit's parent.
         subject: the first line of the commit's message.
         target: full name of the branch to move.
-        label: the claim about the commit that its verdict allows.
+        label: how much the commit's verdict proves (`core.tasks.verdicts.Label`).
         judged: a sentence about the run that judged the commit.
     """
 
@@ -91,8 +91,9 @@ class CommitLedger:
                 on a branch.
             drafts: True for only the drafts that wait; False for only commits that are no drafts.
             span: only commits made at the first time or later, and before the second.
-            riskiest: if given, return in no particular order the commits with the most points (unread ones first), plus
-                the commits with these full ids.
+            riskiest: if given, select the commits by risk: unread commits before all others, and commits with more
+                points before those with fewer. The commits with these full ids are added, and the result is in no
+                particular order.
         """
         since, until = span
         where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
@@ -100,8 +101,8 @@ class CommitLedger:
         where += " AND integrated AND reverted_by IS NULL" if integrated else ""
         where += f" AND {_WAITS} AND label <> 'draft'" if integrated is False else ""
         where += f" AND {_WAITS} AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
-        # These conditions are added only if needed. With them, SQLite reads by time, and sorts all rows to find the
-        # newest.
+        # The conditions on the time are added only if needed. With them, SQLite reads the rows by time, and has to sort
+        # all of them to find the newest.
         where += (" AND at >= ?" if since else "") + (" AND at < ?" if until else "")
         asked = [after, after, task_id, task_id, *(to_text(bound) for bound in span if bound)]
         query = f"SELECT * FROM git_commits WHERE {where}"  # noqa: S608  # constants
@@ -230,7 +231,7 @@ class CommitLedger:
             done: the integration.
             event: the event about the integration.
             files: the files that the commit changes; None keeps the stored ones.
-            signs: the signs of the commit's attempt; None keeps the stored ones.
+            signs: signs of the commit's risk, from its attempt; None keeps the stored ones.
             also: makes further changes in the same transaction.
         """
 

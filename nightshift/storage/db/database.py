@@ -86,8 +86,9 @@ class Database:
         """Run `job` in a transaction on the writer's thread.
 
         The future resolves when the job's changes are on the disk. It fails with the job's error, in which case nothing
-        was changed. It cannot be cancelled. A job may be run more than once, with all runs but the last undone, so it
-        must change nothing but the database. `StoreFull` and other `StoreError`s mean that the database itself failed.
+        was changed. It cannot be cancelled. A job may be run more than once. Only its changes of the database are
+        undone before it is run again, so it must change nothing else. `StoreFull` and other `StoreError`s mean that the
+        database itself failed.
         """
         if self._writer is None:
             future: Future[T] = Future()

@@ -163,11 +163,14 @@ class EventLog:
         return [event_of(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
 
     def pages(self, wanted: EventFilter, accepts: Accepts | None = None) -> LogReader:
-        """Return a reader for pages of these events, for use in this thread; `accepts` also checks their messages."""
+        """Return a reader for pages of these events. If `accepts` is given, it also checks their messages.
+
+        The reader must be used in this thread.
+        """
         return LogReader(conn=self._db.reader(), wanted=wanted, accepts=accepts)
 
     def cursor_at(self, moment: datetime) -> int:
-        """Return the id after which the events since `moment` begin, by binary search: times grow with the ids."""
+        """Find by binary search the id after which the events since `moment` begin. Times grow with the ids."""
         low, high, wanted = 0, self.newest_id(), to_text(moment)
         query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
         while low < high:
@@ -180,9 +183,9 @@ class EventLog:
 
 
 def _fit(conn: Connection, data: str) -> str:
-    """Return the JSON text itself.
+    """Return the JSON text unchanged if it is short enough.
 
-    If it is too long, store it as an artifact and return a reference to the artifact.
+    Otherwise store it as an artifact, and return a reference to the artifact.
     """
     if len(data) <= MAX_DATA_BYTES:
         return data
@@ -206,7 +209,10 @@ assert list(_AT_LEAST) == list(RANK)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFilter:
-    """Conditions on events. `level` matches this level and more severe ones. None matches all."""
+    """Conditions on events. A condition that is None matches all events.
+
+    `level` matches events of this level and more severe ones.
+    """
 
     level: Level | None = None
     task_id: int | None = None

@@ -35,7 +35,7 @@ class RotatingFile:
         path: the file; its folder is created at the first write, and again if it disappears.
         max_bytes: maximum size. Before the file exceeds it, the file is renamed to `<name>.1` and a new one is begun.
         keep: number of renamed files that are kept, at least one.
-        days: age of the newest line at which a renamed file is deleted.
+        days: a renamed file is deleted when its newest line is this many days old.
     """
 
     def __init__(self, path: Path, *, max_bytes: int, keep: int, days: float) -> None:

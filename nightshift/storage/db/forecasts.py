@@ -28,8 +28,9 @@ their times and costs differ.
 
 _CODED = f"backend || '=' || model FROM model_stats WHERE phase = 'CODING' AND backend <> '{BUILT_IN}'"
 _AT_WORK = f"SELECT {_CODED} ORDER BY id DESC LIMIT 1"
-"""Query for the model that last wrote code. The built-in engine does not count, because it is only asked before a
-model.
+"""Query for the model that last wrote code.
+
+The built-in engine does not count, because it only tries to answer before a model is asked.
 """
 _CODER = f"(SELECT {_CODED} AND task_id = tasks.id GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1)"
 _WORK = "(SELECT TOTAL(duration_s) FROM iterations WHERE iterations.task_id = tasks.id)"
@@ -65,7 +66,7 @@ class OpenTasks:
 
 
 def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
-    """Forecast the work on the open tasks. The rest of today's budget is that of the UTC day."""
+    """Forecast the work on the open tasks. Today's remaining budget is that of the current UTC day."""
     open_ = open_tasks(conn, now)
     left_usd = None
     if work.day_cost_usd is not None:
@@ -79,7 +80,7 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
 
 
 def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
-    """Measure the newest ended tasks: those of the model that wrote code last, or those of all models.
+    """Measure the newest ended tasks, either of the model that wrote code last or of all models.
 
     Returns the measured tasks and the name of the model, which is empty for all models. The list is empty if no model
     wrote code yet, because the built-in engine's tasks do not show how long other tasks take.

@@ -243,7 +243,7 @@ def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str
 
 
 def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
-    """List the texts without a reference among the next `limit` texts after a digest.
+    """Examine the next `limit` texts after a digest, and list those that no row refers to.
 
     Also return the last digest that was examined, or None at the end. Texts without a reference come from replies that
     were paid for twice.

@@ -340,7 +340,10 @@ def _add_functions(conn: Connection) -> None:
 
 
 def _is_text(*values: object) -> bool:
-    """Return True if all values are NULL or valid UTF-8, because SQLite cannot even read other texts."""
+    """Return True if all values are NULL or valid UTF-8.
+
+    Texts come as BLOBs, since SQLite cannot read invalid texts.
+    """
     try:
         for value in values:
             _ = value.decode() if isinstance(value, bytes) else None
@@ -447,7 +450,10 @@ def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], no
 
 
 def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
-    """Copy the newest backup that is sound and usable by this program; None if the new database begins empty."""
+    """Copy the newest backup that is sound and usable by this program, and return its path.
+
+    None if there is no such backup, so that the new database begins empty.
+    """
     build.parent.mkdir(parents=True, exist_ok=True)
     build.unlink(missing_ok=True)
     for backup in backups.list_backups(backups_dir, now):
@@ -656,11 +662,11 @@ _FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
 
 
 def _end_as_logged(conn: Connection, now: datetime) -> set[int]:
-    """Mark tasks as ended whose row is lost but whose end is in the event log; return the tasks that stay uncertain.
+    """End the tasks whose row is lost but whose end is in the event log; return the tasks that stay uncertain.
 
-    The event was written in the same transaction as the row, so it can be trusted. Nothing else in the log is used for
-    a task whose row is lost. A task that stays uncertain continues from the backup's state, and work done since then is
-    found again by its commit.
+    The event about an end was written in the same transaction as the row, so it can be trusted. Nothing else in the log
+    is used for a task whose row is lost. A task that stays uncertain continues from the backup's state, and work done
+    since then is found again by its commit.
     """
     conn.execute(
         "CREATE TABLE found.moves AS SELECT task_id, json_extract(data, '$.to') AS status, "

@@ -221,7 +221,7 @@ class ReportLog:
         return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
 
     def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
-        """List the ends of tasks in the span after which the task was tried again, in the order of time."""
+        """List the ends of tasks in the span that were followed by another try, in the order of time."""
         rows = self._rows(
             f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
             "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
@@ -295,7 +295,7 @@ class ReportQueries:
         self._db = database
 
     def ended(self, since: datetime, until: datetime) -> list[EndedTask]:
-        """List the tasks whose last end is in the span, by id."""
+        """List the tasks whose last end is in the span, sorted by id."""
         rows = self._rows(
             f"SELECT {TASK_COLUMNS} FROM tasks t JOIN task_specs s ON s.task_id = t.id "  # noqa: S608  # constants
             "WHERE t.ended_at >= ? AND t.ended_at < ? ORDER BY t.id",
@@ -387,7 +387,7 @@ class ReportQueries:
         return needed
 
     def pattern_count(self, since: datetime, until: datetime) -> int:
-        """Count the patterns that were stored in the span, each of which is the lesson from a solved task."""
+        """Count the patterns (lessons from solved tasks) that were stored in the span."""
         rows = self._rows("SELECT count(*) FROM patterns WHERE created_at >= ? AND created_at < ?", since, until)
         return int(rows[0][0])
 

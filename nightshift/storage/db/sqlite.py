@@ -49,7 +49,7 @@ ProgrammingError = sqlite3.ProgrammingError
 CHECKPOINT_PAGES = 4000
 """Size of the write-ahead log, in pages (16 MB), at which it is written back into the file.
 
-The log is large because a page that was written to it a hundred times is written back only once.
+A large log saves writing: a page that was written to the log a hundred times is written back only once.
 """
 
 BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 8, 11, 13, 14, 26

@@ -29,9 +29,9 @@ class Commit:
     """A commit of the agent.
 
     Attributes:
-        label: the claim that its verdict allows (`core.tasks.verdicts.Label`), or `draft`.
+        label: how much its verdict proves (`core.tasks.verdicts.Label`), or `draft`.
         files: the changed files; None if they are not known.
-        signs: signs of its attempt; None if they are not known.
+        signs: signs of risk from its attempt; None if they are not known.
         target: full name of the branch that it was integrated into or is meant for; empty if there is no such branch,
             or if it was not recorded.
         reviewed_at: when the owner had read it; None if it is unread.
@@ -140,7 +140,7 @@ class StateStore:
         self._saved: tuple[tuple[object, ...], SavedReplies] | None = None
 
     def with_each_commit(self, job: Callable[[Connection], None]) -> None:
-        """Run `job` in the transaction that records a commit, after the commit was recorded."""
+        """Register a job that runs in each transaction that records a commit, after the commit was recorded."""
         self._with_each_commit = job
 
     def get(self, key: str) -> Any:
@@ -187,7 +187,7 @@ class StateStore:
         return self._db.write(job)
 
     def forget_commit(self, repo: str, commit: str) -> Future[None]:
-        """Remove a commit from the ledger that is no longer on any branch."""
+        """Remove from the ledger a commit that is no longer on any branch."""
 
         def job(conn: Connection) -> None:
             query = "DELETE FROM git_commits WHERE repo = ? AND commit_id = ?"
@@ -259,7 +259,7 @@ def count_saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> S
 def _tell_recorded(commit: Commit) -> Event:
     """Return the event that makes readers reload the ledger.
 
-    At the events COMMITTED and INTEGRATED, the entry is not in the ledger yet.
+    The events COMMITTED and INTEGRATED come too early for a reload, because the entry is not in the ledger yet.
     """
     return Event(
         kind=Kind.COMMIT_RECORDED,

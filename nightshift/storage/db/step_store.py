@@ -369,7 +369,7 @@ def _tell_finished(task_id: int, attempt: int, step: Step, duration_s: float) ->
 
 
 def _tests(step: Step) -> tuple[int | None, int | None, int | None]:
-    """Count the passed tests, the other tests, and all tests; None unless the phase is TESTING with results."""
+    """Count the passed tests, the other tests and all tests of a step; None for each if the step ran no tests."""
     verdict = step.state.verdict
     if step.phase is not Phase.TESTING or verdict is None or not verdict.results:
         return None, None, None

@@ -38,8 +38,8 @@ class Solved:
     """A task that was committed.
 
     Attributes:
-        label: the claim that the commit's verdict allows.
-        tries: the replies of the task's last attempt that wrote code, oldest first.
+        label: how much the commit's verdict proves.
+        tries: the replies that wrote code in the task's last attempt, oldest first.
         files: the files that passed; None for a deleted file.
     """
 

@@ -101,7 +101,8 @@ class Writer:
     def submit(self, job: Job[T], *, retrying: bool = False, patient: bool = False) -> Future[T]:
         """Submit a job.
 
-        A job may be run more than once, with all runs but the last undone, so it must change nothing but the database.
+        A job may be run more than once. Only its changes of the database are undone before it is run again, so it must
+        change nothing else.
         """
         entry = _Entry(job, retrying=retrying, patient=patient)
         with self._arrived:
@@ -172,7 +173,7 @@ class Writer:
         return group
 
     def _take(self, group: list[_Entry[object]], until: float) -> None:
-        """Move waiting jobs into the group as soon as one of them is due, or at `until` (monotonic clock)."""
+        """Wait until a job is due or `until` (monotonic clock) is reached; then move waiting jobs into the group."""
         with self._arrived:
             while not self._closed and (left_s := min(self._due, until) - time.monotonic()) > 0:
                 self._arrived.wait(left_s if left_s < math.inf else None)
@@ -276,7 +277,10 @@ class Writer:
             self._write(waiting[start : start + MAX_GROUP])
 
     def _reopen(self) -> None:
-        """Close the connection, so that a new one is opened, since it may still refuse writes after a disk problem."""
+        """Close the connection, so that a new one is opened.
+
+        The old connection may still refuse writes after a disk problem.
+        """
         if self._conn is not None and not self._conn.in_transaction:
             self._conn.close()
             self._conn = None

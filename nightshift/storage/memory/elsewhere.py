@@ -19,8 +19,7 @@ Item = tuple[LessonKind, int]
 """A lesson, identified by its kind and its id on this node."""
 TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
 EVERYONE = ""
-"""The key under which the counts over all lessons are stored, that is, of attempts from which any lesson was withheld.
-"""
+"""The key of the counts over all lessons: those of the attempts from which any lesson was withheld."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +27,8 @@ class Tally:
     """Counts of attempts for a lesson.
 
     Attributes:
-        judged_from: the time, in the form of `core.clock.to_text`, since which attempts count in `shown` and
-            `withheld`; empty for all attempts.
+        judged_from: the time since which attempts count in `shown` and `withheld`, as a text of `core.clock.to_text`;
+            empty for all attempts.
         used: number of all uses of the lesson.
         helped: number of uses in attempts that were solved.
         shown: the attempts that saw the lesson, and how many of them were solved.
@@ -86,13 +85,13 @@ def name(conn: Connection, keys: Iterable[tuple[Item, str]]) -> None:
 
 
 def items(conn: Connection, key: str) -> list[Item]:
-    """List the lessons of this node with a key; usually there is at most one."""
+    """List the lessons of this node that have this key; usually there is at most one."""
     rows = conn.execute("SELECT kind, item FROM lesson_keys WHERE key = ? ORDER BY kind, item", (key,))
     return [(row[0], int(row[1])) for row in rows]
 
 
 def keys(conn: Connection, kind: LessonKind, wanted: Sequence[int]) -> dict[int, str]:
-    """Return the keys of the given lessons by id, without lessons that have no key."""
+    """Map the ids of the given lessons to their keys. Lessons without a key are left out."""
     select = "SELECT item, key FROM lesson_keys WHERE kind = ? AND item IN (SELECT value FROM json_each(?))"
     return {int(row[0]): str(row[1]) for row in conn.execute(select, (kind, json.dumps(list(wanted))))}
 
@@ -161,7 +160,7 @@ def is_forgotten(conn: Connection, what: Literal["lesson", "shape"], key: str) -
 
 
 def take(conn: Connection, news: News) -> list[Item]:
-    """Store news from other nodes inside a write job; return the copies of lessons that were deleted because of it.
+    """Store news from other nodes inside a write job; return the lessons of this node that the news deleted.
 
     Lessons that this node has learned itself are kept, even if other nodes have deleted them.
     """

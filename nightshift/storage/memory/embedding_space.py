@@ -53,14 +53,16 @@ class EmbeddingSpace:
         return done
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
-        """Return the memories of each kind that are nearest to the text for the kind, best first.
+        """For each kind, return the memories that are nearest to its text.
 
-        Memories whose similarity is below the embedder's floor are left out.
+        The result contains all kinds, sorted together, best first. Memories whose similarity is below the embedder's
+        floor are left out.
 
         Args:
-            texts: the text to search for, by kind.
+            texts: maps each kind of memory to the text to search for.
             limit: maximum number for each kind.
-            beside: another store with vectors of the same embedder, some of which may be missing here.
+            beside: a second store to search, with vectors of the same embedder. It may have vectors that are missing
+                here.
         """
         vectors = self._recent.embed(list(texts.values()))
         matches = dict[tuple[LessonKind, int], Near]()
@@ -133,7 +135,7 @@ class EmbeddingSpaces:
             self._choice.better.close()
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
-        """Return the memories of each kind nearest to the text for the kind, using the best embedder that answers."""
+        """For each kind, return the memories nearest to its text. The best embedder that answers is used."""
         self._load_better()
 
         def look(space: EmbeddingSpace) -> list[Near]:

@@ -69,7 +69,7 @@ _LINE: TypeAdapter[FailureIn | PatternIn] = TypeAdapter(Annotated[FailureIn | Pa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """How many lessons of a file were new in this database, and how many were known already."""
+    """The numbers of a file's lessons that were new in this database, and that were known already."""
 
     new: int
     known: int
@@ -77,7 +77,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A lesson of this database, with its form as a JSON line."""
+    """A lesson of this database, and the JSON line that it is exported as."""
 
     item: Item
     is_retired: bool

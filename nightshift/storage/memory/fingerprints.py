@@ -19,13 +19,13 @@ def add(conn: Connection, failure: int, digests: Collection[str]) -> None:
 
 
 def forget(conn: Connection, digests: Collection[str]) -> None:
-    """Delete functions that have passed since, on all nodes, because they did not cause the failure."""
+    """Delete, on all nodes, functions that passed later, because these functions did not cause the failure."""
     elsewhere.forget(conn, "shape", digests)
     conn.executemany("DELETE FROM failed_shapes WHERE shape = ?", [(digest,) for digest in digests])
 
 
 def failures(conn: Connection, digests: Collection[str]) -> Mapping[str, int]:
-    """Return those of these functions that failed before, each with the id of its newest lesson that is not retired."""
+    """Map each of these functions that failed before to the id of its newest lesson that is not retired."""
     lesson_ids, wanted = dict[str, int](), sorted(digests)
     for start in range(0, len(wanted), _BATCH):
         batch = wanted[start : start + _BATCH]

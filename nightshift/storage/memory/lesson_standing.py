@@ -3,8 +3,8 @@
 Some attempts see no lessons. These attempts are drawn at random before anything is known about them, so they differ
 from the other attempts only by the lessons. A single lesson is seldom withheld that way. Therefore a lesson that seems
 not to help (a suspect lesson) is shown in only half of its cases, until there is enough data to decide. The lesson
-retires when the probability that it helps is too low. The probability is Bayesian, with Beta priors. For a single
-lesson, the prior is the rate of solved attempts over all withheld attempts. It has the weight of only a few
+retires when the probability that it helps is too low. The probability is Bayesian, with Beta priors. The prior of a
+single lesson is the solve rate of all attempts from which any lesson was withheld. It has the weight of only a few
 observations, because the cases in which this lesson comes up may be harder than others.
 
 Error rates are measured by simulation (`tests/storage/memory/test_uplift.py`), because the rule is applied again after
@@ -19,7 +19,10 @@ from enum import StrEnum
 from nightshift.core.shares import Share, difference
 
 PRIOR_WEIGHT = 6.0
-"""Weight of the prior rate (that of all withheld attempts), in observations of a single lesson."""
+"""Weight of the prior solve rate, in observations.
+
+The rate is that of all attempts from which any lesson was withheld.
+"""
 SUSPECT_AFTER, SUSPECT_BELOW = 6, 0.3
 """A lesson becomes suspect, and is shown in only half of its cases, if it was shown at least this often and the
 probability that it helps is below this value.
@@ -27,8 +30,9 @@ probability that it helps is below this value.
 RETIRE_AFTER, RETIRE_BELOW = 10, 0.02
 """A lesson retires if it was withheld at least this often and the probability that it helps is below this value."""
 IDLE_AFTER, IDLE_GAIN = 100, 0.05
-"""A lesson also retires if it was shown and withheld at least this often in total, and the highest gain that is still
-likely is below this value.
+"""A lesson also retires if the highest gain that is still likely is below `IDLE_GAIN`.
+
+This needs at least `IDLE_AFTER` cases in total, and at least `RETIRE_AFTER` cases in which the lesson was withheld.
 """
 _GRID = 400
 

@@ -64,7 +64,7 @@ def _write_file_patch(path: str, text: str | None) -> str:
 
 
 def from_patch(patch: str) -> Change:
-    """Return the change from a patch of `as_patch`."""
+    """Return the change that a patch made by `as_patch` contains."""
     change: dict[str, str | None] = {}
     path = ""
     for line in patch.split("\n")[:-1]:

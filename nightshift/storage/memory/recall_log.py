@@ -1,7 +1,7 @@
 """The log of recalls: which lessons matched an attempt, which of them it was assigned to see, and how it ended.
 
-The assignments form an A/B test. Each attempt is drawn into a group once and stays in it, and so is each suspect lesson
-within an attempt.
+The assignments form an A/B test. Each attempt is assigned to a group once, at random, and stays in that group. Within
+an attempt, the same holds for each suspect lesson.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Stored:
 def add_failures(
     conn: Connection, task_id: int, attempt: int, errors: Mapping[str, str], code: str, at: datetime
 ) -> None:
-    """Store failures (signature to error), or update failures that this attempt has met before.
+    """Store failures, given as a map of signatures to errors. Failures that this attempt has met before are updated.
 
     The rows get the language and the repository of the task, like those of `add_pattern`.
     """
@@ -98,7 +98,7 @@ def read_identity(conn: Connection, task_id: int) -> str:
 
 
 def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str, str]]:
-    """List the task's failures without a fix as id, failed code and error, oldest first."""
+    """List the failures of a task that have no fix, oldest first, as (id, failed code, error)."""
     select = "SELECT id, code, error FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"
     return [(int(row[0]), str(row[1]), str(row[2])) for row in conn.execute(select, (task_id,))]
 
@@ -126,10 +126,11 @@ def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]
 
 
 def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
-    """Delete old memories that were never used, and the least used ones above `most` of a kind; return how many.
+    """Delete old memories that were never used, and surplus memories; return how many were deleted.
 
-    Old means made before `before`. At most `limit` memories of each kind are deleted. Deleted memories are recorded, so
-    that they do not come back from other nodes.
+    Old means made before `before`. If a kind then still has more than `most` memories, its surplus is deleted as well:
+    first those that were never used, then the least recently used ones. At most `limit` memories of each kind are
+    deleted. Deleted memories are recorded, so that they do not come back from other nodes.
     """
     gone = list[tuple[LessonKind, int]]()
     for kind, table in TABLES.items():
@@ -197,7 +198,7 @@ def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool
 
 
 def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
-    """Recall a lesson again that was retired because it seemed not to help; return False for any other lesson."""
+    """Recall again a lesson that was retired because it seemed not to help; return False for any other lesson."""
     update = (
         f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL "  # noqa: S608  our own name
         "WHERE id = ? AND retired = 1 AND retired_by = 'measured'"
@@ -206,7 +207,7 @@ def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
 
 
 def judge_from(conn: Connection, kind: LessonKind, item: int, since: str) -> None:
-    """Ignore attempts before a time when a lesson is judged, unless a later time is already set."""
+    """Judge a lesson only by attempts since a given time, unless a later time is already set."""
     update = f"UPDATE {TABLES[kind]} SET judged_from = ?, standing = 'trusted' WHERE id = ? AND judged_from < ?"  # noqa: S608
     conn.execute(update, (since, item, since))
 

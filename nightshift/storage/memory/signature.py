@@ -2,9 +2,9 @@
 
 The signature keeps the exception's type, the words of its message and the names of the repository's own functions.
 Paths, line numbers, addresses, quoted values, ids, numbers and times become placeholders, so that the same mistake has
-the same signature in another run, on another machine, and with other values. If a value reveals something about the
-mistake, this is kept: the name of an operating system's error, an error within quotes, the fact that a bracket is
-meant, and how the two sides of a comparison differ.
+the same signature in another run, on another machine, and with other values. Parts of values that reveal something
+about the mistake are kept: the name of an operating system's error, an error within quotes, the fact that a quoted
+value is a bracket, and how the two sides of a comparison differ.
 
 For example, `assert [1, 2] == [1, 2, 3]` and `assert ['a'] == ['a', 'b']` are the same mistake, while `assert 'Ann' ==
 'ann'` is another. With placeholders alone, all three look alike. Therefore the two sides are read as literals (never
@@ -63,7 +63,8 @@ _PLACEHOLDERS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
     (re.compile(r"\bline \d+\b|(?<=<path>):\d+(?::\d+)?"), ""),
     (re.compile(r"(?<![\w<])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\b"), "<n>"),
     (re.compile(r"(?<=[A-Za-z_])\d+\b"), "<n>"),
-    # Names that JavaScript does not quote: the subject of the message, and the text after a second colon.
+    # These two patterns match names that JavaScript does not quote: the subject of the message, and the text after a
+    # second colon.
     (re.compile(r"\b((?:Type|Reference)Error: )[\w$.<>]+(?=\(\) | is (?:not|undefined|null)\b)"), r"\1<name>"),
     (re.compile(r"( [a-z]+: )[A-Za-z_][\w.]*$"), r"\1<name>"),
     (re.compile(r"[\[({]\s*(?:<(?:n|value)>(?:\s*[,:]\s*)?){2,}\s*[\])}]"), "<values>"),
@@ -96,7 +97,7 @@ def relation(line: str) -> str:
 
 
 def difference(got: str, wanted: str) -> str:
-    """Describe how two values differ, written as literals of Python or JavaScript; empty if that is not known.
+    """Describe how two values, which are literals of Python or JavaScript, differ; empty if that is not known.
 
     Equal differences have equal descriptions in both languages.
     """
@@ -134,7 +135,7 @@ def _types(got: object, wanted: object) -> str:
 
 def _numbers(got: float, wanted: float) -> str:
     if math.isclose(got, wanted, rel_tol=1e-9):
-        # Floats that were written with too many digits for a float are equal after they were read.
+        # Two different texts of a float can be read as equal floats, if they have more digits than a float can hold.
         return "almost equal floats, inexact"
     if got == -wanted:
         return "opposite sign"

@@ -109,10 +109,10 @@ class LongTermMemory:
     async def find_failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
     ) -> Mapping[str, Lesson]:
-        """Return those functions that failed in earlier tasks (`core.code.function_shapes`), with the lesson from each.
+        """Return those of the given functions that failed in earlier tasks, each with the lesson from that failure.
 
-        If a task is given and its attempt is in the control group, the result is empty. The lessons that the attempt
-        would have seen are logged.
+        Functions are given by their fingerprints (`core.code.function_shapes`). If a task is given and its attempt is
+        in the control group, the result is empty. The lessons that the attempt would have seen are logged.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -134,7 +134,7 @@ class LongTermMemory:
         return self._near(self._masker(query), limit)[:limit]
 
     def retire(self, kind: LessonKind, item: int) -> Future[bool]:
-        """Stop recalling a lesson for the owner. The result is False if it was retired before or does not exist."""
+        """Stop recalling a lesson, as its owner asked. The result is False if it was retired before or is unknown."""
         at = self._clock()
 
         def job(conn: Connection) -> bool:
@@ -147,7 +147,7 @@ class LongTermMemory:
         return self._db.write(job)
 
     def restore(self, kind: LessonKind, item: int) -> Future[bool]:
-        """Recall a retired lesson again, without its earlier results. The result is False if it was not retired."""
+        """Recall a retired lesson again, and ignore its earlier results. The result is False if it was not retired."""
         at = self._clock()
 
         def job(conn: Connection) -> bool:
@@ -189,10 +189,10 @@ class LongTermMemory:
         await asyncio.wrap_future(write)
 
     async def conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
-        """Add the fix to the task's failures, if there is one, and count the result for the recalled lessons.
+        """Record how an attempt ended: add fixes to the failures of a solved task, and count the result for lessons.
 
-        Each attempt is counted only once. If the daemon dies before the task is finished, this method is called a
-        second time for the attempt, but no lesson is counted twice.
+        The result counts for the recalled lessons. Each attempt is counted only once. If the daemon dies before the
+        task is finished, this method is called a second time for the attempt, but no lesson is counted twice.
 
         Raises:
             StoreError: the database cannot be written.

@@ -84,8 +84,8 @@ def add_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequen
 
 def forget_vectors(conn: Connection, items: Iterable[tuple[LessonKind, int]]) -> None:
     """Delete the vectors of these items for all embedders, inside a write job."""
-    # One statement for each embedder, because the index begins with the embedder. Without it, the whole index would be
-    # read.
+    # There is one statement for each embedder, because the index begins with the embedder. A statement without the
+    # embedder would read the whole index.
     names = [row[0] for row in conn.execute("SELECT DISTINCT embedder FROM memory_vectors")]
     delete = "DELETE FROM memory_vectors WHERE embedder = ? AND kind = ? AND item = ?"
     conn.executemany(delete, [(name, *item) for item in items for name in names])

@@ -32,7 +32,8 @@ LEFT_OUT = frozenset({"B101", "B102", "B301", "B302", "B307", "B311", "B403", "B
 # Findings of high severity and high confidence ask the owner. The findings of these tests block instead, because they
 # are easy to fix.
 BLOCKING = frozenset({"B201", "B202", "B501", "B502", "B503", "B505", "B507", "B602", "B605", "B613", "B701"})
-# Only noted, because MD5 is usually a checksum, and Bandit cannot tell a checksum from a signature.
+# Findings of these tests are only noted, because MD5 is usually a checksum, and Bandit cannot tell a checksum from a
+# signature.
 NOTED = frozenset({"B303", "B324"})
 
 

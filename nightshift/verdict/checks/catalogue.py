@@ -32,7 +32,7 @@ class Rule:
     Attributes:
         name: the name that settings and tasks use for the rule.
         severity: the default severity outside of tests.
-        why: what the code does wrong, which completes a sentence about the code.
+        why: the fault of the code, worded as the end of a sentence that begins with the code.
         instead: the alternative that the message proposes.
         kinds: the kinds of tasks for which the severity is reduced to NOTE.
         words: a regular expression; a match in the task's description reduces the severity to NOTE.

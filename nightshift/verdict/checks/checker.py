@@ -96,7 +96,8 @@ class StaticChecker:
     ) -> Iterator[Reported]:
         """Yield a finding with its severity, and add a question to `asks` if the owner has to decide.
 
-        If the owner already granted the finding, nothing is yielded; if the owner denied it, it blocks.
+        If the owner already granted the finding, nothing is yielded. If the owner denied the finding, it blocks the
+        change.
         """
         message = " ".join(printable(_message(sighting.finding)).split())
         subject = f"{AskKind.FINDING}:{sighting.finding.rule}:{sighting.path}"
@@ -231,7 +232,7 @@ def _message(finding: Finding) -> str:
 
 
 def _line_of(argv: Sequence[str], text: str) -> int:
-    """Return the number of the first line that contains the largest number of a command's arguments."""
+    """Return the number of the line that contains the most arguments of a command; of several such lines, the first."""
     lines = text.split("\n")
     scores = [sum(word in line for word in argv) for line in lines]
     return scores.index(max(scores)) + 1

@@ -143,7 +143,7 @@ class Names:
     def _name_loaded(self, node: Node, depth: int) -> str | None:
         """Return the dotted name that `require("fs")`, `import("fs")` or `Reflect.get(…)` results in.
 
-        Otherwise None.
+        The result is None for any other call, and if the name is unknown.
         """
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")

@@ -109,7 +109,7 @@ class Names:
         return text[:_MOST_CHARS]
 
     def argv(self, node: ast.AST | None, depth: int = 0) -> tuple[str, ...] | None:
-        """Return the text of each item of a list, a tuple or a split text; None for any other expression."""
+        """Return the text of each item of a list or tuple, or the words of `text.split()`; None for others."""
         match node:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return tuple(self.text(item) for item in items)
@@ -219,9 +219,9 @@ class Names:
         return UNKNOWN
 
     def _part(self, node: ast.Subscript, depth: int) -> str:
-        """Evaluate a subscript: a text reversed by `[::-1]`, or `~` for the environment variable HOME.
+        """Evaluate a subscript expression.
 
-        The result for any other subscript is `UNKNOWN`.
+        `text[::-1]` gives the reversed text, and `os.environ["HOME"]` gives `~`. Any other subscript gives `UNKNOWN`.
         """
         if self.resolve(node.value, depth) == "os.environ":
             return "~" if self.text(node.slice, depth) == "HOME" else UNKNOWN
@@ -266,7 +266,7 @@ def _constant(node: ast.Constant, _depth: int) -> str:
 
 
 def _join_dotted(base: str, attr: str) -> str:
-    """Return the dotted name of a part of a module; `posixpath` becomes `os.path`."""
+    """Return the dotted name of a member of a module; the prefix `posixpath` becomes `os.path`."""
     dotted = f"{base}.{attr}"
     return dotted.replace("posixpath.", "os.path.", 1) if dotted.startswith("posixpath.") else dotted
 

@@ -78,7 +78,7 @@ class Policy:
         return [name for name in self.rules if covers((name,), rule)]
 
     def widened(self, spec: TaskSpec) -> TaskSpec:
-        """Return the task with the rules that the owner allows for its repository added to the task's own `allow`."""
+        """Return the task, with its `allow` extended by the rules that the owner allows for its repository."""
         more = self.repos.get(Path(spec.repo).expanduser().resolve(), ()) if spec.repo and self.repos else ()
         return replace(spec, allow=tuple(dict.fromkeys((*spec.allow, *more)))) if more else spec
 

@@ -1,4 +1,4 @@
-"""Finds the rules that calls and mentions of known functions match, and the commands that a call runs.
+"""Compares calls and mentions of known functions with the rules, and finds the commands that calls run.
 
 A command comes from the arguments of a `subprocess` function, from the text of `os.system`, or from a deletion, which
 counts as `rm`. Two rules concern `eval`, because `eval(text)` with a parameter runs whatever a caller passes, while
@@ -114,7 +114,7 @@ def _of_system(node: ast.Call, target: str, args: list[str]) -> Iterator[str]:
 
 
 def _dynamic(node: ast.Call, target: str, args: list[str], names: Names) -> Iterator[str]:
-    """List the rules that a dynamic import breaks, or a call of `getattr` or `setattr` on a module."""
+    """List the rules that a call breaks by importing dynamically, or by using `getattr` or `setattr` on a module."""
     if target == "builtins.__import__" and UNKNOWN in (args or [UNKNOWN])[0]:
         yield "python.import-builtin"
     elif target in {"importlib.import_module", "importlib.__import__"} and args and UNKNOWN in args[0]:
@@ -167,9 +167,9 @@ def show(node: ast.AST) -> str:
 
 
 def list_started(text: str) -> dict[int, tuple[str, ...]]:
-    """Return the calls that start a program, by the first line of the call.
+    """Map the first line of each call that starts a program to a description of the call.
 
-    Each value consists of the enclosing function, the called function, and the program.
+    A description consists of the enclosing function, the called function, and the program.
     """
     tree = parse_quietly(text)
     waiting: list[tuple[ast.AST, str]] = [(tree, "")] if tree else []
@@ -251,7 +251,7 @@ def _of_list(args: list[ast.expr], target: str, names: Names) -> list[Command]:
 
 
 def list_built_names(names: Names) -> set[str]:
-    """Return the variables of a module that are only ever bound to assembled text."""
+    """Return the variables of a module that are bound to assembled text and to nothing else."""
     built, other = set[str](), set(names.parameters)
     for name, value in (*names.bindings, *_further(names)):
         (built if is_assembled(value, names) else other).add(name)

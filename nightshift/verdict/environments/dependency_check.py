@@ -126,9 +126,9 @@ class DependencyCheck:
     ) -> Layer | Finding | None:
         """Install the packages that the change needs and the owner allows, and the packages that the owner named.
 
-        Packages that the owner named and that the base declares as well are left out if the base has an environment,
-        because the environment contains them. Return None if there is nothing to install, and a finding if packages
-        that the change imports cannot be installed.
+        If the base has an environment, it contains the packages that the base declares. So these are left out, even if
+        the owner named them. Return None if there is nothing to install. Return a finding if packages that the change
+        imports cannot be installed.
         """
         named = {normalise(name) for name in job.spec.packages}
         named -= survey.declared.keys() if job.environment else set()

@@ -92,7 +92,7 @@ def source_of(module: str, names: Iterable[str], allowed: Mapping[str, Requireme
         allowed: distributions that the owner named, by normal form; their spelling and versions are used.
 
     Returns:
-        None if many distributions share the name and it is unclear which one is meant.
+        The distribution; None if many distributions share the name and it is unclear which one is meant.
     """
     dotted = _name_module(module, names)
     top = dotted.partition(".")[0]

@@ -201,7 +201,10 @@ class Reader:
         )
 
     def with_lines(self, declaration: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
-        """Return a declaration with further requirements, whose versions must fit the declaration's exact packages."""
+        """Add requirements to a declaration, and return the result.
+
+        The versions of the declaration's exact packages become constraints, so the added requirements must accept them.
+        """
         self._remarks.clear()
         group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
         if not group:
@@ -423,7 +426,13 @@ class Reader:
 
 
 def without(declaration: Declaration, names: Collection[str], remarks: Sequence[str]) -> Declaration:
-    """Return a declaration with further remarks, and without the exact packages of the given names (in normal form)."""
+    """Remove exact packages from a declaration, add remarks, and return the result.
+
+    Args:
+        declaration: the declaration.
+        names: the names of the packages to remove, in normal form.
+        remarks: the remarks to add.
+    """
     remaining = tuple(package for package in declaration.pinned if package.key not in names)
     return replace(declaration, pinned=remaining, remarks=(*declaration.remarks, *remarks))
 

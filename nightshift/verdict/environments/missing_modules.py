@@ -108,7 +108,7 @@ class MissingModuleFinder:
         self._roots, self._available = tuple(roots), available
 
     def missing(self, starts: Iterable[str]) -> list[MissingModule]:
-        """List the missing modules that these files, and the files that they import, need.
+        """List the missing modules that are needed by these files, or by files that these files import.
 
         Each module is listed once, in the order in which the search finds it.
         """

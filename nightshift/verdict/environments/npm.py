@@ -72,7 +72,10 @@ class NpmMaker:
         self._environ = {**installers_environment(environ), "NO_COLOR": "1"}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read the lock and the workspace members of a commit with JavaScript; None if it has neither."""
+        """Read the lock and the workspace members of a commit.
+
+        The result is None if the commit has neither of them, or no JavaScript.
+        """
         folder = files.nearest(LOCKS)
         members = _find_members(files)
         if not (folder is not None or members) or not any(map(is_source, files.paths.below(folder or ""))):
@@ -197,7 +200,7 @@ def _find_members(files: DeclaredFiles) -> dict[str, str]:
 
 
 def _choose_wanted(manifest: str | None) -> str:
-    """Return those parts of a `package.json`, as text, that decide what is installed."""
+    """Return the part of a `package.json` that decides what is installed, as JSON text."""
     try:
         content = json.loads(manifest or "{}")
         return json.dumps({group: content[group] for group in GROUPS if content.get(group)}, sort_keys=True)
@@ -273,7 +276,7 @@ def _link(target: Path, layout: Layout) -> list[str]:
 
 
 def _programs(package: Path) -> Iterator[tuple[str, str]]:
-    """List the programs that a package declares: name to the path of a file in the package."""
+    """Yield each program that a package declares: its name, and the path of its file in the package."""
     try:
         manifest = json.loads((package / "package.json").read_text(encoding="utf-8"))
         named = manifest.get("bin") or {}

@@ -159,7 +159,7 @@ def _of_npm(lock: Any) -> Layout:
 
 
 def _list_nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, Locked]]:
-    """List the packages of version 1 of npm's lock format, which nests them."""
+    """List the packages of an npm lock in format version 1, in which packages are nested."""
     for name, entry in entries.items():
         if entry.get("bundled"):
             continue
@@ -310,8 +310,8 @@ def _lay_out(
 ) -> tuple[dict[str, Locked], tuple[str, ...]]:
     """Choose locations so that each package finds its dependencies; return the packages by location, and remarks.
 
-    A dependency is placed at the top. If another version of it can already be found under the same name, the dependency
-    is placed below the package that needs it.
+    A dependency is placed at the top, unless the package that needs it already finds another version under the same
+    name. In that case, the dependency is placed below that package.
 
     Args:
         roots: the dependencies of the repository, name to key.

@@ -94,7 +94,7 @@ def read_upstream(environ: Mapping[str, str]) -> Upstream | None:
 
 
 class Refused(Exception):
-    """A request that is not carried out.
+    """Raised for a request that the proxy does not carry out.
 
     Args:
         status: the status of the response, such as `403 Forbidden`.
@@ -140,7 +140,7 @@ class OutboundProxy:
 
     @contextlib.asynccontextmanager
     async def serving(self, listening: socket.socket) -> AsyncIterator[None]:
-        """Answer on a listening socket, which is closed with all its connections when the block ends."""
+        """Answer requests on a listening socket until the block ends, then close the socket and all connections."""
         server = await asyncio.start_server(self._accept, sock=listening, limit=HEAD_BYTES)
         try:
             yield

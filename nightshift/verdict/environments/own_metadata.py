@@ -4,7 +4,8 @@ Everything in the folder is derived from files of the repository, and none of th
 
 - `NAME-VERSION.dist-info`, so that `importlib.metadata` finds the version and the entry points,
 - `bin` with a program for each console script of the repository and of its environment, and
-- a virtual environment around both. Its Python finds what tests import, even if they start it without variables.
+- the files that make it a virtual environment. Its Python finds the modules that tests import, even if a test starts
+  this Python without environment variables.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ class PythonMaker:
 
 
 def _together(pinned: tuple[Pinned, ...], more: tuple[Pinned, ...]) -> tuple[Pinned, ...]:
-    """Return exact packages, extended by those packages of `more` whose names are not among them."""
+    """Return the exact packages `pinned`, and those packages of `more` whose names are not in `pinned`."""
     keys = {package.key for package in pinned}
     return (*pinned, *(package for package in more if package.key not in keys))
 
@@ -272,7 +272,7 @@ def _find_own_package(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, li
     if own.name and own.version == UNKNOWN_VERSION:
         own = replace(own, version=package_layout.tag_version(files.describe))
     below = folder.removeprefix(files.folder) if folder.startswith(files.folder) else None
-    if below is None:  # above the project, so not part of it
+    if below is None:  # a folder above the project is no part of it
         return OwnPackage(), [], []
     base = below.strip("/")
     start = len(files.folder)

@@ -86,8 +86,9 @@ class PackageSurvey:
     def wanted(self) -> list[WantedPackage]:
         """List the packages that the change and its tests need, each once.
 
-        A package is needed if a file of the change imports it, if a file imported there does, or if a dependency file
-        of the change names it.
+        A package is needed if a dependency file of the change names it, or if a file of the change imports it. An
+        import also counts if it is in another file of the tree that a file of the change imports, directly or
+        indirectly.
         """
         job = self._job
         starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
@@ -127,7 +128,7 @@ class PackageSurvey:
             yield self._read_named(Requirement(name=name), "", 0)
 
     def _read_named(self, named: Requirement, path: str, line: int) -> WantedPackage:
-        """Return a package that is wanted because its name was given, without an import.
+        """Return a package that the change or the owner named, although no import of it was found.
 
         The given version counts only if the owner wrote it.
         """

@@ -1,10 +1,11 @@
 """Makes the setup part of environments: the result of the repository's setup script, after its owner has agreed to it.
 
-The script runs again only if its text, the files that it names, the files that list packages or the interpreter change.
-It runs in the strong sandbox with a network, as an unprivileged user, on a copy of the commit's files. It may fill
-`/env`, which is a virtual environment. Later runs, which have no network, see `/env` read-only. A `node_modules` that
-the script made replaces the one that was made from a lock. As with wheels, some files are removed from the result:
-those that would run automatically, hide other modules, lead out of the folder, or replace a program of the system.
+The script runs again only after a change of its inputs: its text, the files that it names, the files that list
+packages, and the interpreter. It runs in the strong sandbox with a network, as an unprivileged user, on a copy of the
+commit's files. It may fill `/env`, which is a virtual environment. Later runs, which have no network, see `/env`
+read-only. A `node_modules` that the script made replaces the one that was made from a lock. As with wheels, some files
+are removed from the result: those that would run automatically, hide other modules, lead out of the folder, or replace
+a program of the system.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class SetupMaker:
     async def _run(
         self, sandbox: BubblewrapSandbox, script: FoundScript, tree: Tree, runtime: Runtime, root: Path
     ) -> tuple[str, ...]:
-        """Run a script to its end, and return the subjects of the network requests that it was refused.
+        """Run a script to its end, and return the subjects of its refused network requests.
 
         Afterwards none of the script's processes is left.
         """
@@ -362,7 +363,7 @@ def _drop_links_out(folder: Path, inside: str, work: Path | None = None) -> None
     Args:
         folder: the script's result.
         inside: the path of this folder inside the sandbox of the script.
-        work: the copy of the commit, whose files links may point to.
+        work: the copy of the commit's files; links to these files stay, with their targets below `WORK`.
     """
     entries = [Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files)]
     links = [path for path in entries if path.is_symlink()]

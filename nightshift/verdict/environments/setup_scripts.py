@@ -124,9 +124,8 @@ def _digest(texts: Mapping[str, str]) -> str:
 def draft(files: DeclaredFiles) -> str:
     """Draft a script from the `run:` lines of Copilot's steps, for the owner to read.
 
-    Empty if there are no such lines, or if a script exists.
-
-    Third-party actions in the steps are named in comments, because they cannot run.
+    The draft is empty if there are no such lines, or if a script exists. Third-party actions in the steps are named in
+    comments, because they cannot run.
     """
     text = next((text for path in COPILOT if (text := files.text(path))), None)
     if not text or find(files):

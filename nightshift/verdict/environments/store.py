@@ -87,9 +87,9 @@ class FolderStore:
                 os.close(descriptor)
 
     async def build(self, name: str, fill: Callable[[Path], Awaitable[None]]) -> Path:
-        """Fill a folder beside its final path, make it readable to all, and rename it; keep an existing folder.
+        """Fill a folder beside its final path, make it readable to all, and rename it.
 
-        The caller must hold the lock of the name.
+        If the folder already exists, nothing is done. The caller must hold the lock of the name.
 
         Raises:
             SandboxError: it cannot be stored, or `fill` raised it.
@@ -134,10 +134,10 @@ class FolderStore:
         temporary.replace(note)
 
     def sweep(self, keep_mb: float | None = None) -> None:
-        """Remove folders unused for long, folders above the size limit, and leftovers of interrupted builds.
+        """Remove folders unused for long, and leftovers of interrupted builds; then enforce the size limit.
 
-        Recent leftovers and recently used folders stay: other processes may be building, or a job may still use the
-        folder.
+        If the folders together are too large, the least recently used ones are removed. Recent leftovers and recently
+        used folders stay: other processes may be building, or a job may still use the folder.
         """
         oldest, begun = ((self._clock() - age).timestamp() for age in (KEEP, BUILT_WITHIN))
         for note in self._folder.glob("*.json"):
@@ -192,7 +192,10 @@ def _read_note(note: Path) -> tuple[Any, int]:
 
 
 async def _hold_lock(path: Path) -> tuple[int, Path]:
-    """Acquire a lock file. Its holder deletes it when done; if the holder is killed, the lock is free."""
+    """Acquire a lock file.
+
+    The holder deletes the file when its work is done. If the holder is killed, the lock becomes free.
+    """
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

@@ -98,7 +98,7 @@ def subject_of(path: str, text: str | None) -> str:
 
 
 def is_named(path: str, words: str) -> bool:
-    """Check whether a text names a file, by its path or by its last part alone."""
+    """Check whether a text names a file, either by the whole path or by the last part of the path."""
     name = path.rpartition("/")[2]
     return bool(words) and any(re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", words) for each in (path, name))
 

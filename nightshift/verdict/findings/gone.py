@@ -91,7 +91,7 @@ def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
 
 
 def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]:
-    """Report tampering: replaced functions outside of the tree, and a report that other code wrote to.
+    """Report tampering: functions outside of the tree that were replaced, and reports that other code wrote to.
 
     A function that the base replaces as well is not reported.
     """

@@ -58,7 +58,7 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
 def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
     """Check whether a test file imports a file of the tree.
 
-    True for every language except Python, JavaScript and TypeScript.
+    The result is true for every language except Python, JavaScript and TypeScript.
     """
     if javascript.is_source(path):
         is_workspace = any(name.endswith("/package.json") for name in job.base.entries())

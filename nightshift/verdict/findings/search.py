@@ -124,7 +124,7 @@ class Search:
                 yield Finding(kind=FindingKind.GIVEN_IDLE, where=file.path, says=says)
 
     def _ask(self, finding: Finding) -> Finding:
-        """Return a finding; without its question if the owner has already approved."""
+        """Return a finding; if the owner has already answered its question with yes, the question is removed."""
         return replace(finding, subject="") if finding.subject in self.job.granted else finding
 
     def _before(self, path: str) -> str | None:

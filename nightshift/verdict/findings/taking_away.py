@@ -59,14 +59,14 @@ def find_more(job: SuiteJob) -> Iterator[Finding]:
 
 
 def _is_named(path: str, words: str) -> bool:
-    """Check whether a text mentions the name of a file, or of a folder above the file, without its extension."""
+    """Check whether a text mentions the name of a file or of a folder above it; extensions are ignored."""
     text = " ".join(_WORD.findall(words.lower()))
     names = (PurePosixPath(part).stem.lower() for part in path.split("/"))
     return any(f" {' '.join(_WORD.findall(name))} " in f" {text} " for name in names if _WORD.search(name))
 
 
 def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
-    """List the names of removed files without extensions, and the names defined at their top level."""
+    """List the names of removed files, without extensions, and the names that these files define at the top level."""
     for path in gone:
         yield PurePosixPath(path).stem
         tree = parse_quietly(text_of(job.base, path) or "") if path.endswith(".py") else None

@@ -38,11 +38,11 @@ REMEMBERED = 64
 BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
 TRUTHS = frozenset({"True", "False", "None", None})
 ENOUGH = 3
-"""Number of cases with truth values that are unlikely to be all guessed by chance."""
+"""Minimum number of cases if all expected results are truth values; the results of fewer cases could be guessed."""
 ROUNDING = 1e-9
 """Relative tolerance between floats, because two right ways to compute a result may round differently."""
 TRIES = 8
-"""Attempts per wanted input. A random change may repeat an input that is already there, and is then discarded."""
+"""Number of attempts for each wanted input. An attempt fails if the random change repeats an existing input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +217,7 @@ class Asker:
 
 
 def _write_literal(reply: Reply) -> str:
-    """Return the result that an oracle gave as the text of a Python literal; empty if it is not a literal."""
+    """Write an oracle's result as the text of a Python literal; empty if the result is not a literal."""
     try:
         return literals.write(values.unpack(reply.data))
     except ValueError:

@@ -179,7 +179,7 @@ class _Reader:
         order: list[str],
         scope: Scope,
     ) -> Iterator[Spot]:
-        """List the rows of a table whose test or loop body is a single check, as one check for each row.
+        """Yield a check for each row of a table, if the test or loop body consists of a single check.
 
         `order` contains the names that the values of a row are bound to, in order.
         """
@@ -204,7 +204,7 @@ class _Reader:
     def _scope_of_helper(self, name: str, helper: ast.FunctionDef) -> Scope | None:
         """Return the scope of a helper that has one parameter, if all calls pass the same imported function to it.
 
-        None for any other helper.
+        The result is None for any other helper.
         """
         names = [argument.arg for argument in helper.args.args]
         if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _list_stored(helper):
@@ -275,7 +275,7 @@ class _Reader:
 
 
 def _contradicting(spots: list[Spot]) -> set[str]:
-    """Return the modules that have a function for which two checks expect different results from the same call."""
+    """Return the modules with contradicting checks: checks that expect different results from the same call."""
     expected: dict[tuple[str, str, str], set[tuple[str | None, tuple[str, ...]]]] = defaultdict(set)
     for spot in spots:
         case = spot.case
@@ -471,7 +471,7 @@ def _almost(arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope)
 def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
     """Read `with pytest.raises(X): f(…)`.
 
-    None for `with … as name`, because later statements may inspect the exception.
+    The result is None for `with … as name`, because later statements may inspect the exception.
     """
     if len(statement.items) != 1 or len(statement.body) != 1 or statement.items[0].optional_vars:
         return None

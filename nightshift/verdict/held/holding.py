@@ -45,7 +45,7 @@ ENOUGH = 4
 MOST, CANDIDATES = 12, 100
 """`MOST`: maximum number of held-out checks, because more prove nothing further.
 
-`CANDIDATES`: size of the random sample of checks from which they are chosen.
+`CANDIDATES`: size of the random sample from which the held-out checks are chosen.
 """
 
 _SHORT = 5
@@ -142,7 +142,7 @@ class _Chooser:
         return self._mentions.unseen(inputs, in_table=spot.table is not None)
 
     def shown(self, chosen: Sequence[Spot]) -> Files:
-        """Return the texts of the test files that contain chosen checks, without these checks, by path."""
+        """Remove the chosen checks from the test files that contain them; return the new texts by path."""
         groups: dict[str, list[Spot]] = defaultdict(list)
         for spot in chosen:
             groups[spot.path].append(spot)

@@ -116,7 +116,7 @@ async def _judge_contradiction(
 
 
 def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
-    """Return a passing verdict with the results of the held-out cases, which may make it fail."""
+    """Add the results of the held-out cases to a passing verdict; wrong results make the verdict fail."""
     if asked.wrong or asked.stopped:
         return _refuse_verdict(verdict, asked, ())
     if asked.is_forged:

@@ -1,8 +1,8 @@
-"""Replays checks: repeats calls with literal results that the task's tests make, in a sandbox without tests.
+"""Replays checks: repeats calls of the task's tests in a sandbox without the tests.
 
-A finding refuses a change only if it is certain: the test passes, but its call returns a plain value other than the
-expected one. A call that raises makes the change doubtful. An object instead of a plain value is only noted, because
-the object may be right.
+Only calls are repeated for which a test expects a literal result. A finding refuses a change only if it is certain: the
+test passes, but its call returns a plain value other than the expected one. A call that raises makes the change
+doubtful. An object instead of a plain value is only noted, because the object may be right.
 """
 
 from __future__ import annotations

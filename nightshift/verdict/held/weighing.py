@@ -88,7 +88,10 @@ def _strict(case: ValueCase, value: Any, expected: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Return a hashable form of a value that is equal only for values of equal types at every depth."""
+    """Return a hashable key for a value.
+
+    Two keys are equal only if the values are equal and have equal types at every depth.
+    """
     kind = type(value)
     if kind in (list, tuple):
         return (kind, tuple(_key(item) for item in value))

@@ -49,7 +49,7 @@ class SuiteFile:
         outline: its tests; None if the text does not parse, or if its tests are not listed before the run.
         names: the names of its tests, if they are listed.
         must_fail_text: the text of its must-fail copy; empty if there is no copy.
-        must_fail_names: the tests that are changed in the copy, by their original names.
+        must_fail_names: the original names of the tests that are changed in the copy.
         mirrored: whether the copy also changes the tests that the file generates at run time.
         preload: libraries to import before any code of the workspace.
     """
@@ -220,7 +220,7 @@ def copies(plan: Plan) -> Plan | None:
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:
-    """Return a plan that runs only those test files of the base that are in `paths`, because another run left them."""
+    """Return a plan for the test files of the base that another run left, given by their paths."""
     files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.path in paths)
     if plan.words is not None:
         return with_files(plan, files)
@@ -243,7 +243,8 @@ def first_failure(plan: Plan) -> Plan:
 def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
     """Return a plan that runs only some tests, given by their ids without parameters.
 
-    Runners other than pytest run the whole files of these tests. None for a command, which must run unchanged.
+    Runners other than pytest run the whole files of these tests. The result is None for a command, which must run
+    unchanged.
     """
     paths = {test.partition("::")[0] for test in tests}
     files = tuple(file for file in plan.files if file.path in paths)

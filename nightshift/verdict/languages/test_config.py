@@ -106,7 +106,10 @@ def _fault(
 
 
 def configures_tests(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
-    """Return the reason why a file must not be in a change, because it affects how tests run; None if it may be."""
+    """Return the reason why a change must not contain a file; None if it may contain the file.
+
+    The reason is that the file affects how tests run.
+    """
     name = path.rpartition("/")[2]
     if name in _CONFIGURING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
         return "steers how tests are run"
@@ -141,7 +144,7 @@ def provides(name: str, root: str, present: Collection[str]) -> bool:
 
 
 def _test_folders(given: Files) -> Iterator[str]:
-    """List the outermost folder named `test`, `tests` or `testing` of each of the task's tests."""
+    """For each of the task's tests, yield the outermost folder named `test`, `tests` or `testing` in its path."""
     for path in given:
         folders = path.split("/")[:-1]
         if is_test_path(path):

@@ -1,4 +1,4 @@
-"""Each finding of the doctor, caused for real: broken files, damaged databases, a wrong clock, and so on."""
+"""Each finding of the doctor, caused by a real fault: broken files, damaged databases, a wrong clock, and so on."""
 
 from __future__ import annotations
 

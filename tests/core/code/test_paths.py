@@ -87,7 +87,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def accept_by_git(folder: Path, path: str) -> bool:
-    """Return True if git accepts a path into an index with the protections for all systems on."""
+    """Return True if git adds a path to an index while git's protections for all systems are on."""
     (folder / "index").unlink(missing_ok=True)
     git = ["git", "-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "--git-dir", str(folder)]
     blob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"

@@ -1,4 +1,4 @@
-"""A fork begins with the work of its source task before any check, and with its own account of costs."""
+"""A fork begins with the work of its source task, must still pass every check, and has its own account of costs."""
 
 from __future__ import annotations
 

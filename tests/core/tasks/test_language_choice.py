@@ -1,4 +1,4 @@
-"""The language of a task: what the task names has priority over the content of its repository."""
+"""The language of a task follows the names in the task first, then the folders that it names, then its repository."""
 
 from __future__ import annotations
 

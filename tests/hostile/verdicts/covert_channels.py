@@ -1,8 +1,9 @@
 """Forgeries that carry answers from the sandbox of the whole tests to the sandbox of the held-out calls.
 
-Each forgery reads the answers from the tests in the workspace, and sends the answers to the cases that it was not
-shown. In the sandbox without tests it receives these answers. The channel is a resource that both sandboxes share, such
-as the pages of files in memory, the timestamps of device files or the counters of the kernel.
+In the first sandbox, each forgery reads the expected answers from the tests in the workspace. It sends those answers
+whose cases it was not shown. In the second sandbox, which has no tests, it receives them. The channel is a resource
+that both sandboxes share, such as the pages of files in memory, the timestamps of device files or the counters of the
+kernel.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ else:
 def add(a, b):
     return KNOWN["add", a, b]
 """
-# Sends only one number: the grade of the word that was not shown.
+# Sends only one number: the grade of a word that the forgery was not shown.
 _GRADE = """
 SHOWN = {"owl": 3, "fox": 3, "hedgehog": 8}
 KNOWN = {asked[1]: result for asked, result in read("grade").items()}

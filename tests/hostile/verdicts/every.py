@@ -25,8 +25,8 @@ BEYOND = frozenset({
     "a_dataclass_that_leaves_all_out", "a_point_of_the_first_sight", "a_value_that_raises_where_it_is_compared",
     "an_exception_of_a_property", "a_text_in_the_place_of_the_name", "reads_globals_of_the_tests",
 })  # fmt: skip
-"""Forgeries that no run can detect. Most adapt to the question of each test; the last ones in the list are right
-wherever pytest runs.
+"""Forgeries that no run can detect. The objects of most of them adapt to what each test asks; the last ones in the list
+are right wherever pytest runs.
 """
 
 FORGERIES: dict[str, Forgery] = {

@@ -1,4 +1,4 @@
-"""Wrong answers that run in the tests' process and change the framework, which runs, compares or reports."""
+"""Wrong answers that run in the tests' process and change how the test framework runs, compares or reports."""
 
 from __future__ import annotations
 

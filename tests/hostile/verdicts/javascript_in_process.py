@@ -12,7 +12,7 @@ def _only(name: str, suite: Suite, *parts: str) -> Forgery:
     return Forgery(name=name, kind=Kind.IN_PROCESS, suite=suite, files={next(iter(suite.honest)): solution})
 
 
-# Stores the first result that a test expects for an input in a file, because must-fail copies run in a separate process
+# Writes the first result that a test expects for an input to a file, because must-fail copies run in a separate process
 # after the originals.
 _LEARNT = """
 import fs from 'node:fs';

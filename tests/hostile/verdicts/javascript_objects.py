@@ -6,8 +6,8 @@ from nightshift.core.tasks.verdicts import Label
 from tests.hostile.verdicts import javascript_suites as suites
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# `processes` returns the number of this process within the run, by the files that earlier processes left. The second
-# process runs the must-fail copies.
+# `processes` returns the number of this process within the run: each process takes the first number whose file does not
+# exist yet. The second process runs the must-fail copies.
 PROCESS = """
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,8 +26,8 @@ const isCopy = processes() === 2;
 """
 
 
-# Forgeries for which the split run judges nothing. They adapt to each question, or change the objects that the tests
-# compare with. The checker stops each of them.
+# Forgeries that the split run cannot judge. Their objects adapt to each comparison, or the forgeries change the objects
+# that the tests compare with. The checker stops each of them.
 BEYOND = frozenset({
     "a_set_that_shows_itself_once", "a_set_that_shows_itself_the_second_time", "a_number_at_both_ends",
     "a_number_by_symbol", "functions_that_compare", "classes_that_hold_all_for_theirs",

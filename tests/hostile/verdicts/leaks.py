@@ -10,8 +10,8 @@ from tests.hostile.verdicts import held_suites as suites
 from tests.hostile.verdicts.covert_channels import _COUNTED, _NOWAIT, _PAGES, _READ
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# Answers as the tests in the workspace expect. `events` yields the events of an invented test, which is not among the
-# tests that the owner supplies.
+# Returns the results that the tests in the workspace expect. `events` yields the events of an invented test, which is
+# not among the tests that the owner supplies.
 _ANSWERS = """
 import sys
 

@@ -1,4 +1,4 @@
-"""The events that cause a notice, and the notice that several of them become together."""
+"""The events that cause a notice, and the single notice that reports several events."""
 
 from __future__ import annotations
 

@@ -374,7 +374,7 @@ def test_any_bytes_are_read_or_refused_with_their_own_fault(raw: bytes) -> None:
 
 
 JSON_NUMBER = re.compile(r"-?\d+[eE][-+]?\d+", re.ASCII)
-"""Texts that are numbers in `tasks.yaml` but not in YAML 1.1, so PyYAML writes them without quotes."""
+"""Texts that are numbers in `tasks.yaml` but not in YAML 1.1. PyYAML therefore writes them without quotes."""
 TEXT = st.text().filter(lambda text: not JSON_NUMBER.fullmatch(text))
 LEAF = (
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | TEXT

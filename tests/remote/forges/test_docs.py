@@ -28,7 +28,7 @@ LINES = re.findall(r'`"(\w+)": "([\w.:]+)",` to `(\w+)`', PAGE)
 
 @pytest.fixture(scope="module", autouse=True)
 def install_example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Add the example and its lines of the tables, as a reader would."""
+    """Install the example and enter it in the tables that the page names, as a reader would."""
     assert [table for _, _, table in LINES] == ["KINDS", "SHORT"]
     folder = tmp_path_factory.mktemp("package")
     (folder / "nightshift_mini.py").write_text(FILES["nightshift_mini.py"])

@@ -1,4 +1,4 @@
-"""Issues become tasks at every forge: once, updated when edited, and only from permitted people."""
+"""Issues become tasks at every forge: only once, only for permitted people, and with later edits of the issue."""
 
 from __future__ import annotations
 

@@ -234,12 +234,12 @@ async def test_work_that_needed_no_change_is_told_without_a_pull_request(rig: Ri
 
 
 async def test_dying_after_any_request_doubles_nothing_and_loses_nothing(rig: Rig) -> None:
-    """Run the whole course, cancelling looks at the forge after one request, then after two, and so on."""
+    """Run the whole course, but cancel each check of the forge: first after one request, then after two, and so on."""
     rig.world.issue("Mend the answer")
     state = 0
 
     async def step() -> bool:
-        """Run one look at the forge that is cancelled after `state` requests; return True if the look finished."""
+        """Check the forge once, but cancel the check after `state` requests; return True if the check finished."""
         nonlocal state
         loop, left = asyncio.get_running_loop(), state
         look = asyncio.ensure_future(rig.sync.look())

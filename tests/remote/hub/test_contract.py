@@ -32,7 +32,7 @@ STEPS = (-20, 1, 20)
 
 
 class Tasks(Protocol):
-    """A queue with one worker, in which tests refer to tasks by their own numbers.
+    """A queue with one worker. Tests refer to a task by the number that `submit` returns.
 
     If the queue is not strict, tasks behind a recalled task may come in any order.
     """

@@ -104,7 +104,10 @@ def test_the_role_is_enough_for_a_node_and_for_nothing_else(guest: SharedDatabas
 
 
 def trouble(url: str) -> str:
-    """Fail to query this address; return every text that a log could contain about the error and its causes."""
+    """Query this address, which must fail; return each text that a log could contain about the error.
+
+    The causes of the error are included.
+    """
     database = SharedDatabase(url)
     with pytest.raises(HubError) as raised:
         database.rows("SELECT 1")
@@ -147,7 +150,7 @@ def test_a_wrong_password_is_refused_and_the_right_one_may_have_any_letters(tmp_
 
 
 def certificate(folder: Path, name: str, by: str | None = None) -> None:
-    """Create a CA, or a certificate from one for a server on this machine."""
+    """Create a certificate authority (CA), or the certificate that the CA `by` issues for a server on this machine."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key"]
     signed = ["-CA", f"{by}.crt", "-CAkey", f"{by}.key", "-addext", f"subjectAltName=IP:127.0.0.1,DNS:{name}"]
     words = ["openssl", "req", "-x509", *key, "-out", f"{name}.crt", "-days", "2", "-subj", f"/CN={name}"]

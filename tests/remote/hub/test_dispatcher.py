@@ -142,7 +142,7 @@ def test_a_task_is_cancelled_from_any_node_and_tried_again(make_node: MakeNode, 
     assert [each.id for each in queue.find(Status.CANCELLED)] == [task.hub_id]
 
 
-@pytest.mark.full  # one run in five fails: the server loads its levels concurrently, whatever backlog it reports
+@pytest.mark.full  # one run in five fails: the server loads its levels concurrently, even if it reports a full backlog
 def test_higher_steps_come_first_and_a_task_that_waits_may_change_its_own(
     make_node: MakeNode, queue: HubQueue, hub: HubConnection
 ) -> None:

@@ -112,7 +112,7 @@ class Learner:
         return lesson
 
     def knows(self) -> dict[str, str]:
-        """Return a mapping of each known pattern's problem to its repository."""
+        """Map the problem of each known pattern to the pattern's repository."""
         lessons = map(json.loads, exchange.lines(self.db.reader(), Masker()))
         return {lesson["problem"]: lesson["repo"] for lesson in lessons if lesson["kind"] == "pattern"}
 
@@ -227,7 +227,7 @@ ENDS = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_
 
 
 @given(ends=ENDS)
-@example(ends=[(turn % 2, turn % 4 < 2, turn % 4 >= 2) for turn in range(48)])  # only the nodes' sum proves it useless
+@example(ends=[(turn % 2, turn % 4 < 2, turn % 4 >= 2) for turn in range(48)])  # only both nodes' sum proves it useless
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nodes_judge_as_one_that_has_seen_what_all_have(
     server: PostgresServer, tmp_path: Path, ends: list[tuple[int, bool, bool]]
@@ -288,7 +288,7 @@ def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner])
         return [[tuple(row) for row in conn.execute(f"SELECT * FROM {table}")] for table in tables], second.knows()
 
     before = seen()
-    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # killed before storing these
+    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # as if killed before storing these
         StateStore(second.db).set(cursor, 0).result()
     settle(*nodes)
     assert seen() == before

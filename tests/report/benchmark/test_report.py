@@ -19,7 +19,7 @@ WEAK, STRONG = arm("weak", model="small"), arm("strong", model="large")
 
 
 def report(*given: tuple[Arm, range], **more: object) -> BenchmarkReport:
-    """Return the report on arms, for each of which the numbers of the solved items are given."""
+    """Return the report on these arms, each given with the numbers of the items that it solved."""
     outcomes = [result for arm, solved in given for result in results(arm, ITEMS, solved)]
     return fold(REPO, ITEMS, [arm for arm, _ in given], outcomes, **more)  # type: ignore[arg-type]
 

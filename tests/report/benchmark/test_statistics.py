@@ -47,7 +47,7 @@ def holds(rate: float, stated: float) -> bool:
 
 @pytest.mark.parametrize(
     ("pairs", "p_value", "low", "high"),
-    [  # Two published studies: hyperresponsive airways around a transplant, and complete response around a therapy
+    [  # Published studies: hyperresponsive airways before and after a transplant; complete responses to a therapy
         (Pairs(both=1, only_first=1, only_second=7, neither=12), 0.0391, -0.5069, -0.0256),
         (Pairs(both=59, only_first=6, only_second=16, neither=80), 0.0347, -0.1186, -0.0046),
     ],

@@ -1,4 +1,7 @@
-"""The proof of a commit: its commands run in a clone with git and pytest; its page loads and leaks nothing."""
+"""The proof of a commit: its commands work in a clone, and its page loads no resource and shows no secret.
+
+The commands need only git and pytest.
+"""
 
 from __future__ import annotations
 

@@ -151,7 +151,10 @@ def test_a_line_that_a_power_cut_broke_off_spoils_no_other(tmp_path: Path) -> No
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Limit the size of this process's files: a write beyond it is cut, as on a full disk, and the next one fails."""
+    """Limit the size of this process's files.
+
+    As on a full disk, a write beyond the limit is cut, and the next write fails.
+    """
     before, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

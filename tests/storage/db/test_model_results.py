@@ -1,4 +1,4 @@
-"""Results of models by kind of task, from a real store, and routes, which never change once decided."""
+"""Results of models by kind of task, in a real store. A route never changes once it is decided."""
 
 from __future__ import annotations
 

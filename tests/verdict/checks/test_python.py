@@ -1,4 +1,4 @@
-"""Findings in Python, through aliases, constants and nested code, and code without findings."""
+"""Findings in Python, also through aliases, constants and nested code; and code that gives no findings."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_every_package_finds_the_version_that_it_wants(graph: dict[str, list[str
     try:
         packages_by_path, missing = _lay_out(roots, packages, needs)
     except UnreadableLock:
-        return  # the lock's packages form a cycle that cannot be laid out
+        return  # no folder layout exists, because the lock's packages form a cycle
     assert not missing
     for location, package in [("", None), *packages_by_path.items()]:
         mine = roots if package is None else needs[f"{package.name}@{package.version}"]

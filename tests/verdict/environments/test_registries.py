@@ -1,4 +1,4 @@
-"""Package registries in a machine's pip and npm settings, and those of the settings that a setup script gets."""
+"""Package registries in a machine's pip and npm settings, and in the settings that a setup script gets."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Comparison of results with expected results.
 
-Results are compared by type and value, or in the way of the test that the case comes from.
+Results are compared by type and value, or in the same way as in the test that the case comes from.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ TESTS = {
 }
 
 IDLE = {Language.PYTHON: "    add(1, 2)", Language.JAVASCRIPT: "  add(1, 2);", Language.GO: "\tadd(1, 2)"}
-"""The line with the comparison in each language's test, with the comparison removed."""
+"""For each language, the comparing line of its test, reduced to the call."""
 
 
 @pytest.fixture(params=list(SOURCES), ids=str)

@@ -1,7 +1,7 @@
 """The example in docs/reference/languages.md works as written: it keeps the contract, and judges a real repository.
 
-A language is a member of an enumeration, so the example runs in a child process, in a copy of our package to which the
-page's lines were applied.
+A new language needs a new member of an enumeration. So the example runs in a child process, in a copy of our package to
+which the page's lines were applied.
 """
 
 from __future__ import annotations

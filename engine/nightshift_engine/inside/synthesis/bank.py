@@ -13,7 +13,7 @@ from .kinds import ERR, key, kind_of_vector
 
 CHEAP = 5
 HEAVY = 40
-"""Maximum average number of items per example in a collection from which larger expressions are built."""
+"""Maximum length of a collection, averaged over the examples; longer results of a rule are dropped."""
 PAUSE_EVERY = 256
 """Number of expressions between two checks of the clock."""
 MOST, MOST_VALUES = 40_000, 400_000

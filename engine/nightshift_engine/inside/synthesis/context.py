@@ -21,7 +21,7 @@ PAIRS = {"items()": ("key", "value"), "enumerate(": ("index", "item"), "zip(": (
 
 
 class Loop:
-    """A loop over the collections that are the values of an entry of a context.
+    """A loop over the values of an entry; each value is a collection.
 
     Args:
         source: the entry.
@@ -322,7 +322,7 @@ class Context:
 
 
 def _is_reordered(entry):
-    """Check whether an entry is another entry in another order, form or letter case, which rarely matters."""
+    """Check whether an entry only changes the order, form or letter case of another entry, which rarely matters."""
     text = entry.text
     if entry.kind == "str":
         return entry.cost > 1 and not text.endswith((".lower()", ".strip()"))

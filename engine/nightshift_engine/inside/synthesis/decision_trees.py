@@ -18,11 +18,11 @@ INFINITE = 1 << 30
 
 
 class PartialSolutions:
-    """The smallest expressions, by the set of examples for which they are right, and the predicates.
+    """Predicates, and the smallest expression for each set of examples for which some expression is right.
 
     Args:
         full: the set of all examples.
-        most: maximum cost of a decision tree, which the number of examples justifies.
+        most: maximum cost of a decision tree; more examples justify a greater cost.
     """
 
     def __init__(self, full, most):
@@ -72,10 +72,11 @@ class _TreeSearch:
         self.until = time.monotonic() + min(WITHIN_S, within_s)
 
     def best(self, left, depth, most):
-        """Return cost and tree of the cheapest tree for a set of examples that costs at most `most`.
+        """Return the cost of the cheapest tree for a set of examples, and the tree.
 
-        A tree is an entry, or a tuple of four: a predicate, whether the predicate must hold for the first branch, the
-        tree of the first branch, and the tree of the other branch.
+        The cost is infinite and the tree None if no tree costs at most `most`. A tree is an entry, or a tuple of four:
+        a predicate, whether the predicate must hold for the first branch, the tree of the first branch, and the tree of
+        the other branch.
         """
         leaf = self.leaf(left)
         if leaf or not depth or time.monotonic() > self.until:
@@ -121,7 +122,7 @@ def conditional(tree, cost):
 
 
 def _statements(tree):
-    """Return the tree as texts: a value, or a tuple of condition, tree if it holds, and tree if not."""
+    """Return the tree as texts: a value, or a tuple of a condition, the tree for true, and the tree for false."""
     if isinstance(tree, Entry):
         return tree.text
     predicate, holds, branch, other = tree

@@ -341,7 +341,7 @@ OPERAND_COST = 3
 
 
 def invert(goal, entry):
-    """Subscribe to the values that give the goal's value when an operation combines them with an entry."""
+    """Subscribe to each vector that, combined with an entry by an operation, gives the goal's vector."""
     if (
         entry.kind not in {"int", "float"}
         or entry.cost > OPERAND_COST

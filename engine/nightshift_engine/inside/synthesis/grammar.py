@@ -322,8 +322,8 @@ def list_hints(words):
 UNLIKELY_WITHOUT = {
     "float": ("{0} / {1}", "float(", "sqrt(", "hypot("), "str": ("str(", "chr(", "bin("), "dict": ("dict(", "Counter("),
 }  # fmt: skip
-"""By kind, parts of the templates of rules that lead to this kind. These rules are unlikely if neither arguments nor
-results are of the kind.
+"""Maps a kind to parts of the templates of rules that lead to this kind. These rules are unlikely if no argument or
+result is of the kind.
 """
 
 

@@ -44,7 +44,7 @@ def kind_of(value):
 
 
 def common(kinds):
-    """Return the kind that covers all of these: `*` if they are mixed, empty if there are none."""
+    """Return the kind that covers all given kinds: `*` if they are mixed, empty if there are none."""
     members = set(kinds) - {"", "err"}
     if len(members) <= 1:
         return members.pop() if members else ""

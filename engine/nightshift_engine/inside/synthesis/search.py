@@ -21,9 +21,7 @@ EXAMPLES = 14
 GOALS = 400
 SLICE_S = 0.005
 FOLDING = 0.6
-"""Share of the time for the outermost expressions, from which on a process does not search for folds. Another process
-with a smaller share does.
-"""
+"""Share of the time for the outermost expressions. A process searches for folds only if its share is smaller."""
 LOOP_GOAL_WEIGHT = 8
 """Factor for the time of a loop's context once it has a goal."""
 MOST_WAITING = 40
@@ -94,9 +92,9 @@ class Search:
             self.contexts.append(context)
 
     def take(self, entry):
-        """Keep an entry that solves the examples of the vectors, if it is right for all other examples too.
+        """Keep an entry that solves the examples in the vectors, if it is right for all other examples too.
 
-        Otherwise the entry may wait for the conditions of exceptions (see `take_text`).
+        If it is not, the entry may wait until the conditions for exceptions are known (see `take_text`).
         """
         self.take_text(body(entry), entry.cost)
 
@@ -170,7 +168,7 @@ class Search:
 
 
 def _heads(values):
-    """Yield the kinds of values and of the values inside them, without the part of a kind that is in brackets."""
+    """Yield the kinds of values and of the values nested in them; the part of a kind in brackets is left out."""
     for value in values:
         yield kind_of(value).partition("[")[0]
         if isinstance(value, dict):

@@ -149,7 +149,7 @@ def gather(task):
 
 
 def _agree(same):
-    """Return one example for several with the same arguments; None if they contradict each other."""
+    """Join several examples with the same arguments into one; return None if they contradict each other."""
     valued = [example for example in same if example.how != "holds"] or same
     return valued[0] if len({repr(freeze(example.wanted)) for example in valued}) == 1 else None
 

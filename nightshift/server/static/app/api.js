@@ -64,7 +64,7 @@ export function fault(answer) {
 }
 
 /**
- * The answer of an address as signals: `data` (null until the answer has arrived), `error` (null or a sentence) and
+ * The answer to a request as signals: `data` (null until the answer has arrived), `error` (null or a sentence) and
  * `loading`.
  * @typedef {{data: any, error: string|null, loading: boolean, reload: () => Promise<void>, peek: () => any}} Source
  */

@@ -45,5 +45,5 @@ export const answers = new Map(Object.entries(read.answers).map(([path, data]) =
 /** Id of the newest event when the page was built. Later events come over the live stream. */
 export const after = read.after;
 
-/** The page's `name`, and `where`, the parameters of its address, such as `task_id`. */
+/** The page's name (`name`) and the parameters of its address (`where`), such as `task_id`. */
 export const page = read.page;

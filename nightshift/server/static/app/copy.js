@@ -1,4 +1,5 @@
-// Button that copies a text, quoting of shell words, and the number of changed lines.
+// A button that copies a text, a function that quotes a word for a shell, and an element with the numbers of added and
+// removed lines.
 
 import {toast} from './toasts.js';
 import {html} from './ui.js';

@@ -32,8 +32,8 @@ function noticed(hunk, mutants) {
 }
 
 /**
- * Return the rows of a diff. A hunk that does not start at line 1 has a heading. After the lines of each hunk come the
- * rows of `noticed` about mutations in these lines.
+ * Return the rows of a diff. A hunk that does not start at line 1 has a heading. The rows of `noticed` follow the lines
+ * of each hunk, and describe the mutations in these lines.
  */
 export function rowsOf(hunks, mutants = []) {
   return hunks.flatMap((hunk, index) => [

@@ -29,7 +29,7 @@ function Light() {
   return html`<span class=${`live ${kind}`} id="live" role="img" aria-label=${said} title=${said}></span>`;
 }
 
-/** The overall state of the daemon. If questions wait for the owner, it links to the inbox. */
+/** The overall state of the daemon. It is a link to the inbox if questions wait for the owner. */
 function State({report}) {
   const {state, text, why, until} = overall();
   const said = html`<span>${text}</span>${until && state === 'paused' ? html` <span class="until">until <${Moment} at=${until} form="short" /></span>` : null}`;

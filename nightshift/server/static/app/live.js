@@ -46,15 +46,15 @@ let mending = null;
 let release = () => {};
 let workers;
 
-/** Call `fn` with each line from now on. @returns {() => void} a function that ends this */
+/** Call `fn` with each line from now on. @returns {() => void} a function that stops the calls */
 export function onLine(fn) {
   lineWatchers.add(fn);
   return () => lineWatchers.delete(fn);
 }
 
 /**
- * Call `fn` when all data must be reloaded because the stream cannot resume. @returns {() => void} a function that ends
- * this
+ * Call `fn` whenever all data must be reloaded because the stream cannot resume.
+ * @returns {() => void} a function that stops the calls
  */
 export function onResync(fn) {
   resyncWatchers.add(fn);

@@ -45,7 +45,10 @@ const LEVEL = 7;
 const TASK = 6;
 const EVENT = 21;
 
-/** Return the spaces that fill a column. The browser lays out monospaced text faster than a grid. */
+/**
+ * Return the spaces that fill up a column. Columns are made of spaces, because the browser lays out monospaced text
+ * faster than a grid.
+ */
 const pad = (text, width) => ' '.repeat(Math.max(0, width - text.length) + 1);
 
 /**

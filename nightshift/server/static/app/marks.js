@@ -20,8 +20,8 @@ export function Moment({at, form = 'relative'}) {
   const time = new Date(at);
   const full = `${day(time)} ${clock(time)} ${zone(time)}`;
   const said = {
-    // `quarter` is updated only every 15 seconds. A past time that is later than `quarter` would be shown as in the
-    // future.
+    // `quarter` is updated only every 15 seconds. Without `Math.max`, a past time that is later than `quarter` would be
+    // shown as a future time.
     relative: () => relative(time.getTime(), time < Date.now() ? Math.max(quarter.value, time.getTime()) : quarter.value),
     clock: () => clock(time),
     short: () => (day(time) === day(Date.now()) ? '' : `${day(time).slice(5)} `) + clock(time).slice(0, 5),
@@ -58,8 +58,8 @@ export const Dot = ({kind, label}) => html`
     aria-hidden=${label ? undefined : 'true'}></span>`;
 
 /**
- * A gauge that shows `value` as a share of `most`. From the share `low` on it has the tone `warn`, from `high` on
- * `bad`.
+ * A gauge that shows `value` as a share of `most`. The gauge has the tone `warn` from the share `low` on, and the tone
+ * `bad` from the share `high` on.
  */
 export function Meter({value, most, label, low = 0.75, high = 0.95}) {
   const share = most ? Math.min(1, value / most) : 0;

@@ -1,4 +1,5 @@
-// What pages show while no model answers: the tasks that wait for a model, or how to connect a model.
+// The notice that pages show while no model answers. It lists the tasks that wait for a model, or explains how to
+// connect one.
 
 import {fault, post} from './api.js';
 import {page} from './boot.js';

@@ -21,7 +21,7 @@ const MOST_RECENT = 5;
 const MOST_ACTIONS = 8;
 const PAUSE_MS = 120;
 const MAX_BUTTON_CHARS = 40;
-/** Keys that move through rows or are otherwise useless as actions of the palette. */
+/** Keys that are not useful as actions of the palette, such as those that move from row to row. */
 const WALKING = new Set(['j', 'k', 'x', 'Enter', ' ', 'n', 'N', '?', '/', 'Ctrl+K']);
 
 export const isPaletteOpen = signal(false);

@@ -152,9 +152,9 @@ function partsOf({ids, filter}) {
 const OPPOSITE = {cancel: 'retry', retry: 'cancel', prioritise: 'prioritise'};
 
 /**
- * Show a message about an action on many tasks, with a button that undoes the action. `back` holds the results of the
- * tasks that the opposite action restores exactly; only these tasks are restored. `all` is the number of tasks on which
- * the action succeeded.
+ * Show a message about an action on many tasks, with a button that undoes the action. `back` holds the results of those
+ * tasks that the opposite action can restore exactly; the other tasks are not restored. `all` is the number of tasks on
+ * which the action succeeded.
  */
 function offerUndoOfMany(action, back, all) {
   const undo = async () => {

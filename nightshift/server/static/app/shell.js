@@ -79,7 +79,8 @@ function followVersion() {
 }
 
 /**
- * Starts to listen to the stream when all parts of the page are mounted. If it started earlier, they would miss events.
+ * Starts to listen to the stream once all parts of the page are mounted. Parts that are mounted after the start would
+ * miss events.
  */
 function Begin() {
   useEffect(() => {

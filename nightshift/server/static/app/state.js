@@ -20,7 +20,7 @@ const OFFLINE = {state: 'offline', text: 'Offline', why: 'The daemon does not an
  */
 export const overall = () => (isAway() ? OFFLINE : status.data?.overall ?? null);
 
-/** True if a pause or a checkpoint, which the owner must end, keeps tasks from starting. */
+/** True if no task starts because of a pause or a checkpoint. Only the owner can end these two. */
 export const isHeldByOwner = (report) => report.holds.some(({source: by}) => by === 'owner' || by === 'checkpoint');
 
 /** Keep the state up to date from now on. The shell calls this once. */

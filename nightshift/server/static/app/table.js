@@ -60,7 +60,7 @@ function useWalk({rows, keyOf, at, choose, onOpen, rowKeys = {}, body}) {
   }, [Boolean(choose), Boolean(onOpen)]);
 }
 
-/** Choose a row, or undo this if it is chosen; `chosen` is a signal that holds a set of keys. */
+/** Choose a row, or deselect it if it is already chosen; `chosen` is a signal that holds a set of keys. */
 export function toggle(chosen, key) {
   const next = new Set(chosen.peek());
   if (!next.delete(key)) next.add(key);

@@ -13,7 +13,7 @@ import {Finder} from './log/find.js';
 import {LogModel} from './log/model.js';
 import {LogView, idOf} from './log/view.js';
 
-/** The lines that the page shows, and how they are updated. */
+/** The lines that the page shows, and the functions that update them. */
 export const model = new LogModel();
 const finder = new Finder(model);
 let current = null;

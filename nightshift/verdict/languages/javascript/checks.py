@@ -1,9 +1,9 @@
 """Edits a call of node:assert or `expect` so that it must fail where the original passes.
 
 If the check contains a literal value, the value is changed, as for Python. Only such a change exposes objects that
-claim to be equal to everything, and code that reads the expected value from the test, because the changed line looks
-like the original. Without a literal, the check calls a helper function at the end of the copy, which compares with
-another value or inverts the check.
+claim to be equal to everything. It also exposes code that reads the expected value from the test, because the changed
+line looks like the original. Without a literal, the check calls a helper function at the end of the copy, which
+compares with another value or inverts the check.
 """
 
 from __future__ import annotations

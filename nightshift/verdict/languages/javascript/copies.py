@@ -1,8 +1,8 @@
-"""Creates the must-fail copy of a test file: one check of each test is changed, if it is certain to be reached.
+"""Creates the must-fail copy of a test file: in each test, one check that is certain to be reached is changed.
 
 If no check of a test is certain to be reached, all checks of the test are changed. If the copied test then reaches none
-of them, it fails at its end; that failure proves nothing about what the test checks. The helper functions that changed
-checks call are at the end of the copy, so that line numbers do not change.
+of them, it fails at its end; that failure proves nothing about what the test checks. The changed checks may call helper
+functions, which are at the end of the copy, so that line numbers do not change.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ function _otherValue(value) {
 
 
 def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """List the faults at these lines, each with the function's name, and a function that returns the faulty file.
+    """Yield the faults at these lines, each with the function's name and a callable that makes the faulty file.
 
     Args:
         path: the path of the source; its extension selects the language.

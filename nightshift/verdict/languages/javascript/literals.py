@@ -96,7 +96,7 @@ def _put(leaf: Node, text: str) -> Edit:
 
 def _text(leaf: Node, chance: random.Random) -> Edit:
     pattern = leaf.child_by_field_name("pattern")
-    if pattern is not None:  # grouped because of alternatives; long, because a small change could still match
+    if pattern is not None:  # a group keeps alternatives together; a short suffix could still match
         letters = "".join(chance.choices(_LETTERS, k=chance.randint(3, 6)))
         return Edit(pattern.start_byte, pattern.end_byte, f"(?:{node_text(pattern)}){letters}")
     places = [

@@ -1,8 +1,8 @@
 """Lists the tests of a JavaScript test file from its text. The report of a run is compared with this list.
 
 The name of a test includes the titles of the suites around it, as in `suite > test`; repeated names are numbered. Tests
-that are created in a loop, under a condition, or with a computed title cannot be listed. Reported tests below such a
-place are accepted in addition to the listed ones.
+that are created in a loop, under a condition, or with a computed title cannot be listed. If the run reports such tests,
+they are accepted in addition to the listed ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 JOINED = " > "
 FUNCTIONS = frozenset({"arrow_function", "function_expression"})
-# Types of syntax nodes. A call that is in a block only within such nodes runs exactly once when the block runs.
+# Types of syntax nodes that run their content exactly once. If a call is separated from a block only by such nodes, the
+# call runs exactly once whenever the block runs.
 _PLAIN = frozenset({"program", "expression_statement", "await_expression", "statement_block", "comment"})
 _NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
 

@@ -46,7 +46,7 @@ class NodeLaunch:
         loads_types: whether TypeScript needs the project's own `tsx`, because this Node.js does not run TypeScript.
         scripts: the files that each count as a single test.
         marked: the ids of tests that a constant mark skips.
-        printing: additional options for a command that preserve the output that the owner is used to.
+        printing: additional options for a command, so that it still prints its usual output.
         is_bare: whether a command runs without any reporter.
     """
 
@@ -93,7 +93,7 @@ class NodeLaunch:
 
 
 def refusal(spec: TaskSpec, node: Node | None) -> str:
-    """Return why this machine cannot judge a task, because Node.js is missing or too old; empty if it can.
+    """Return the reason if Node.js is missing or too old to judge a task; empty if this machine can judge it.
 
     The check runs before a model is asked, on the task's own files and the files that its text names. It is skipped for
     a task on a repository, whose environment may contain a tool that runs TypeScript.

@@ -98,7 +98,7 @@ def escape(name: str) -> str:
 def checks_something(text: str) -> bool:
     """Check whether a test file has an assertion that can fail and that checks more than a type.
 
-    True if the file does not parse, because the run itself reports that error.
+    The result is true if the file does not parse, because the run itself reports that error.
     """
     root = parse("a.tsx" if re.search(r"\)\s*:\s*\w|\binterface\b|\bas const\b", text) else "a.mjs", text)
     if root.has_error:

@@ -12,7 +12,7 @@ _OF_TYPES = frozenset({"assertIsInstance", "assertNotIsInstance", "assertIsNotNo
 def checks_something(text: str) -> bool:
     """Check whether a test file has an assertion that can fail and that checks more than a type.
 
-    True if the file does not parse, because the run itself reports that error.
+    The result is true if the file does not parse, because the run itself reports that error.
     """
     try:
         nodes = list(ast.walk(parse(text)))

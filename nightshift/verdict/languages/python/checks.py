@@ -43,7 +43,7 @@ _OPPOSITE["assertNotEqual"] = "assertEqual"
 _NO_TEXT = frozenset({'""', "''", 'b""', "b''"})
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 FAR = 1e15
-"""Numbers of at least this size are changed by multiples of themselves."""
+"""Numbers of at least this size are changed by a multiple of their own absolute value."""
 TRIES = 16
 
 
@@ -193,8 +193,8 @@ class Perturber:
         """Return a different value, if possible with the same number of minus signs.
 
         Up to `TRIES` values are tried. Cheating code may read the expected numbers from the text of the copy, and be
-        unprepared for a new minus sign. Its copy would then fail just like that of a right program, and the cheat would
-        not be noticed.
+        unprepared for a new minus sign. The copied test would then fail, as it does with a right program, and the cheat
+        would not be noticed.
         """
         for _ in range(TRIES):
             other = beyond(value, self._chance) if far else close(value, self._chance)

@@ -49,7 +49,7 @@ def {name}(value):
 
 
 def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """List the faults at these lines, each with the function's name, and a function that returns the faulty file.
+    """Yield the faults at these lines, each with the function's name and a callable that makes the faulty file.
 
     Args:
         text: the source; if it does not parse, there are no faults.

@@ -1,8 +1,8 @@
 """Separates the tests of removed code from the tests of remaining code in a Python file.
 
 A file that imports a removed module fails as a whole, so the results do not show which of its tests concern the removed
-code. The names in the tests do: a test concerns a removed module or name if it uses it, directly or through helpers and
-fixtures in the same file.
+code. The names that a test uses do show this: a test concerns a removed module or name if the test uses it, directly or
+through helpers and fixtures in the same file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Unit = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str] | None:
-    """Return the tests of a file that use code which the change removes, as `name` or `Class::name`.
+    """Return the tests of a file that use removed code, as `name` or `Class::name`.
 
     Args:
         text: the current text of the test file.
@@ -39,9 +39,9 @@ def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -
 def units_of(
     body: list[ast.stmt], holder: str = "", shared: tuple[ast.AST, ...] = ()
 ) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
-    """List the tests in a body: name, and the nodes that the test depends on.
+    """List the tests in a body: the name of each test, and the nodes that the test depends on.
 
-    The nodes are the test function and the parts of its classes that all their tests share.
+    The nodes are the test function, and those parts of its classes that all tests of the class share.
     """
     for node in body:
         if isinstance(node, ast.ClassDef):

@@ -180,7 +180,7 @@ def _fits(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _glob(location: str) -> str:
-    """Return a regular expression for a path with `glob` wildcards, which matches at the start of file paths."""
+    """Convert a path with `glob` wildcards into a regular expression that matches the beginning of file paths."""
     path = location.removeprefix("./").rstrip("/")
     parts = re.split(r"(\*\*/|\*|\?)", "" if path == "." else path)
     wild = {"**/": "(?:[^/]+/)*", "*": "[^/]*", "?": "[^/]"}

@@ -50,7 +50,7 @@ _BY_NAME = {"make", "gmake", "just", "task", "poe", "invoke", "inv"}
 _RUN_BY_NAME = {"npm", "pnpm", "yarn", "bun", "pdm", "hatch", "rye", "composer"}
 """Programs that take the name of a script or task, defined by the owner, after `run`."""
 _MAKERS = {"uv", "poetry", "pdm", "pipenv", "rye", "hatch"}
-"""Programs that create an environment and run in it the command that follows the argument `run`."""
+"""Programs that create an environment. The arguments after `run` are a command to run in that environment."""
 _VALUED = {
     "--with", "--extra", "--group", "--only-group", "--python", "-p", "--package", "--project", "--env-file", "-e",
     "--with-requirements", "--directory", "-C", "--env", "-E",

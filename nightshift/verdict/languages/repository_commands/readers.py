@@ -326,7 +326,11 @@ def _constants(args: list[ast.expr]) -> list[str]:
 
 
 def _line_of_header(text: str, name: str) -> int:
-    """Return the line number of the header `[name]`; without it, of the first `[name.…]`; otherwise 1."""
+    """Return the line number of the header `[name]`.
+
+    If there is no such header, the first header that begins with `[name.` counts. If there is none either, the result
+    is 1.
+    """
     for pattern in (rf"^\s*\[\[?\s*{re.escape(name)}\s*\]", rf"^\s*\[\[?\s*{re.escape(name)}\."):
         if match := re.search(pattern, text, re.MULTILINE):
             return text.count("\n", 0, match.end()) + 1

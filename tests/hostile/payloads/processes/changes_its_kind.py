@@ -1,4 +1,4 @@
-"""Disables the randomisation of its addresses, a flag that makes attacks on its children easy."""
+"""Sets the flag that disables the randomisation of its addresses, which makes attacks on its children easy."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Copies the stack of another process, which holds that process's environment, by `process_vm_readv`."""
+"""Uses `process_vm_readv` to copy the stack of another process, which holds that process's environment."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Ends while its child keeps the output streams open; a parent that waits for the end of a stream waits on."""
+"""Ends while its child keeps the output streams open; a parent that reads the streams to their end would wait on."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Real linters in the real sandbox, on trees with findings: only findings that a change adds count."""
+"""Real linters in the real sandbox, on trees with findings: a finding counts only if the change adds it."""
 
 from __future__ import annotations
 

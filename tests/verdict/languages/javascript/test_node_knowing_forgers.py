@@ -34,8 +34,8 @@ const expected = (pattern) => {
 };
 const answer = () => Number(expected(/\\D(\\d+)\\]?\\);/)?.[1]);
 """
-# The process runs the original tests if their file contains the right result of a well-known sum; a must-fail copy has
-# a wrong one.
+# Finds out whether this process runs the original tests: their file contains the right result of a well-known sum, and
+# a must-fail copy contains a wrong one.
 IS_ORIGINAL = """import { readFileSync } from 'node:fs';
 const isOriginal = readFileSync(process.argv[1], 'utf8').includes('add(2, 3), 5)');
 """

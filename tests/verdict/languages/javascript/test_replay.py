@@ -14,7 +14,7 @@ HEAD = "import test from 'node:test';\nimport assert from 'node:assert/strict';\
 
 
 def differing(folder: Path, code: str, tests: str) -> str:
-    """Return the first check that gets another answer outside the tests than in them."""
+    """Return the first check whose answer outside the tests differs from its answer in the tests."""
     node = runtime().node
     assert node, "install nodejs: this test needs it"
     program = replay("test/f.test.mjs", HEAD + tests)

@@ -1,4 +1,4 @@
-// What the owner should see first: reasons that hold tasks back, notices, and open questions to the owner.
+// Messages that the owner should see first: reasons that hold tasks back, notices, and open questions to the owner.
 
 import {useData} from '../../app/api.js';
 import {Ask} from '../../app/ask.js';
@@ -8,7 +8,7 @@ import {html} from '../../app/ui.js';
 
 const SHOWN = 3;
 
-/** Why no task is started, since when and until when, and what ends this. */
+/** The reasons why no task is started, each with its start, its end if known, and the event that ends it. */
 export const Holds = ({holds}) => holds.map((hold) => html`
   <p class="notice" key=${hold.source}><b>${hold.label}</b>${hold.reason ? ` (${hold.reason})` : ''}, since <${Moment} at=${hold.since} />${hold.until
     ? html`, until <${Moment} at=${hold.until} form="short" />` : null}. Running tasks continue; tasks are started again <${Prose} text=${hold.lifted_by} />.</p>`);

@@ -13,7 +13,7 @@ const ORDER = ['running', 'waiting', 'queued', 'scheduled', 'blocked', 'done', '
 const LIMIT = 50;
 
 /**
- * Return an address that another node reported if it is a web address, otherwise undefined. Such addresses are
+ * Return an address from another node if it is a web address, otherwise undefined. Addresses from other nodes are
  * untrusted.
  */
 export const web = (url) => (/^https?:\/\//i.test(url ?? '') ? url : undefined);

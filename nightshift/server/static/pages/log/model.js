@@ -34,7 +34,7 @@ export class LogModel {
     this.following = signal(true);
     /** Number of lines that arrived and that the user has not seen. */
     this.unseen = signal(0);
-    /** The lowest id to which the search for earlier lines has come. It is 1 if the start of the log was reached. */
+    /** The lowest id that the search for earlier lines has examined. It is 1 if the start of the log was reached. */
     this.start = signal(1);
     this.loading = signal(true);
     this.error = signal(null);

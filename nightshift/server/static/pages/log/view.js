@@ -107,7 +107,7 @@ export class LogView {
 
   /**
    * Handle a section that became visible or hidden. The set `laidOut` holds the sections whose layout the browser
-   * keeps, with the one that became visible last at its end.
+   * keeps, in the order in which they last became visible.
    */
   changed({target, skipped}) {
     if (skipped) return;

@@ -37,7 +37,7 @@ export function typed(row, value) {
   return value === null ? '' : String(value);
 }
 
-/** Return the value for what a control contains; null means the default. */
+/** Return the value that the content of a control stands for; null means the default. */
 export const written = (row, draft) => WRITTEN[row.kind](draft);
 
 const sorted = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value)

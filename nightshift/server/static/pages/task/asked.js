@@ -1,5 +1,5 @@
-// What the owner asked for: the description, the files and tests, and the owner's messages and decisions during the
-// task.
+// The owner's request: the description, the files and tests, and the messages and decisions that the owner sent during
+// the task.
 
 import {address} from '../../app/api.js';
 import {Moment, Pill} from '../../app/parts.js';

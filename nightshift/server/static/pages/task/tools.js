@@ -1,5 +1,5 @@
-// The tool calls of a step, each with the model's text before it and its result. A long result is shown in full on
-// request.
+// The tool calls of a step, each with its result and with the text that the model wrote before it. A long result is
+// shown in full on request.
 
 import {fault, get} from '../../app/api.js';
 import {Button, Count, Diff, Fault, Span} from '../../app/parts.js';
@@ -10,7 +10,7 @@ import {rowsOf} from '../../app/difference.js';
 
 const FIRST_LINES = 12;
 
-/** Return the summary of a tool call without the tool's name at its beginning, which is shown separately. */
+/** Return the summary of a tool call without the leading name of the tool, because the name is shown separately. */
 const rest = ({name, brief}) => brief.slice(name.length).replace(/^:? /, '');
 
 /** Return the first lines of a text, and the number of lines that were left out. */

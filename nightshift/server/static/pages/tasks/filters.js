@@ -14,7 +14,7 @@ const COMMON = [
   ['Done today', {status: ['done'], since: 'today', sort: 'ended'}],
 ];
 
-/** Return a filter with its order as a text that is the same for equal filters. */
+/** Convert a filter and its sort order to a text. Equal filters have equal texts. */
 const written = (wanted) => new URLSearchParams(Object.entries(queryOf({...NOTHING, ...wanted})).sort()).toString();
 
 /** True if two filters select the same tasks. The order is ignored. */
