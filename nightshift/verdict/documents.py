@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import doctest
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -49,6 +50,8 @@ class Example:
         modules: for a docstring, the names under which its file may be importable.
         roots: further folders to import from.
         done: true if the example has already run.
+        old: the doctest lines that the file had before, each as its source and its expected output. They run, but
+            their output is not compared.
     """
 
     page: str
@@ -58,6 +61,7 @@ class Example:
     new: bool
     modules: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
+    old: tuple[tuple[str, str], ...] = ()
     done: bool = False
 
 
@@ -151,6 +155,7 @@ def _before(job: SuiteJob, path: str) -> str | None:
 def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
     """List a page's Python blocks as examples. A new block that is not valid Python is a fault instead."""
     old_texts = {block.text for block in pages.read(before).blocks}
+    old = tuple(_list_doctests(old_texts))
     folder, roots = path.rpartition("/")[0], list[str]()
     while folder:
         roots.append(folder)
@@ -165,7 +170,7 @@ def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
                 message = "this block is marked as Python but is not valid Python; fix the block, or mark it as ```text"
                 yield Finding(path=path, line=block.line, message=message)
             continue
-        yield Example(page=path, line=block.line, kind=kind, text=block.text, new=new, roots=tuple(roots))
+        yield Example(page=path, line=block.line, kind=kind, text=block.text, new=new, roots=tuple(roots), old=old)
 
 
 def _as_stubs(text: str) -> str:
@@ -175,14 +180,22 @@ def _as_stubs(text: str) -> str:
 
 
 def _of_module(path: str, text: str, before: str) -> Iterator[Example]:
-    """List the doctests in docstrings that the change added or altered."""
-    old_docs = {doc for _, doc in _docstrings(before)}
+    """List the docstrings with doctest lines that the change added or altered."""
+    old = tuple(_list_doctests(doc for _, doc in _docstrings(before)))
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
     names = tuple(".".join(parts[at:]) for at in range(len(parts)))
     roots = tuple("/".join(parts[:at]) for at in range(1, len(parts)))
     for line, doc in _docstrings(text):
-        if doc not in old_docs and ">>>" in doc:
-            yield Example(page=path, line=line, kind="doctest", text=doc, new=True, modules=names, roots=roots)
+        if not set(_list_doctests([doc])) <= set(old):
+            yield Example(page=path, line=line, kind="doctest", text=doc, new=True, modules=names, roots=roots, old=old)
+
+
+def _list_doctests(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the source and the expected output of each doctest line; texts that cannot be parsed have none."""
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            for example in doctest.DocTestParser().get_examples(text):
+                yield example.source, example.want
 
 
 def _docstrings(text: str) -> Iterator[tuple[int, str]]:

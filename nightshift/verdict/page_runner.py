@@ -28,6 +28,24 @@ _ELSEWHERE = (OSError, EOFError, SystemExit, KeyboardInterrupt, NameError, Memor
 _SPACES: dict[str, types.ModuleType] = {}
 
 
+class NewLines(doctest.DebugRunner):
+    """Runs a doctest, and ignores failures of the lines that the documentation had before the change."""
+
+    def __init__(self, old: list[list[str]]) -> None:
+        super().__init__(verbose=False, optionflags=FLAGS)
+        self._old = old
+
+    def report_failure(self, out: Any, test: Any, example: doctest.Example, got: str) -> None:
+        """Raise DocTestFailure if the line is new."""
+        if [example.source, example.want] not in self._old:
+            super().report_failure(out, test, example, got)
+
+    def report_unexpected_exception(self, out: Any, test: Any, example: doctest.Example, exc_info: Any) -> None:
+        """Raise UnexpectedException if the line is new."""
+        if [example.source, example.want] not in self._old:
+            super().report_unexpected_exception(out, test, example, exc_info)
+
+
 class Late(BaseException):
     """Raised in an example that exceeds its time limit."""
 
@@ -90,9 +108,8 @@ def _doctest(block: dict[str, Any], output: io.StringIO) -> str:
     if block["modules"]:
         names = dict(_module(block["modules"], block["page"]).__dict__)
     test = doctest.DocTestParser().get_doctest(block["text"], names, block["page"], block["page"], 0)
-    runner = doctest.DebugRunner(verbose=False, optionflags=FLAGS)
     try:
-        runner.run(test, out=output.write, clear_globs=False)
+        NewLines(block["old"]).run(test, out=output.write, clear_globs=False)
     except doctest.DocTestFailure as failure:
         got, want = failure.got.strip(), failure.example.want.strip()
         if " at 0x" in want:

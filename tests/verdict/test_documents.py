@@ -209,6 +209,28 @@ async def test_docstrings_are_run_and_the_tests_that_were_there_go_on_passing(ju
     assert broken.failing == {"tests/test_cart.py::test_total"}
 
 
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("shop/cart.py", 'def total(prices):\n    """{}\n\n{}    """\n    return sum(prices)\n'),
+        ("shop/cart.py", '"""{}\n\n{}"""\n\n\ndef total(prices):\n    return sum(prices)\n'),
+        ("README.md", "# Shop\n\n```pycon\n>>> from shop.cart import total  # {}\n{}```\n"),
+    ],
+)
+async def test_a_doctest_line_that_failed_before_is_not_held_against_a_change(
+    judge: Judge, path: str, form: str
+) -> None:
+    old = ">>> total([1, 2])\n4\n>>> total(None)\n0\n"
+    before = form.format("Add up.", old)
+    base = {**TREE, path: before}
+    reworded, extended, wrong = (
+        form.format("Add up all prices.", old + new) for new in ("", ">>> total([5])\n5\n", ">>> total([5])\n6\n")
+    )
+    verdicts = [await judge({path: text}, base=base, documents=True) for text in (reworded, extended, wrong)]
+    assert [verdict.passed for verdict in verdicts] == [True, True, False]
+    assert "`total([5])` gives 5 instead of 6" in verdicts[2].reason
+
+
 async def test_a_test_that_failed_before_says_nothing_of_documentation(judge: Judge) -> None:
     base = {**TREE, "tests/test_cart.py": "import shop.cart\n\n\ndef test_none():\n    assert shop.cart is None\n"}
     change = {"shop/cart.py": SHOP.replace("Add up.", "Add all up.")}
