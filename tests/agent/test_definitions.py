@@ -104,6 +104,12 @@ def test_each_function_has_its_newest_text_and_stands_once(old: list[str], new: 
     assert sorted(filter(None, merged.split("\n\n"))) == functions
 
 
-def test_imports_and_named_definitions_are_quoted() -> None:
-    assert quote_definitions(FILE, "Make tax faster") == f"import math\nfrom decimal import Decimal\n\n\n{TAX}"
+def test_imports_and_named_definitions_are_quoted_with_the_constants_that_they_use() -> None:
+    quoted = f"import math\nfrom decimal import Decimal\n\n\nRATE = 19\n\n\n{TAX}"
+    assert quote_definitions(FILE, "Make tax faster") == quoted
+    assert (
+        quote_definitions(FILE.replace("RATE = 19", f"RATE = [{'1,' * 9}\n" + "1,\n" * 20 + "]"), "tax").count("\n")
+        < 12
+    )
+    assert not quote_definitions(FILE, "Add net to it")
     assert not quote_definitions(FILE, "Add net to it")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nightshift.agent.python_outline import first_line, parse_python
 
+_CONSTANT_LINES = 15
+"""Maximum number of lines of a constant that is quoted because a quoted definition uses it."""
 _Slice = tuple[int, int, list[str]]
 """A replacement of lines: the first line and the line after the last one (both counted from 0), and the new lines."""
 
@@ -32,16 +34,27 @@ def merge_definitions(text: str, answer: str) -> str:
 
 
 def quote_definitions(text: str, words: str) -> str:
-    """Return the imports of a Python file and the definitions named in a text; empty if the text names none."""
+    """Return the imports of a Python file, the definitions named in a text, and the short constants that these use.
+
+    Empty if the text names no definition.
+    """
     tree = parse_python(text)
     if tree is None:
         return ""
     named = [node for node in tree.body if _names(node) & set(words.split())]
+    used = {node.id for definition in named for node in ast.walk(definition) if isinstance(node, ast.Name)}
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     lines = text.split("\n")
     parts = ["\n".join("\n".join(_lines(node, lines)) for node in imports)]
-    parts += ["\n".join(_lines(node, lines)) for node in named]
+    parts += ["\n".join(_lines(node, lines)) for node in tree.body if node in named or _is_used(node, used)]
     return "\n\n\n".join(filter(None, parts)) if named else ""
+
+
+def _is_used(node: ast.stmt, used: Collection[str]) -> bool:
+    """Check whether a statement defines a constant of few lines that is among the used names."""
+    is_constant = isinstance(node, ast.Assign | ast.AnnAssign)
+    is_short = (node.end_lineno or 0) - node.lineno < _CONSTANT_LINES
+    return is_constant and is_short and not _names(node).isdisjoint(used)
 
 
 def _edit(old: Sequence[ast.stmt], new: Sequence[ast.stmt], source: Sequence[str]) -> Iterator[_Slice]:
