@@ -412,7 +412,7 @@ class Daemon:
         self._life, executor = DaemonState.DRAINING, self._executor
         self._link.stopping()
         self._verifying.stop()
-        self._vitals.remove_pause()
+        self._vitals.stop_watching()
         if executor is not None:
             if self._busy():
                 self._show(f"finishing running tasks ({self._settings.drain_s:g} s at most); a second signal stops now")

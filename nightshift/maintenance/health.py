@@ -69,7 +69,7 @@ class Vitals:
         """Watch the workers from now on; `lives` returns True while they run."""
         self._pool, self._pool_lives = pool, lives
 
-    def remove_pause(self) -> None:
+    def stop_watching(self) -> None:
         """Stop watching the workers, because they have ended and returned their tasks at somebody's request."""
         self._pool = None
 

@@ -94,15 +94,16 @@ class Naming:
     def _fitting(self, name: str) -> Iterator[Named]:
         number = _TASK.fullmatch(name) or _NUMBER.fullmatch(name)
         if number and (task := self._task(int(number[1]))):
-            yield self._name_entry("task", task, self._newest(task.id))
+            words = task.spec.description.partition("\n")[0]
+            yield self._name_entry("task", task.id, self._newest(task.id), words)
         if _COMMIT.fullmatch(name):
             for entry in self._ledger.named(name.lower()):
-                yield self._name_entry("commit", self._queue.get(entry.task_id), entry)
+                yield self._name_entry("commit", entry.task_id, entry)
         if not _DIGITS.fullmatch(name):
             entries = self._ledger.on_branches((name, f"agent/{name}"))
             exact = [entry for entry in entries if entry.branch in {name, f"agent/{name}"}]
             for entry in exact or entries:
-                yield self._name_entry("branch", self._queue.get(entry.task_id), entry)
+                yield self._name_entry("branch", entry.task_id, entry)
 
     def _task(self, number: int) -> Task | None:
         try:
@@ -113,17 +114,19 @@ class Naming:
     def _newest(self, task_id: int) -> Commit | None:
         return next(iter(self._ledger.page(1, task_id=task_id)), None)
 
-    def _name_entry(self, by: Literal["task", "commit", "branch"], task: Task, entry: Commit | None) -> Named:
-        newest = self._newest(task.id)
+    def _name_entry(
+        self, by: Literal["task", "commit", "branch"], task_id: int, entry: Commit | None, words: str = ""
+    ) -> Named:
+        newest = self._newest(task_id)
         return Named(
             by=by,
-            task_id=task.id,
+            task_id=task_id,
             commit=entry.commit if entry else None,
             newest=newest.commit if newest else None,
             branch=entry.branch if entry else "",
             repo=entry.repo if entry else "",
             label=entry.label if entry else None,
-            title=short(entry.subject if entry else task.spec.description.partition("\n")[0], self._mask),
+            title=short(entry.subject if entry else words, self._mask),
         )
 
 

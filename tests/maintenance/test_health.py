@@ -42,7 +42,7 @@ def test_each_sign_of_life_that_is_missing_is_a_fault_of_its_own(tmp_path: Path)
         assert vitals.faults() == ("worker-2 is far beyond the limits of its task",)
         pool.late, lives[0] = (), False
         assert vitals.faults() == ("the workers have ended",)
-        vitals.remove_pause()
+        vitals.stop_watching()
         assert vitals.faults() == (), "workers that ended as they were asked to"
         vitals.watch(pool, lambda: lives[0])
         lives[0], clock.now = True, 1061.0

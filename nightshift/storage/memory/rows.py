@@ -136,11 +136,13 @@ def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
     for kind, table in TABLES.items():
         unused = f"SELECT id FROM {table} WHERE times_used = 0 AND created_at < ? LIMIT ?"  # noqa: S608  our own name
         least = f"SELECT id FROM {table} ORDER BY times_used > 0, coalesce(last_used_at, created_at) LIMIT ?"  # noqa: S608
-        ids = conn.execute(unused, (to_text(before), limit)).fetchall()
+        ids = [int(row[0]) for row in conn.execute(unused, (to_text(before), limit))]
         over = conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0] - len(ids) - most  # noqa: S608
-        ids += conn.execute(least, (max(0, min(over, limit - len(ids))),)).fetchall()
-        gone += [(kind, int(row[0])) for row in ids]
-        conn.executemany(f"DELETE FROM {table} WHERE id = ?", [tuple(row) for row in ids])  # noqa: S608
+        surplus = max(0, min(over, limit - len(ids)))
+        ranked = [int(row[0]) for row in conn.execute(least, (surplus + len(ids),))]
+        ids += [number for number in ranked if number not in ids][:surplus]
+        gone += [(kind, number) for number in ids]
+        conn.executemany(f"DELETE FROM {table} WHERE id = ?", [(number,) for number in ids])  # noqa: S608
     forget_vectors(conn, gone)
     conn.executemany("DELETE FROM failed_shapes WHERE failure = ?", [(n,) for kind, n in gone if kind == "failure"])
     elsewhere.forget_items(conn, gone)
