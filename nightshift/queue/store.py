@@ -128,6 +128,11 @@ def find_one(conn: Connection, task_id: int) -> Entry | None:
     return None if row is None else _entry(row)
 
 
+def read_submitted(conn: Connection, task_id: int) -> TaskSpec:
+    """Read the specification of an existing task as it was submitted, without later changes of the priority."""
+    return _spec(conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone())[0]
+
+
 def read_owned(conn: Connection, task_id: int, fence: int) -> Entry:
     """Read a task that runs under this fence.
 

@@ -59,8 +59,8 @@ def submit(
     earlier_id = None if spec.key is None else store.id_of_key(tx.conn, spec.key)
     old = _read_replaced(tx, instead_of) if earlier_id in {None, instead_of} else None
     if earlier_id is not None and old is None:
-        task = store.read(tx.conn, earlier_id).task
-        return Submitted(task_id=earlier_id, status=task.status, created=False, differs=_differing(task.spec, spec))
+        status, submitted = store.read(tx.conn, earlier_id).task.status, store.read_submitted(tx.conn, earlier_id)
+        return Submitted(task_id=earlier_id, status=status, created=False, differs=_differing(submitted, spec))
     needed = store.statuses(tx.conn, spec.depends_on)
     if unknown := [str(other) for other in spec.depends_on if other not in needed]:
         raise InvalidTask({field: f"there is no task {name_first(unknown)}"})

@@ -145,6 +145,18 @@ def test_a_corrected_entry_replaces_its_waiting_task(intake: Intake, before: str
     assert f"replaces task {new}" in undone[0], "the old words make a task again"
 
 
+@pytest.mark.parametrize(
+    "entry", [DROP, f"{{description: {DROP}, key: drop}}", f"{{description: {DROP}, priority: 4}}"]
+)
+def test_a_priority_that_the_owner_changed_is_no_correction_of_the_entry(intake: Intake, entry: str) -> None:
+    intake.read(TASKS.format(entry))
+    intake.queue.prioritise(1, 40).result()
+    for _ in range(2):
+        assert "replaces" not in "".join(intake.read(TASKS.format(entry)))
+        intake.inbox = intake.begin()
+    assert (intake.queue.get(1).status, intake.queue.get(1).spec.priority) == (Status.QUEUED, 40)
+
+
 def test_a_corrected_entry_leaves_a_task_that_has_begun(intake: Intake) -> None:
     intake.read(
         TASKS.format(f"{{description: {DROP}, key: drop, priority: 9}}") + f"- {{description: {DROP}, priority: 8}}"
