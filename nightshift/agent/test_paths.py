@@ -101,12 +101,17 @@ def _form_of_script(module: str, tree: Tree) -> str:
 
 
 def _folder(module: str, tree: Tree, language: Language) -> str:
-    """Return the nearest folder, upwards from a module, that contains tests; `tests/` if there is none."""
+    """Return the nearest folder, upwards from a module, that contains tests; `tests/` if there is none.
+
+    The folder of a Django app that has a `tests.py` contains tests.
+    """
     tests = [path for path in tree.entries() if is_test_path(path)]
     beside = module[: module.rfind("/") + 1]
     if language is Language.JAVASCRIPT and any(
         path.rpartition("/")[0] + "/" == beside for path in tests if "/" in path
     ):
+        return beside
+    if f"{beside}tests.py" in tree.entries():
         return beside
     parts = module.split("/")[:-1]
     for depth in range(len(parts), -1, -1):

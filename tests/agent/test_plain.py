@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -220,3 +221,22 @@ async def test_tests_of_a_src_layout_are_told_what_to_import() -> None:
     bench = Bench(model_for(RIGHT, TESTING=[own]), profile=SMALL)
     await bench.run(case_for("Write `add` in src/shop/add.py: the sum of two numbers"))
     assert "are enough. Import from shop.add.\n" in ask(bench, 1)
+
+
+async def test_tests_of_a_django_project_are_asked_for_as_such() -> None:
+    base = {"manage.py": "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"}
+    own = "```python\nfrom add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n```"
+    bench = Bench(model_for(RIGHT, TESTING=[own]), profile=SMALL, base=base)
+    await bench.run(case_for("Write `add` in add.py: the sum of two numbers", whole_tree=True))
+    assert "Write tests for it with django.test.TestCase." in ask(bench, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_put_off"), [({}, True), ({"tests": TESTS}, False), ({"description": "Write add in add.py"}, False)]
+)
+async def test_tests_that_the_task_mentions_are_put_off(fields: dict[str, Any], is_put_off: bool) -> None:
+    description = fields.pop("description", "Write add in add.py and add a test")
+    bench = bench_of(*[RIGHT] * 9)
+    with contextlib.suppress(AssertionError):  # no reply is left for the tests, which are not asked for here
+        await bench.run(case_for(description, **fields))
+    assert ("Leave out tests" in ask(bench, 0)) is is_put_off

@@ -102,6 +102,12 @@ async def test_the_check_counts_what_ran_and_says_why_the_rest_did_not() -> None
     assert (result.command, result.language) == (("pytest",), Language.PYTHON)
 
 
+async def test_without_tests_only_a_command_that_ran_is_told_as_one() -> None:
+    result = await check(PYTHON).run(Base(make_run()), utc_now())
+    unnamed, none = replace(result, command=MAKE), replace(result, command=())
+    assert (result.collected, "exit status" in unnamed.summary, "exit status" in none.summary) == (0, True, False)
+
+
 def test_all_tests_of_the_base_run_that_lie_at_its_test_paths() -> None:
     preflight = check(PYTHON)
     assert preflight.job.regression == ("tests/test_cart.py", "tests/test_more.py")

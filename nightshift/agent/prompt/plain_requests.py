@@ -21,7 +21,8 @@ from nightshift.agent.python_outline import signatures
 from nightshift.agent.replies.definitions import quote_definitions
 from nightshift.agent.services import AgentServices
 from nightshift.agent.symbols import SymbolCache
-from nightshift.agent.view import View, settle
+from nightshift.agent.view import View, base_text, settle
+from nightshift.core.code.django import is_django
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Message
@@ -40,6 +41,8 @@ PART_LINES = 80
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
 """Matches a name of code in a task's description."""
 _WORD = re.compile(r"\w+")
+_TEST = re.compile(r"\btests?\b", re.IGNORECASE)
+_LATER = "Leave out tests and example calls, which come later in a file of their own."
 _FAILURE_CHARS = 1200
 _MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
 """Matches the line, marked with `>` in an excerpt of a test, at which the test failed."""
@@ -160,7 +163,7 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
         sections.the_conventions(about),
         Section(title="", fill=files, rank=9),
         *([fix("", _failure(about.state), rank=2)] if approach is Approach.MEND else []),
-        fix("", _request_part(part) if part else _request(about.context, paths), rank=0),
+        fix("", (_request_part(part) if part else _request(about.context, paths)) + _put_off_tests(about), rank=0),
     ]
     heat = choose_temperature(approach, about.state.iteration)
     head = _HEAD.format(Phase.CODING) if approach is Approach.MEND else ""
@@ -170,6 +173,8 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
 def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
     """Return the request for the agent's own tests; `code` shows the interface of the change, without bodies."""
     state, runner = about.state, _RUNNERS[about.context.task.spec.language]
+    if about.context.task.spec.language is Language.PYTHON and is_django(partial(base_text, about.services.tree)):
+        runner = "django.test.TestCase"
     earlier = "\n\n".join(f"You wrote {name}:\n\n{_indent(text)}" for name, text in state.own_tests.items())
     complaint = f"These tests cannot be used:\n\n{_indent(state.feedback[:_FAILURE_CHARS])}" if earlier else ""
     parts = [
@@ -238,6 +243,12 @@ def _show_part(about: sections.PromptContext, path: str, own: Collection[str], s
 def _request_part(path: str) -> str:
     """Return the closing words of a prompt that asks for single functions of a file."""
     return f"Answer with the new or changed function or class of {path} alone, in one fenced Python block."
+
+
+def _put_off_tests(about: sections.PromptContext) -> str:
+    """Say that tests come later if the task mentions tests; a small model would append them to the code."""
+    spec = about.context.task.spec
+    return f" {_LATER}" if _TEST.search(spec.description) and not spec.tests else ""
 
 
 def _indent(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nightshift.agent.asking import answers
 from nightshift.agent.exploring import EXPLORING, is_wanted
@@ -26,6 +27,7 @@ from nightshift.agent.prompt.neighbours import neighbours, where
 from nightshift.agent.prompt.text import quote
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, base_text
+from nightshift.core.code.django import is_django
 from nightshift.core.code.javascript import is_source
 from nightshift.core.code.javascript_tests import Framework, choose_framework
 from nightshift.core.code.tree import Tree
@@ -114,7 +116,9 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
 
 
 def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
-    """Return the name of the prompt file about tests in the task's language; for JavaScript by test framework."""
+    """Return the name of the prompt file about tests in the task's language or framework."""
+    if context.task.spec.language is Language.PYTHON and is_django(partial(base_text, tree)):
+        return "languages/django_tests"
     if context.task.spec.language is Language.JAVASCRIPT:
         first = next((path for path, text in change.items() if text is not None and is_source(path)), "")
         framework = choose_framework(first, lambda path: base_text(tree, path))

@@ -73,11 +73,11 @@ def _as_windows(part: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def is_test_path(path: str) -> bool:
-    """Return True if a path is a test or configures tests, by the rules of pytest, JavaScript and Go."""
+    """Return True if a path is a test or configures tests, by the rules of pytest, Django, JavaScript and Go."""
     name = path.rpartition("/")[2]
     stem = name.rsplit(".", 1)[0]
     return (
-        name == "conftest.py"
+        name in {"conftest.py", "tests.py"}
         or name.endswith("_test.go")
         or (name.endswith(".py") and (name.startswith("test_") or stem.endswith("_test")))
         or bool(re.search(r"(^test|[._-]test|\.spec)\.[cm]?[jt]sx?$|^test-.*\.[cm]?[jt]sx?$", name))

@@ -49,7 +49,8 @@ class Preflight:
         """The result in one line."""
         idle = sum(self.idle.values())
         ran = f"{self.passed} of {self.collected} tests passed, {self.failed} failed, {idle} cannot run"
-        return ran if self.collected else self.note or "the command ended with exit status 0"
+        unnamed = "the command ended with exit status 0" if self.command else "there are no tests"
+        return ran if self.collected else self.note or unnamed
 
     @property
     def ask(self) -> Ask:

@@ -24,6 +24,7 @@ from _pytest.config import hookimpl
 
 from . import coroutines
 from .channel import OPTIONS, Channel, restore_options, take
+from .django_project import DjangoProject, find_settings
 from .observer import MESSAGE, Observer, details, in_short
 
 OUTPUT = 3000
@@ -58,6 +59,8 @@ def pytest_load_initial_conftests(early_config, parser, args):
     channel = Channel(settings)
     recorder = Recorder(channel, settings, early_config)
     early_config.pluginmanager.register(recorder, PLUGIN)
+    if django_settings := find_settings():
+        early_config.pluginmanager.register(DjangoProject(django_settings))
     done = yield
     recorder.drop_options(parser, args)
     return done

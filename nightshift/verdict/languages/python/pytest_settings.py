@@ -13,9 +13,10 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from nightshift.core.code.django import is_django
 from nightshift.core.code.paths import folders_of
 
 CONFIG_FILES = (
@@ -28,6 +29,8 @@ NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules",
 
 _SECTION = {"setup.cfg": "tool:pytest"}
 _Read = Callable[[str], str | None]
+_DJANGO_FILES = ("test*.py", "*_test.py")
+"""Patterns for names of test files in a Django project: those that `manage.py test` finds, and those of pytest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +104,15 @@ def read(text_of: _Read) -> PytestSettings:
     Args:
         text_of: returns the text of a file at the root of the repository, or None.
     """
+    usual = PytestSettings()
+    if is_django(text_of):
+        usual = replace(usual, files=_DJANGO_FILES)
     for name in CONFIG_FILES:
         text = text_of(name)
         values = section(name, text) if text is not None else None
         if values is not None or (text is not None and name in {"pytest.ini", ".pytest.ini"}):
-            return _settings(name, values or {})
-    return PytestSettings()
+            return _settings(name, values or {}, usual)
+    return usual
 
 
 def section(name: str, text: str) -> Mapping[str, Any] | None:
@@ -127,9 +133,8 @@ def section(name: str, text: str) -> Mapping[str, Any] | None:
         return None
 
 
-def _settings(name: str, values: Mapping[str, Any]) -> PytestSettings:
+def _settings(name: str, values: Mapping[str, Any], usual: PytestSettings) -> PytestSettings:
     options = _words(values.get("addopts"))
-    usual = PytestSettings()
     return PytestSettings(
         config=name,
         files=_words(values.get("python_files")) or usual.files,

@@ -17,6 +17,15 @@ def test_without_settings_the_usual_ones_hold() -> None:
     assert read() == read(pyproject__toml="[project]\n") == PytestSettings()
 
 
+def test_a_django_project_has_the_files_that_manage_py_finds() -> None:
+    manage = "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+    for settings in (read(manage__py=manage), read(manage__py=manage, tox__ini="[pytest]\naddopts = -x\n")):
+        assert all(map(settings.is_suite, ("shop/tests.py", "shop/test_cart.py", "tests/test_x.py", "tests/x_test.py")))
+        assert not settings.is_suite("shop/models.py")
+    assert not read(manage__py="print('another script')\n").is_suite("shop/tests.py")
+    assert not read(manage__py=manage, tox__ini="[pytest]\npython_files = check_*.py\n").is_suite("shop/tests.py")
+
+
 @pytest.mark.parametrize(
     "files",
     [
