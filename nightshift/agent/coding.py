@@ -34,7 +34,6 @@ from nightshift.agent.tools.arguments import Ask, Cannot, Done
 from nightshift.agent.tools.running import find_contradiction
 from nightshift.agent.tools.toolbox import Toolbox
 from nightshift.agent.view import View, settle
-from nightshift.core.code.stubs import is_shell
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.events import DroppedData, Kind, Level
@@ -198,7 +197,7 @@ async def _converse(
     A claim in free words, such as "this is already done", counts only if the model repeats it after a prompt showed the
     exact form for such claims.
     """
-    first, summary, taken, hint = prompt, "", Taken(), ""
+    first, before, summary, taken, hint = prompt, dict(draft.change), "", Taken(), ""
     for number in range(1, services.settings.reasks + 2):
         reply = await dialogue.ask(prompt)
         claim = _read_claim(reply, prompt, hint)
@@ -211,11 +210,12 @@ async def _converse(
         services.count_form(reply, is_usable)
         # If a file was sent unchanged, `draft.change` lacks it; an empty text stands for it.
         texts = [draft.change.get(path) or "" for path in draft.taken]
-        lacks_bodies = first.is_plain and number == 1 and any(map(is_shell, texts))
-        if is_usable and not lacks_bodies:
+        is_unchanged = is_usable and draft.change == before and not context.shown_tests
+        lack = plain_requests.name_lack(texts, is_unchanged=is_unchanged) if first.is_plain and number == 1 else ""
+        if is_usable and not lack:
             return _Left(summary=summary)
         if first.is_plain:
-            prompt = plain_requests.ask_again(first, number, lacks_bodies=lacks_bodies)
+            prompt = plain_requests.ask_again(first, number, lack)
             continue
         hint = (
             "" if claim or taken.paths or endings.read_implied(reply) is None else prompt_file("formats/endings_again")

@@ -36,9 +36,9 @@ def suggest(context: AttemptContext, services: AgentServices, change: Change) ->
     text = View(tree, change).text(module) or ""
     # Go's tests are beside the code, in its package.
     folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree, language)
-    words = _snake(slug(context.task.spec.description))[:_MOST_CHARS].strip("_")
+    words = _shorten(_snake(slug(context.task.spec.description)).strip("_"))
     touched = reader.list_touched(module, text, base_text(tree, module)) if reader else []
-    what = [_snake(name)[:_MOST_CHARS] for name in touched[:1]]
+    what = [_shorten(_snake(name)) for name in touched[:1]]
     stem = _stem(module) or words
     taken = {path.rpartition("/")[2] for path in tree.entries() if is_test_path(path)}
     form = _form_of_script(module, tree) if language is Language.JAVASCRIPT else _FORMS[language]
@@ -120,6 +120,11 @@ def _folder(module: str, tree: Tree, language: Language) -> str:
             if any(path.startswith(f"{above}{name}/") for path in tests):
                 return f"{above}{name}/"
     return "tests/"
+
+
+def _shorten(name: str) -> str:
+    """Cut a long name between two of its words."""
+    return name if len(name) <= _MOST_CHARS else name[: _MOST_CHARS + 1].rpartition("_")[0] or name[:_MOST_CHARS]
 
 
 def _snake(name: str) -> str:

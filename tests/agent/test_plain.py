@@ -240,3 +240,21 @@ async def test_tests_that_the_task_mentions_are_put_off(fields: dict[str, Any], 
     with contextlib.suppress(AssertionError):  # no reply is left for the tests, which are not asked for here
         await bench.run(case_for(description, **fields))
     assert ("Leave out tests" in ask(bench, 0)) is is_put_off
+
+
+async def test_an_unchanged_answer_is_asked_for_again_where_no_test_could_show_its_fault() -> None:
+    base = {"add.py": "def add(a, b):\n    return a - b\n"}
+    own = "```python\nfrom add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n```"
+    bench = Bench(model_for(WRONG, RIGHT, TESTING=[own]), profile=SMALL, base=base)
+    state = await bench.run(case_for("Mend `add` in add.py: the sum of two numbers"))
+    assert state.phase is P.COMMIT
+    assert bench.model.phases == [P.CODING, P.CODING, P.TESTING]
+    assert ask(bench, 1).endswith("change it.")
+
+
+async def test_tests_of_scripts_are_told_the_path_from_their_folder() -> None:
+    code = "```javascript\nexport const add = (a, b) => a + b;\n```"
+    bench = Bench(model_for(code, TESTING=["no test"] * 9), profile=SMALL)
+    with contextlib.suppress(AssertionError):  # no reply is left for another try
+        await bench.run(case_for("Write `add` in src/add.mjs: the sum of two numbers", language="javascript"))
+    assert 'Import test from "node:test", and the code from "../src/add.mjs".' in ask(bench, 1)

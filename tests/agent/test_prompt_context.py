@@ -130,6 +130,13 @@ def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
     assert list_expected_files(case_for("Mend f", tests=of_package), WORK, face) == ["pkg/__init__.py"]
 
 
+def test_a_wrong_import_in_a_test_of_its_own_is_no_expected_file() -> None:
+    empty = View(FileTree({}), {})
+    own = replace(WORK, own_tests={"test/add.test.mjs": 'import { add } from "./src/add.mjs";\n'})
+    case = case_for("Write `add` in src/add.mjs", language="javascript")
+    assert list_expected_files(case, own, empty) == ["src/add.mjs"]
+
+
 def test_a_large_repository_is_listed_by_folders_and_the_shared_one_by_some_of_its_names() -> None:
     tree = View(FileTree({f"d{n % 3}/f{n}.py": "" for n in range(200)}), {})
     assert "d0/ (67 files)" in listing(tree, [], whole_tree=True).text

@@ -44,6 +44,12 @@ def test_tests_are_named_for_the_module_and_lie_beside_others(
     assert is_test_path(path)
 
 
+def test_a_long_name_is_cut_between_words() -> None:
+    bench = Bench(model_for())
+    case = case_for("fahrenheit_to_celsius(212) must be 100, and not 194")
+    assert suggest(case, bench.tools, {}) == "tests/test_fahrenheit_to_celsius_212_must.py"
+
+
 def test_a_script_has_its_tests_in_a_script() -> None:
     change: dict[str, str | None] = {"lib/add.mjs": "export const add = (a, b) => a + b;\n"}
     assert path_for(change, language="javascript") == "tests/add.test.mjs"

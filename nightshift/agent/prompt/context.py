@@ -106,7 +106,8 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
     """
     spec, laid_out = context.task.spec, projects.LAID_OUT if state.project else ()
     tests = {**spec.tests, **state.own_tests}
-    imported = [path for test_path, text in tests.items() for path in _list_wanted(test_path, text, view)]
+    wanted = (path for test_path, text in tests.items() for path in _list_wanted(test_path, text, view))
+    imported = [path for path in wanted if not is_test_path(path)]
     named = [
         path
         for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))

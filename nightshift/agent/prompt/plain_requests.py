@@ -8,6 +8,7 @@ last. The model is not asked for a plan, an explanation or JSON.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -23,7 +24,9 @@ from nightshift.agent.services import AgentServices
 from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View, base_text, settle
 from nightshift.core.code.django import is_django
+from nightshift.core.code.javascript import is_source
 from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.stubs import is_shell
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Message
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
@@ -47,6 +50,7 @@ _FAILURE_CHARS = 1200
 _MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
 """Matches the line, marked with `>` in an excerpt of a test, at which the test failed."""
 _AGAIN, _BODIES = "Write no explanation.", "Write the body of each function."
+_CHANGE = "The code above is wrong or incomplete; change it."
 _NAMES = {Language.PYTHON: "Python", Language.JAVASCRIPT: "JavaScript", Language.GO: "Go"}
 _TEXTS = (".md", ".rst", ".txt")
 _HEAD = "Phase: {}\n\nYou write the code that the user asks for.\n"
@@ -182,19 +186,27 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
         sections.the_answers(about),
         code,
         *(fix("", text, share=0.25, rank=3) for text in (earlier, complaint)),
-        fix("", _TESTS.format(runner, _MOST_TESTS) + _name_modules(about.state), rank=0),
+        fix("", _TESTS.format(runner, _MOST_TESTS) + _name_modules(about.state, path), rank=0),
         fix("", _request(about.context, [path]), rank=0),
     ]
     heat = choose_temperature(Approach.AFRESH, 1) if earlier else 0.0
     return _compose(about, _HEAD.format(Phase.TESTING), parts, heat)
 
 
-def _name_modules(state: AttemptState) -> str:
-    """Name the changed modules of a `src` layout; a small model would import them with `src` as a package."""
-    paths = [path for path, text in state.change.items() if text is not None and path.endswith(".py")]
-    inside = [path.removesuffix(".py").rpartition("src/")[2] for path in paths if f"/{path}".count("/src/")]
-    modules = [path.removesuffix("/__init__").replace("/", ".") for path in inside]
-    return f" Import from {', '.join(modules)}." if modules else ""
+def _name_modules(state: AttemptState, test: str) -> str:
+    """Say how to import the changed modules, if a small model is likely to get the path wrong.
+
+    It imports a module of a `src` layout with `src` as a package, and a script from the root instead of the folder of
+    the test.
+    """
+    changed = [path for path, text in state.change.items() if text is not None]
+    scripts = [posixpath.relpath(path, posixpath.dirname(test)) for path in changed if is_source(path)]
+    if scripts:
+        named = ", ".join(f'"{path}"' if path.startswith("../") else f'"./{path}"' for path in scripts)
+        return f' Import test from "node:test", and the code from {named}.'
+    inside = [path for path in changed if path.endswith(".py") and "/src/" in f"/{path}"]
+    modules = [path.rpartition("src/")[2].removesuffix(".py").removesuffix("/__init__") for path in inside]
+    return f" Import from {', '.join(modules)}.".replace("/", ".") if modules else ""
 
 
 def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section], heat: float) -> Prompt:
@@ -204,15 +216,27 @@ def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section],
     return replace(prompt, messages=messages, explores=False, is_plain=True, temperature=heat)
 
 
-def ask_again(first: Prompt, number: int, *, lacks_bodies: bool = False) -> Prompt:
-    """Repeat a request whose answer held no file, or functions without bodies.
+def ask_again(first: Prompt, number: int, lack: str = "") -> Prompt:
+    """Repeat a request whose answer held no file, or of which `name_lack` names a lack.
 
     The temperature rises with each repeat. The answer is left out, because the model would copy it.
     """
     *before, last = first.messages
-    again = replace(last, text=f"{last.text} {_BODIES if lacks_bodies else _AGAIN}")
+    again = replace(last, text=f"{last.text} {lack or _AGAIN}")
     left = 1 - (first.temperature or 0.0)
     return replace(first, messages=(*before, again), temperature=round(1 - 0.2 * left / number, 4))
+
+
+def name_lack(texts: Sequence[str], *, is_unchanged: bool) -> str:
+    """Return the sentence that asks for what an answer lacks; empty if it lacks nothing.
+
+    Args:
+        texts: the files of the answer.
+        is_unchanged: true if the answer leaves all files as they are, and no test is there to show what is wrong.
+    """
+    if any(map(is_shell, texts)):
+        return _BODIES
+    return _CHANGE if is_unchanged else ""
 
 
 def _words(about: sections.PromptContext, space: int) -> Shown:
