@@ -315,14 +315,16 @@ def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
 
 def free_key(conn: Connection, task_id: int) -> None:
     """Remove the key of a task, so that another task can have the key."""
+    amend(conn, task_id, replace(read_submitted(conn, task_id), key=None))
     conn.execute("UPDATE tasks SET key = NULL WHERE id = ?", (task_id,))
 
 
 def hand_over_dependants(conn: Connection, old: int, new: int) -> None:
     """Make the tasks that depend on the task `old` depend on the task `new` instead."""
     for entry in list_blocked_by(conn, old):
-        others = tuple(new if each == old else each for each in entry.task.spec.depends_on)
-        amend(conn, entry.task.id, replace(entry.task.spec, depends_on=others))
+        spec = read_submitted(conn, entry.task.id)
+        others = tuple(new if each == old else each for each in spec.depends_on)
+        amend(conn, entry.task.id, replace(spec, depends_on=others))
     conn.execute("UPDATE task_dependencies SET depends_on = ? WHERE depends_on = ?", (new, old))
 
 

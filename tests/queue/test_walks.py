@@ -18,6 +18,7 @@ from nightshift.core.errors import StaleFence
 from nightshift.core.tasks.states import OPEN, Ending, Status, may_move
 from nightshift.core.tasks.subtasks import SubtaskSpec
 from nightshift.core.tasks.task import Spent, TaskSpec
+from nightshift.storage.db.recovery import check_rows
 from tests.support import tiers
 from tests.support.answering import answer
 from tests.support.queue_model import Modelled, QueueModel, Refusal
@@ -37,8 +38,10 @@ class QueueWalk(RuleBasedStateMachine):
         self.store: Store = open_store(self.folder / "a.sqlite", self.clock)
 
     def teardown(self) -> None:
+        faults = list(check_rows(self.store.db.reader()))
         self.store.db.close()
         shutil.rmtree(self.folder)
+        assert faults == [], "the next start would take the database for a damaged one"
 
     def pick(self, data: st.DataObject, *statuses: Status) -> Modelled:
         return data.draw(st.sampled_from(self.model.of(*statuses)), label="task")

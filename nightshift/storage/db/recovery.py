@@ -353,12 +353,16 @@ def _is_text(*values: object) -> bool:
 
 
 def _spec_fits(task_id: int, text: object, digest: str, description: str, key: str | None) -> bool:
-    """Check whether a specification is undamaged, and agrees with the copies of its fields in the task's row."""
+    """Check whether a specification is undamaged, and agrees with the copies of its fields in the task's row.
+
+    A row may lack the key: until version 0.2.0, a task that another one replaced kept the key in its specification.
+    """
     try:
         spec = json.loads(str(text))
         if digest and digest != spec_digest(task_id, str(text)):
             return False
-        return storable(spec["description"]) == description and (spec.get("key") and storable(spec["key"])) == key
+        spec_key = spec.get("key") and storable(spec["key"])
+        return storable(spec["description"]) == description and key in (None, spec_key)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 

@@ -23,6 +23,7 @@ from nightshift.queue.intake.watcher import Watcher
 from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.recovery import check_rows
 from tests.support.git_repo import make_repo
 from tests.support.ready_database import ready
 
@@ -135,6 +136,7 @@ def test_a_corrected_entry_replaces_its_waiting_task(intake: Intake, before: str
     assert sorted(task.spec.description for task in open_tasks.values()) == sorted(
         entry.spec.description for entry in entries
     )
+    assert list(check_rows(intake.db.reader())) == []
     new = max(open_tasks)
     assert f"task {new} replaces task 1, which had not begun" in messages[0]
     assert (intake.queue.get(1).status, intake.queue.get(1).reason) == (Status.CANCELLED, f"task {new} replaces it")

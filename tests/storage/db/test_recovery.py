@@ -145,6 +145,17 @@ def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> No
     assert "2 (task 1)" in restored.summary()
 
 
+def test_a_task_that_gave_its_key_away_is_no_damage(tmp_path: Path) -> None:
+    path = live(tmp_path, tasks=1)
+    with open_store(path) as store:
+        task = store.queue.submit(TaskSpec(description="task 1", key="night")).result().task_id
+        store.db.write(lambda conn: conn.execute("UPDATE tasks SET key = NULL WHERE id = ?", (task,))).result()
+    assert look(path).restored is None
+    with open_store(path) as store:
+        store.db.write(lambda conn: conn.execute("UPDATE tasks SET key = 'other' WHERE id = ?", (task,))).result()
+    assert look(path).restored is not None
+
+
 def test_a_newer_schema_is_no_damage(tmp_path: Path) -> None:
     path = live(tmp_path)
     with closing(connect(path)) as conn:
