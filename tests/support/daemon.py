@@ -11,9 +11,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
+from nightshift.storage.db.recovery import check_rows
+from nightshift.storage.db.sqlite import connect
 from tests.support.wire_server import WireServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,8 +49,18 @@ class Daemon:
         self.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.stop()
+        if error is None:
+            assert self.find_damage() == [], "the next start would take the database for a damaged one"
+
+    def find_damage(self) -> list[str]:
+        """List what a start would take for damage of the database."""
+        file = self.home / "db" / "agent_logs.sqlite"
+        if not file.exists():
+            return []
+        with closing(connect(file, readonly=True)) as conn:
+            return list(check_rows(conn))
 
     def environment(self) -> dict[str, str]:
         """Return the environment of the daemon and the CLI."""
