@@ -257,4 +257,4 @@ async def test_tests_of_scripts_are_told_the_path_from_their_folder() -> None:
     bench = Bench(model_for(code, TESTING=["no test"] * 9), profile=SMALL)
     with contextlib.suppress(AssertionError):  # no reply is left for another try
         await bench.run(case_for("Write `add` in src/add.mjs: the sum of two numbers", language="javascript"))
-    assert 'Import test from "node:test", and the code from "../src/add.mjs".' in ask(bench, 1)
+    assert 'import test from "node:test"; import { add } from "../src/add.mjs";' in ask(bench, 1)

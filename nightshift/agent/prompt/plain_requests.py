@@ -44,6 +44,8 @@ PART_LINES = 80
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
 """Matches a name of code in a task's description."""
 _WORD = re.compile(r"\w+")
+_EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
+"""Matches a named export of a script."""
 _TEST = re.compile(r"\btests?\b", re.IGNORECASE)
 _LATER = "Leave out tests and example calls, which come later in a file of their own."
 _FAILURE_CHARS = 1200
@@ -194,19 +196,26 @@ def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Pro
 
 
 def _name_modules(state: AttemptState, test: str) -> str:
-    """Say how to import the changed modules, if a small model is likely to get the path wrong.
+    """Say how to import the changed modules, if a small model is likely to get this wrong.
 
     It imports a module of a `src` layout with `src` as a package, and a script from the root instead of the folder of
-    the test.
+    the test, by its default export.
     """
-    changed = [path for path, text in state.change.items() if text is not None]
-    scripts = [posixpath.relpath(path, posixpath.dirname(test)) for path in changed if is_source(path)]
-    if scripts:
-        named = ", ".join(f'"{path}"' if path.startswith("../") else f'"./{path}"' for path in scripts)
-        return f' Import test from "node:test", and the code from {named}.'
+    changed = {path: text for path, text in state.change.items() if text is not None}
+    if scripts := {path: text for path, text in changed.items() if is_source(path)}:
+        lines = [_import_script(path, text, posixpath.dirname(test)) for path, text in scripts.items()]
+        return " ".join((' Begin with: import test from "node:test";', *lines))
     inside = [path for path in changed if path.endswith(".py") and "/src/" in f"/{path}"]
     modules = [path.rpartition("src/")[2].removesuffix(".py").removesuffix("/__init__") for path in inside]
     return f" Import from {', '.join(modules)}.".replace("/", ".") if modules else ""
+
+
+def _import_script(path: str, text: str, folder: str) -> str:
+    """Write the import of a script's named exports, or of all of it, for a test in this folder."""
+    names = ", ".join(dict.fromkeys(_EXPORT.findall(text)))
+    place = posixpath.relpath(path, folder)
+    place = place if place.startswith("../") else f"./{place}"
+    return f'import {{ {names} }} from "{place}";' if names else f'import code from "{place}";'
 
 
 def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section], heat: float) -> Prompt:
