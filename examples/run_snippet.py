@@ -17,7 +17,7 @@ ENDLESS = "while True:\n    pass\n"
 
 
 async def main() -> None:
-    """One that is fine, and three that are stopped."""
+    """Run a snippet that ends well, and three that the sandbox stops."""
     fine = await run_python(SUM, stdin="1\n2\n39\n", files={"numbers_of.py": READ})
     print("sum:", fine.stdout.strip(), "ok:", fine.ok)
 

@@ -110,8 +110,8 @@ FRAME_BONUS = 0.25
 FLOW_SHARE = 0.2
 """Maximum share of its suspicion that a line loses if no result depends on it."""
 REST_SHARE = 0.5
-"""Factor for the suspicion of a line outside functions that no failing test is known to run. The factor applies to the
-suspicion of lines that every test runs at import. Faults there are rarer, and each candidate costs an import.
+"""Factor for the suspicion of a line that runs when its module is imported. Every test runs such lines, faults in them
+are rarer, and each candidate costs an import.
 """
 NEVER_RUN = 0.4
 """Least suspicion of a line, as a share of the highest in its scope. A line that wrongly did not run is suspect, too.

@@ -208,7 +208,7 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
 def _declares(before: AttemptState, after: AttemptState) -> bool:
     """Check whether a step changed only dependency files.
 
-    The checks do so when they declare the allowed packages that the change needs.
+    The checks of a change write such files: they declare the allowed packages that the change needs.
     """
     paths = {path for path, _ in before.change.items() ^ after.change.items()}
     return before.phase in _CHECKED_IN and all(

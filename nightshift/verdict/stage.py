@@ -198,8 +198,8 @@ def _tell_limit(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
     """Return the sandbox's limits: time for the tests, and room for the files.
 
-    The time depends on `limits`, not on the shorter time limit of a single run. So many jobs have equal limits, and a
-    pool can start sandboxes before the jobs are known.
+    The time depends on `limits`, not on the shorter time limit of a single run. Therefore many jobs have equal limits,
+    and a pool can start sandboxes before the jobs are known.
     """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     return replace(

@@ -60,7 +60,10 @@ def test_a_file_that_is_no_model_is_said_to_be_and_nothing_is_installed(tmp_path
 def test_without_an_installer_it_says_how_to_get_the_package(model: Path) -> None:
     backend = Backend(path=model)
     assert not backend.is_available()
-    assert f"{PACKAGE} is not installed; `pip install -r nightshift/requirements/later.txt" in backend.detail
+    assert (
+        f"{PACKAGE} is not installed; install it with `pip install -r nightshift/requirements/later.txt"
+        in backend.detail
+    )
     with pytest.raises(BackendMisconfigured, match=r"requirements/later\.txt"):
         backend._require_package()
 

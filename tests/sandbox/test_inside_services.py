@@ -1,4 +1,4 @@
-"""Detection of the end of a run's services by the trusted parent."""
+"""The trusted parent notices that a service of a run has ended."""
 
 from __future__ import annotations
 

@@ -213,9 +213,9 @@ def _name_modules(state: AttemptState, test: str) -> str:
 def _import_script(path: str, text: str, folder: str) -> str:
     """Write the import of a script's named exports, or of all of it, for a test in this folder."""
     names = ", ".join(dict.fromkeys(_EXPORT.findall(text)))
-    place = posixpath.relpath(path, folder)
-    place = place if place.startswith("../") else f"./{place}"
-    return f'import {{ {names} }} from "{place}";' if names else f'import code from "{place}";'
+    location = posixpath.relpath(path, folder)
+    location = location if location.startswith("../") else f"./{location}"
+    return f'import {{ {names} }} from "{location}";' if names else f'import code from "{location}";'
 
 
 def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section], heat: float) -> Prompt:

@@ -13,7 +13,7 @@ class Integrated:
 
     `commit` is the commit on the target branch. `waited` is the commit that waited on `branch`. `commit` and `waited`
     differ if the target branch had moved meanwhile, or if `waited` was a draft. `judged` is a sentence about the test
-    run. `label` is the label that the commit may have. `already` is True if nothing had to be done. `ended` are the
+    run. `label` is the label of the commit's verdict. `already` is True if nothing had to be done. `ended` are the
     other forks of the task, which were cancelled.
     """
 

@@ -370,7 +370,7 @@ def _spec_fits(task_id: int, text: object, digest: str, description: str, key: s
 def _tables(conn: Connection) -> dict[str, str]:
     """Return the SQL that creates each of our tables, by name and in the order of creation.
 
-    Tables of an extension, and its internal tables, are left out.
+    Tables of SQLite itself and of extensions are left out.
     """
     rows = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
     return {row[0]: row[1] for row in rows if not row[0].startswith(("sqlite_", "_sqlite_", "vec_"))}

@@ -295,7 +295,7 @@ def _find_own_package(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, li
 
 
 def _ours(runtime: Runtime) -> dict[str, str]:
-    """Return the test libraries of a runtime: name in normal form to version."""
+    """Map the name of each test library of a runtime, in normal form, to its version."""
     return {normalise(name): version for name, _, version in (each.partition("==") for each in pins(runtime))}
 
 

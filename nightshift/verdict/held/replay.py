@@ -1,6 +1,6 @@
 """Replays checks: repeats calls of the task's tests in a sandbox without the tests.
 
-Only calls are repeated for which a test expects a literal result. A finding refuses a change only if it is certain: the
+A call is repeated only if a test expects a literal result of it. A finding refuses a change only if it is certain: the
 test passes, but its call returns a plain value other than the expected one. A call that raises makes the change
 doubtful. An object instead of a plain value is only noted, because the object may be right.
 """

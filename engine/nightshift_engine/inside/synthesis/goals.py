@@ -181,7 +181,7 @@ class TupleParts:
 
 
 def decompose(goal, entry):
-    """Make the goals that remain if an entry is the collection of a loop, or a prefix or suffix."""
+    """Make the goals that remain if an entry is what a loop runs over, or a prefix or suffix of the result."""
     if goal.attempts >= MOST_ATTEMPTS:
         return
     head = goal.kind.partition("[")[0]
