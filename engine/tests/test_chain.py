@@ -46,7 +46,7 @@ def test_it_takes_part_where_there_is_a_sandbox(
     ("settings", "more", "message"),
     [
         (WITH_ENGINE, {"model_type": "openai,repair", "model_name": "a,b"}, "more models than backends"),
-        (ENGINE, {"model_type": "repair", "phase_models": {"REVIEW": "big"}}, "'big': say whose it is"),
+        (ENGINE, {"model_type": "repair", "phase_models": {"REVIEW": "big"}}, "name the backend of 'big'"),
         (BARE, {"model_type": "repair"}, "repair is not configured: the built-in engine needs a sandbox"),
     ],
 )

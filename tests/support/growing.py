@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,8 +39,8 @@ def _parts(item: object) -> Iterator[tuple[str, Any]]:
         yield from (("[]", value) for value in [*item][:LOOKED_INTO])
     elif isinstance(item, MethodType):
         yield "", item.__self__
-    elif getattr(item, "__closure__", None):
-        yield from (("()", cell.cell_contents) for cell in item.__closure__ if _is_filled(cell))  # type: ignore[attr-defined]  # a function
+    elif isinstance(item, FunctionType) and item.__closure__:
+        yield from (("()", cell.cell_contents) for cell in item.__closure__ if _is_filled(cell))
     elif type(item).__module__.partition(".")[0] in OURS:
         yield from ((f".{name}", value) for name, value in _attributes(item))
 
