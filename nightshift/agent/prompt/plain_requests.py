@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 
 from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, fix
-from nightshift.agent.prompt.context import list_expected_files, list_named_paths, surroundings
+from nightshift.agent.prompt.context import Surroundings, list_expected_files, list_named_paths, surroundings
 from nightshift.agent.python_outline import signatures
 from nightshift.agent.replies.definitions import quote_definitions
 from nightshift.agent.services import AgentServices
-from nightshift.agent.symbols import SymbolCache
-from nightshift.agent.view import View, base_text, settle
-from nightshift.core.code.django import is_django
+from nightshift.agent.view import View, settle
 from nightshift.core.code.javascript import is_source
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.stubs import is_shell
@@ -92,14 +90,16 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
         return False
     view = View(services.tree, state.change)
     named = [path for path in list_named_paths(context.task.spec.description) if not is_test_path(path)]
-    paths = list_targets(context, state, view, services.symbol_cache)
+    paths = list_targets(context, state, view, lambda: surroundings(context, state, view, services.symbol_cache))
     if max(len(paths), len(set(named))) > MOST_FILES:
         return False
     longest = max(((view.text(path) or "").count("\n") for path in paths), default=0)
     return longest <= services.settings.whole_file_lines or bool(_find_part(context, paths, view))
 
 
-def list_targets(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Sequence[str]:
+def list_targets(
+    context: AttemptContext, state: AttemptState, view: View, find_near: Callable[[], Surroundings]
+) -> Sequence[str]:
     """List the files to ask for: the expected files, or else the file of the owner's repository that fits best.
 
     A small model cannot choose among files that it does not see. If no file is named, the model invents one.
@@ -107,8 +107,7 @@ def list_targets(context: AttemptContext, state: AttemptState, view: View, symbo
     expected = list_expected_files(context, state, view)
     if expected or not context.whole_tree:
         return expected
-    nearest = surroundings(context, state, view, symbol_cache).matter
-    return [path for path in nearest if not is_test_path(path)][:1]
+    return [path for path in find_near().matter if not is_test_path(path)][:1]
 
 
 def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str:
@@ -158,7 +157,7 @@ def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptSt
 
 def coding_prompt(about: sections.PromptContext) -> Prompt:
     """Return the request for a task's files: the owner's words, the existing files, the failure, and what to send."""
-    paths = list_targets(about.context, about.state, about.view, about.services.symbol_cache)
+    paths = list_targets(about.context, about.state, about.view, lambda: about.near)
     approach = choose_approach(about.context, about.state)
     own = _own_files(about.context, about.state) if approach is Approach.MEND else ()
     part = _find_part(about.context, paths, about.view)
@@ -179,7 +178,7 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
 def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
     """Return the request for the agent's own tests; `code` shows the interface of the change, without bodies."""
     state, runner = about.state, _RUNNERS[about.context.task.spec.language]
-    if about.context.task.spec.language is Language.PYTHON and is_django(partial(base_text, about.services.tree)):
+    if sections.uses_django(about.context, about.services.tree):
         runner = "django.test.TestCase"
     earlier = "\n\n".join(f"You wrote {name}:\n\n{_indent(text)}" for name, text in state.own_tests.items())
     complaint = f"These tests cannot be used:\n\n{_indent(state.feedback[:_FAILURE_CHARS])}" if earlier else ""

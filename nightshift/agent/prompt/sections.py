@@ -115,9 +115,14 @@ def language_file(context: AttemptContext, *, tests: bool = False) -> str:
     return f"languages/{name}_tests" if tests else f"languages/{name}"
 
 
+def uses_django(context: AttemptContext, tree: Tree) -> bool:
+    """Check whether the task's tests are tests of a Django project."""
+    return context.task.spec.language is Language.PYTHON and is_django(partial(base_text, tree))
+
+
 def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
     """Return the name of the prompt file about tests in the task's language or framework."""
-    if context.task.spec.language is Language.PYTHON and is_django(partial(base_text, tree)):
+    if uses_django(context, tree):
         return "languages/django_tests"
     if context.task.spec.language is Language.JAVASCRIPT:
         first = next((path for path, text in change.items() if text is not None and is_source(path)), "")
