@@ -23,7 +23,7 @@ from nightshift.attempt.pool import TaskExecutor
 from nightshift.attempt.services import AttemptServices
 from nightshift.config.load import load_settings
 from nightshift.core.clock import utc_now
-from nightshift.core.errors import GitError, ReferenceLocked, SandboxUnready
+from nightshift.core.errors import ReferenceLocked
 from nightshift.core.events import Event, Kind
 from nightshift.core.status import OverallState
 from nightshift.core.tasks.attempt_state import AttemptState, Step
@@ -257,42 +257,6 @@ async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(sit
     assert len(list_events(site, done.id, Kind.SUITE_JUDGED)) == 1
 
 
-async def test_what_the_checker_asks_waits_for_the_owner_and_goes_on_with_his_yes(site: Site, answers: Answers) -> None:
-    answers.wrong_first, answers.wrong = 9, "import subprocess\n\nRUN = subprocess.run\n\n" + RIGHT
-    async with site.working():
-        task_id = site.submit(4)
-        async with asyncio.timeout(30):
-            while site.store.queue.get(task_id).status is not Status.WAITING:  # noqa: ASYNC110 (it is in the database)
-                await asyncio.sleep(0.02)
-        (asked,) = site.store.queue.approvals()
-        assert asked.ask.subject == "finding:python.subprocess:job_4.py"
-        assert not list_events(site, task_id, Kind.SUITE_JUDGED)
-        site.store.queue.decide(asked.id, True).result()
-        done = await site.ended(task_id)
-    assert (done.ending, done.iterations) == (Ending.COMMITTED, 1)
-    assert answers.counts[4, "CODING"] == 1
-
-
-async def test_a_draft_that_cannot_be_made_ends_neither_the_worker_nor_the_reason(
-    site: Site, answers: Answers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("no room")
-
-    answers.wrong_first = 99
-    with monkeypatch.context() as patch:
-        patch.setattr(site.parts.git, "note", fail)
-        async with site.working():
-            failed = await site.ended(site.submit(1, limits={"iterations": 1}))
-            patch.undo()
-            answers.wrong_first = 0
-            done = await site.ended(site.submit(2))
-    assert (failed.ending, done.ending) == (Ending.GAVE_UP, Ending.COMMITTED)
-    assert failed.reason.startswith("Gave up after 1 try")
-    assert failed.reason.endswith("no draft could be left: RuntimeError: no room")
-    assert [event.message for event in list_events(site, failed.id, Kind.WORKER_ERROR)] == ["RuntimeError: no room"]
-
-
 async def test_an_attempt_that_an_older_version_left_waiting_begins_at_its_first_phase(
     site: Site, answers: Answers
 ) -> None:
@@ -318,20 +282,6 @@ async def test_a_change_that_twice_does_not_do_what_the_words_say_stays_on_its_b
     assert "job_1.py" in git.tree(None, draft.commit).entries()
     assert "job_1.py" not in git.tree(None, git.resolve(None, "main")).entries()
     assert answers.counts == {(1, "PLANNING"): 1, (1, "CODING"): 2, (1, "TESTING"): 2}
-
-
-async def test_a_change_that_does_it_when_it_is_told_lands(site: Site, answers: Answers) -> None:
-    answers.wrong_first, answers.wrong = 1, "def summed(numbers):\n    return sum(numbers)\n"
-    description = "Write `total(numbers)` in job_1.py: the sum of what is above 1; total([1, 5]) == 5"
-    async with site.working():
-        done = await site.ended(site.submit(1, description=description, tests={}, test_command=["true"]))
-    git = site.parts.git
-    assert (done.ending, done.iterations, done.reason) == (
-        Ending.COMMITTED,
-        2,
-        "exit-code: the command ended with exit status 0",
-    )
-    assert "job_1.py" in git.tree(None, git.resolve(None, "main")).entries()
 
 
 async def test_no_change_is_no_success_where_the_words_ask_for_something(site: Site, answers: Answers) -> None:
@@ -360,10 +310,7 @@ class Troubled:
     ("error", "why"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), "is full"),
-        (GitError("git commit-tree failed: fatal: unable to write: Read-only file system"), "is read-only"),
-        (OSError(errno.EMFILE, "Too many open files"), "open files"),
         (ReferenceLocked("the lock refs/heads/main.lock is 2 h old"), "a lock in"),
-        (SandboxUnready("bwrap did not start"), "the sandbox: bwrap did not start"),
     ],
 )
 async def test_a_task_waits_for_what_is_in_trouble_and_goes_on_where_it_was(

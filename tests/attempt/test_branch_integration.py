@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from nightshift.attempt import landed_packages
 from nightshift.attempt.branch_integration import BranchIntegrator
 from nightshift.attempt.draft import leave_draft
 from nightshift.attempt.integration import Integration, Landed
@@ -227,31 +225,6 @@ async def test_the_target_of_the_repositorys_settings_is_moved(site: Site, repo:
     assert (await site.integrator.integrate(entry.task_id)).target == "dev"
 
 
-async def test_the_target_is_the_branch_that_was_checked_out_when_the_commit_was_made(site: Site, repo: Path) -> None:
-    entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo))
-    git(repo, "checkout", "-q", "-b", "elsewhere")
-    done = await site.integrator.integrate(entry.task_id)
-    assert (done.target, git(repo, "rev-parse", "main")) == ("main", done.commit)
-
-
-async def test_the_packages_of_a_project_land_with_its_commit(site: Site) -> None:
-    task = site.begin(project="adding", tests={"test_calc.py": TEST_ADD})
-    workspace = site.git.within(site.workspace(task), replace(site.workspace(task).scope, project="adding"))
-    job = SuiteJob(base=workspace.tree, change={"calc.py": ADD}, given=task.spec.tests)
-    verdict = await WithRegression(site.parts.suite, site.parts.imports).judge(job)
-    state = AttemptState(
-        phase=Phase.COMMIT, base=workspace.base, project="adding", change={"calc.py": ADD}, verdict=verdict,
-        iteration=1, packages={"attrs": "23.1.0"},
-    )  # fmt: skip
-    landed = await Integration(task, site.parts, Emitter(site.store.events.emit), stays=WAITS).land(workspace, state)
-    assert isinstance(landed, Landed)
-    site.finish(task, Ending.COMMITTED, landed.reason, landed.commit, landed.branch)
-    assert landed_packages.read_landed(site.store.state, "adding") == {}
-    await site.integrator.integrate(task.id)
-    assert landed_packages.read_landed(site.store.state, "adding") == {"attrs": "23.1.0"}
-    assert "adding/calc.py" in site.git.tree(None, site.tip()).entries()
-
-
 # Drafts that are integrated.
 
 
@@ -271,13 +244,6 @@ async def test_a_draft_that_passes_now_becomes_the_result_of_its_task(site: Site
     assert site.tip() == done.commit == site.git.branch_at(None, draft.branch)
     assert (site.entry(task.id).subject, site.entry(task.id).label) == ("Add a total", "tests_passed")
     await site.assert_holds(done.commit, draft.repo)
-
-
-async def test_a_draft_that_its_owner_merged_is_entered(site: Site) -> None:
-    draft = await site.leave_draft({"sums.py": USES_ADD}, {"test_sums.py": TEST_TOTAL})
-    git(Path(draft.repo), "merge", "-q", "--ff-only", draft.branch)
-    done = await site.integrator.integrate(draft.task_id)
-    assert (done.already, done.commit, site.task(draft.task_id).status) == (True, draft.commit, Status.DONE)
 
 
 async def test_a_draft_that_fails_is_refused_with_its_failing_tests_unless_forced(site: Site) -> None:
@@ -340,17 +306,6 @@ async def test_a_conflict_names_the_paths_and_what_to_do(site: Site, repo: Path)
     message = await refuse(site, entry, "changed the same lines in calc.py")
     assert f"git -C {repo} merge {entry.branch}" in message
     assert f"fork {entry.task_id}" in message
-
-
-async def test_what_the_target_has_already_is_told_with_the_commit_that_brought_it(site: Site, repo: Path) -> None:
-    entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
-    git(repo, "checkout", "-q", "dev")
-    write(repo, {"other.py": OTHER, "test_other.py": TEST_OTHER})
-    git(repo, "add", ".")
-    git(repo, "commit", "-q", "-m", "The same")
-    git(repo, "checkout", "-q", "main")
-    message = await refuse(site, entry, "has all that task")
-    assert git(repo, "rev-parse", "dev")[:10] in message
 
 
 async def test_a_target_that_is_checked_out_or_gone_is_left_alone(site: Site, repo: Path) -> None:
@@ -446,13 +401,6 @@ async def test_a_branch_that_is_checked_out_is_not_discarded(site: Site, repo: P
     assert site.entry(entry.task_id).waits
 
 
-async def test_a_branch_that_its_owner_deleted_counts_as_discarded(site: Site, repo: Path) -> None:
-    entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
-    git(repo, "branch", "-q", "-D", entry.branch)
-    assert (await site.integrator.discard(entry.task_id)).already
-    assert site.entry(entry.task_id).discarded_at
-
-
 # Crashes and cancellations during an integration.
 
 
@@ -469,23 +417,3 @@ async def test_a_move_that_was_made_before_a_crash_is_entered_at_the_next_start(
     git(repo, "branch", "-f", "dev", entry.commit)
     await site.integrator.recover()
     assert (site.ledger.integrating(), site.entry(entry.task_id).integrated) == (None, True)
-
-
-async def test_a_cancel_while_the_target_moves_waits_for_the_record(
-    site: Site, repo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry = await site.leave({"other.py": OTHER}, {"test_other.py": TEST_OTHER}, repo=str(repo), base="dev")
-    began, advance, loop = asyncio.Event(), site.git.advance, asyncio.get_running_loop()
-
-    def slow(*args: object) -> bool:
-        loop.call_soon_threadsafe(began.set)
-        return advance(*args)  # type: ignore[arg-type]  # as it was called
-
-    monkeypatch.setattr(site.git, "advance", slow)
-    asked = asyncio.create_task(site.integrator.integrate(entry.task_id))
-    await began.wait()
-    asked.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asked
-    assert git(repo, "rev-parse", "dev") == entry.commit
-    assert (site.entry(entry.task_id).integrated, site.ledger.integrating()) == (True, None)

@@ -68,13 +68,6 @@ async def test_the_ledger_knows_the_lines_and_the_signs_of_a_commit(rooms: Opene
     assert second.pushed_at is None
 
 
-async def test_lines_that_came_with_the_task_are_not_lines_of_its_change(rooms: Opened) -> None:
-    await land(rooms, {"calc.py": ADD}, files={"calc.py": ADD.replace("a + b", "a - b")})
-    (entry,) = rooms.store.state.commits(1)
-    assert entry.files
-    assert entry.files[0] == ChangedFile(path="calc.py", added=1, removed=1)
-
-
 async def test_a_file_that_is_no_text_has_no_lines_and_a_push_is_noted(tmp_path: Path, rooms: Opened) -> None:
     repo, far = make_repo(tmp_path / "repo", {"calc.py": b"\0\1\n"}), tmp_path / "far.git"
     git(tmp_path, "init", "-q", "--bare", str(far))

@@ -6,13 +6,11 @@ result.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-import pytest
 import pytest_asyncio
 
 from nightshift.attempt.draft import leave_draft
@@ -127,23 +125,6 @@ async def test_a_task_that_changed_nothing_leaves_nothing(site: Site) -> None:
     assert (git(site.repo, "branch", "--list", "agent/*"), site.parts.state.commits(5)) == ("", [])
 
 
-async def test_a_change_that_never_ran_is_left_all_the_same_and_says_so(site: Site) -> None:
-    task = site.task()
-    state = AttemptState(phase=Phase.TESTING, base=site.open(task).base, change={"calc.py": HALF}, iteration=1)
-    left = await site.leave(task, state)
-    assert left is not None
-    assert describe_draft(left).endswith(": no test was run")
-
-
-async def test_one_that_passed_and_did_not_land_in_time_is_a_draft_too(site: Site) -> None:
-    task = site.task()
-    left = await site.leave(task, await site.state(task, RIGHT))
-    assert left is not None
-    assert (left.label, describe_draft(left).partition(": ")[2]) == ("draft", "2 of 2 tests pass")
-    message = git(site.repo, "log", "-1", "--format=%B", left.commit)
-    assert "its task ended before it landed" in " ".join(message.split())
-
-
 async def test_a_later_draft_takes_its_place_unless_fewer_of_its_tests_pass(site: Site) -> None:
     none = HALF.replace("return a + b", "return 0")
     first = await site.leave(first_task := site.task(), await site.state(first_task, HALF))
@@ -153,16 +134,6 @@ async def test_a_later_draft_takes_its_place_unless_fewer_of_its_tests_pass(site
     assert same is not None
     assert (same.attempt, git(site.repo, "rev-parse", same.branch)) == (3, same.commit)
     assert [each.commit for each in site.parts.state.commits(5)] == [same.commit]
-
-
-async def test_a_better_draft_whose_branch_is_gone_does_not_stand_in_the_way(site: Site) -> None:
-    first = await site.leave(first_task := site.task(), await site.state(first_task, HALF))
-    assert first is not None
-    git(site.repo, "branch", "-D", first.branch)
-    none = HALF.replace("return a + b", "return 0")
-    later = await site.leave(second_task := site.task(attempt=2), await site.state(second_task, none))
-    assert later is not None
-    assert (later.attempt, site.draft) == (2, later)
 
 
 async def test_recovery_never_takes_it_for_the_result(site: Site) -> None:
@@ -201,26 +172,3 @@ async def test_verify_says_that_it_is_a_draft_and_what_failed_and_runs_nothing(s
     git(site.repo, "update-ref", "-d", "refs/notes/nightshift")
     report = await look.verify(left.branch)
     assert (report.judgement, report.sentence) == (Judgement.DRAFT, "a draft: it did not pass")
-
-
-async def test_branch_and_record_are_one_unit_that_a_cancel_waits_for(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = site.task()
-    state = await site.state(task, HALF)
-    commit, begun = site.parts.git.commit, asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def commit_slowly(*args: object) -> object:
-        loop.call_soon_threadsafe(begun.set)
-        return commit(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(site.parts.git, "commit", commit_slowly)
-    leaving = asyncio.create_task(site.leave(task, state))
-    await begun.wait()
-    leaving.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await leaving
-    left = site.draft
-    assert left is not None
-    assert git(site.repo, "rev-parse", left.branch) == left.commit

@@ -62,16 +62,6 @@ async def test_one_part_that_cannot_be_made_is_told_of_and_the_others_are_had(tm
     assert asked.list_messages(Kind.ENVIRONMENT_FAILED) == [(Level.ERROR, failed), (Level.WARNING, failed)]
 
 
-async def test_the_owner_hears_again_of_a_part_once_it_was_made_or_fails_otherwise(tmp_path: Path) -> None:
-    async with open_services(tmp_path / "home") as rooms:
-        asked = Asked(rooms.parts, two_makers(tmp_path))
-        for lock in ("impossible", "impossible", "1", "impossible"):
-            await asked.of({"needs.lock": lock})
-        await asked.of({"tools.lock": "impossible"})
-    levels = [level for level, _ in asked.list_messages(Kind.ENVIRONMENT_FAILED)]
-    assert levels == [Level.ERROR, Level.WARNING, Level.ERROR, Level.ERROR]
-
-
 async def test_the_first_use_of_a_repositorys_environment_is_said_once_for_each_repository(tmp_path: Path) -> None:
     async with open_services(tmp_path / "home") as rooms:
         environments = two_makers(tmp_path)
@@ -160,10 +150,6 @@ async def test_each_declaration_is_asked_for_once(owner: Owner) -> None:
     owner.decides(True)
     later = owner.works()
     assert (await later.of({"needs.lock": "1"})).digest, "a later task of the repository asked again"
-
-
-async def test_where_nothing_is_declared_nothing_is_asked(owner: Owner) -> None:
-    assert not (await owner.works().of({"a.py": ""})).digest
 
 
 class Scripted(Copying):

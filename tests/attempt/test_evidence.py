@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import stat
 from pathlib import Path
 
@@ -35,17 +34,9 @@ def test_layout_does_not_matter_and_every_byte_of_meaning_does() -> None:
     assert evidence.check_seal(json.dumps(text | {"seal": text["seal"][:-1]}), KEY) is Sealed.BROKEN
 
 
-@pytest.mark.parametrize("text", ["", "[]", "1", "no", "[" * 9999])
+@pytest.mark.parametrize("text", ["[]", "no", "[" * 9999])
 def test_what_is_no_mapping_bears_no_sound_seal(text: str) -> None:
     assert evidence.check_seal(text, KEY) is Sealed.BROKEN
-
-
-def test_the_id_of_a_home_follows_from_its_key_and_is_what_its_seals_begin_with() -> None:
-    home = evidence.home_id(KEY)
-    assert re.fullmatch(r"[0-9a-f]{8}", home)
-    assert evidence.seal_of({}, KEY)["seal"].startswith(home)
-    assert evidence.home_id(OTHER) != home
-    assert evidence.home_id(b"") == ""
 
 
 def test_the_key_is_made_once_and_only_the_owner_can_read_it(tmp_path: Path) -> None:

@@ -46,11 +46,10 @@ def branches(site: Site) -> list[str]:
 @pytest.mark.parametrize(
     ("newer", "newer_tests"),
     [
-        ({"calc.py": ADD}, OWN),
         ({"calc.py": ADD, "more.py": "X = 1\n"}, OWN),
         ({"calc.py": ADD}, {"test_other.py": TEST_ADD}),
     ],
-    ids=["the same files", "more files", "the same code with other tests"],
+    ids=["more files", "the same code with other tests"],
 )
 async def test_a_change_that_newer_work_brought_ends_without_a_commit_and_names_the_one_that_did(
     site: Site, newer: dict[str, str], newer_tests: dict[str, str]
@@ -105,21 +104,6 @@ async def test_own_tests_that_pass_on_newer_work_alone_do_not_carry_a_change(sit
     assert end.state.verdict.weak
 
 
-async def test_mutants_of_a_merged_change_are_tried_on_the_merged_tree(site: Site) -> None:
-    await site.bring(1, {"helper.py": "def plus(a, b):\n    return a + b\n"})
-    second = site.task(2)
-    at_second = site.open(second)
-    using = {"calc.py": "from helper import plus\n\n\ndef add(a, b):\n    return plus(a, b)\n"}
-    second_state = await site.judged(at_second, second, using, OWN)
-    await site.bring(3, {"helper.py": "def plus(a, b):\n    return b + a\n"})
-    landed = await site.land(at_second, second, second_state)
-    assert isinstance(landed, Landed)
-    assert landed.commit
-    assert site.suite.jobs[-1].own_proven is False
-    evidence = read_note(site.parts.git.read_note(None, landed.commit) or "").evidence
-    assert evidence.mutants
-
-
 # The check before a branch moves to the new commit.
 
 
@@ -149,17 +133,13 @@ async def test_a_candidate_is_refused_for_each_way_in_which_it_is_not_what_was_j
 # Interruptions during a landing.
 
 
-@pytest.mark.parametrize("merging", [False, True], ids=["on its base", "on newer work"])
 @pytest.mark.parametrize("moment", [Kind.COMMITTED, Kind.INTEGRATED])
-async def test_a_cancel_while_it_lands_waits_until_git_and_the_records_agree(
-    site: Site, moment: Kind, merging: bool
-) -> None:
+async def test_a_cancel_while_it_lands_waits_until_git_and_the_records_agree(site: Site, moment: Kind) -> None:
     task, other = site.task(1), site.task(2)
     workspace, at_other = site.open(task), site.open(other)
     work = await site.judged(workspace, task, {"calc.py": ADD}, OWN)
-    if merging:
-        newer = await site.judged(at_other, other, {"shout.py": SHOUT}, {"test_shout.py": TEST_SHOUT})
-        assert isinstance(await site.land(at_other, other, newer), Landed)
+    newer = await site.judged(at_other, other, {"shout.py": SHOUT}, {"test_shout.py": TEST_SHOUT})
+    assert isinstance(await site.land(at_other, other, newer), Landed)
     landing = site.integration(task)
     job = asyncio.create_task(landing.land(workspace, work))
     loop = asyncio.get_running_loop()

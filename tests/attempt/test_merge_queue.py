@@ -56,18 +56,6 @@ def line(tmp_path: Path) -> Iterator[Line]:
         yield opened
 
 
-def test_what_passes_together_is_judged_once_and_stands_on_top_of_each_other(line: Line) -> None:
-    candidates = [line.candidate(key, {f"m{key}.py": f"{key}\n"}) for key in (1, 2, 3)]
-    merged, alone = line.merged(candidates, lambda _: True)
-    assert ([candidate.key for candidate, _ in merged.commits], alone) == ([1, 2, 3], ())
-    assert len(line.judged) == 1
-    assert [commit.parent for _, commit in merged.commits] == [
-        line.where.base,
-        *(commit.id for _, commit in merged.commits[:2]),
-    ]
-    assert sorted(line.git.tree(None, merged.last).entries()) == ["m1.py", "m2.py", "m3.py"]
-
-
 def test_tests_of_tasks_are_told_from_those_of_agents_and_from_the_change(line: Line) -> None:
     first = line.candidate(1, {"a.py": "1\n", "test_a.py": "given\n"}, tests={"test_a.py": "given\n"})
     second = line.candidate(2, {"b.py": "2\n", "test_b.py": "own\n"})

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from nightshift.app.commit_actions import CommitActions
 from nightshift.attempt.integration import Integration, Landed
 from nightshift.attempt.verify import Verification
 from nightshift.core.errors import NoEvidence, NotReverted, UnknownTask
@@ -251,20 +250,6 @@ async def test_reverts_and_integrations_of_one_repository_wait_for_each_other(si
     assert {each.commit for each in done} == {entry.commit for entry in entries}
     assert site.files() == set()
     assert [event.kind for event in site.store.events.last(200)].count(Kind.REVERTED) == 4
-
-
-async def test_those_who_wait_for_a_revert_are_let_go_and_it_can_be_asked_for_again(site: Site) -> None:
-    site.land({"calc.py": CALC, "test_calc.py": TEST_CALC})
-    entry = site.land({"calc.py": f"LIMIT = 1\n{CALC}"})
-    reverts = CommitActions(site.undo, site.integrator, asyncio.get_running_loop())
-    site.may_go_on.clear()
-    asked = await asyncio.to_thread(reverts.revert, entry.task_id, False, False)
-    await site.waiting.wait()
-    reverts.stop()
-    assert asked.cancelled()
-    site.may_go_on.set()
-    done = await asyncio.wrap_future(reverts.revert(entry.task_id, False, False))
-    assert (done.commit, site.ledger.pending()) == (entry.commit, None)
 
 
 async def test_a_revert_says_why_it_has_no_evidence(site: Site, workspace: Path) -> None:

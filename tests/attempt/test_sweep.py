@@ -140,24 +140,6 @@ async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:
         assert await Sweep(parts, settings.workspace, idle=lambda: True).once()
 
 
-async def test_a_sweep_has_the_packages_that_old_tests_were_judged_with(tmp_path: Path) -> None:
-    index = tmp_path / "index"
-    index.mkdir()
-    wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 42\n"})
-    async with open_services(tmp_path) as rooms:
-        parts, settings = rooms.parts, rooms.settings
-        layers = LayerStore(settings.packages_dir, runtime(), environ=environ(index))
-        suite = SuiteRunner(
-            bubblewrap(), runtime(), emit=lambda _: None, staging_dir=tmp_path / "staging", layers=layers
-        )
-        land(parts, 1, answer_py="from moonphase import FULL as VALUE\n", test_answer_py=LOADS_BY_NAME)
-        sweep = Sweep(replace(parts, suite=suite), settings.workspace, idle=lambda: True)
-        await asyncio.wrap_future(landed_packages.remember(parts.state, None, {"moonphase": "1.0"}))
-        await asyncio.wrap_future(landed_packages.remember(parts.state, "", {}))
-        assert landed_packages.read_landed(parts.state, "") == {"moonphase": "1.0"}
-        assert await sweep.once()
-
-
 async def test_each_project_is_swept_with_its_own_version_of_a_package(tmp_path: Path) -> None:
     index = tmp_path / "index"
     index.mkdir()

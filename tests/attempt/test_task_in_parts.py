@@ -71,8 +71,6 @@ def test_what_was_used_lowers_only_the_limits_that_there_are() -> None:
     [
         ({}, False, True),
         ({"split": None}, True, True),
-        ({"split": None}, False, False),
-        ({"split": False}, True, False),
         ({"repo": "/theirs"}, True, False),
         ({"files": {"a.py": ""}}, True, False),
         ({"tests": {}}, True, False),
@@ -83,12 +81,6 @@ def test_a_task_is_split_only_where_its_own_tests_can_judge_the_whole(
     more: dict[str, object], by_default: bool, may: bool
 ) -> None:
     assert subtasks.may_split(replace(SPEC, **more), by_default) is may  # type: ignore[arg-type]  # as above
-
-
-def test_the_whole_goes_on_when_each_part_is_done_or_has_failed() -> None:
-    done, failed, gone = task(Status.DONE), task(Status.FAILED), task(Status.CANCELLED)
-    assert subtasks.have_ended([done, failed])
-    assert not any(map(subtasks.have_ended, ([], [done, task(Status.BLOCKED)], [done, gone])))
 
 
 def test_done_parts_are_judged_on_the_tip_and_what_they_were_shown_is_no_witness() -> None:

@@ -15,12 +15,9 @@ from nightshift.attempt.trouble import Troubles, find_lack, find_trouble
 from nightshift.core.errors import (
     GitError,
     GitKilled,
-    MergeConflict,
-    NightshiftError,
     ReferenceLocked,
     SandboxError,
     SandboxUnready,
-    ServiceFailed,
 )
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
@@ -35,25 +32,15 @@ def cause(error: Exception, cause: Exception) -> Exception:
     ("error", "why"),
     [
         (OSError(errno.ENOSPC, "x"), "disk of {repo} is full"),
-        (OSError(errno.EDQUOT, "x"), "disk of {repo} is full: the quota is used up"),
         (OSError(errno.EROFS, "x", "/srv/elsewhere/a"), "disk of /srv/elsewhere/a is read-only"),
-        (OSError(errno.EIO, "x"), "disk of {repo} reports errors"),
-        (OSError(errno.ESTALE, "x"), "disk of {repo} is away"),
         (OSError(errno.EMFILE, "x"), "open files of this process (`ulimit -n`)"),
         (GitError("git write-tree failed: error: file write error: No space left on device"), "disk of {repo} is full"),
-        (GitError("objects could not be stored in x: Input/output error"), "disk of {repo} reports errors"),
-        (GitError("git could not be started in x: Too many open files"), "open files of this process (`ulimit -n`)"),
         (ReferenceLocked("x.lock is a day old"), "a lock in {repo}: x.lock is a day old"),
         (SandboxUnready("no namespace"), "the sandbox: no namespace"),
         (GitKilled("git mktree, which was ended by SIGKILL"), "git mktree, which was ended by SIGKILL"),
         (cause(SandboxError("not filled"), OSError(errno.ENOSPC, "x", "/tmp/job")), "disk of /tmp/job is full"),
         (ExceptionGroup("both", [ValueError(), OSError(errno.ENOSPC, "x")]), "disk of {repo} is full"),
         (GitError("base: there is no branch, tag or commit 'x'"), ""),
-        (MergeConflict(["a.py"]), ""),
-        (SandboxError("no Node.js"), ""),
-        (ServiceFailed("redis did not start"), ""),
-        (NightshiftError("asked again"), ""),
-        (FileNotFoundError(errno.ENOENT, "x", "/srv/a"), ""),
         (ValueError("No space left on device"), ""),
     ],
 )
@@ -81,15 +68,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("lack", ["", "is full", "has no inodes left", "is read-only"])
+@pytest.mark.parametrize("lack", ["", "is full", "has no inodes left"])
 def test_a_place_is_looked_at_before_anything_is_paid(small_disk: Path, lack: str) -> None:
     if lack == "is full":
         (small_disk / "fill").write_bytes(bytes(4 << 20))
-    elif lack == "has no inodes left":
+    elif lack:
         for number in range(30):
             (small_disk / str(number)).touch()
-    elif lack:
-        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     assert find_lack(small_disk) == (f"disk of {small_disk} {lack}" if lack else "")
 
 

@@ -6,7 +6,7 @@ The real commit of a task passes, and each forgery is reported for the right rea
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,9 @@ from nightshift.core.tasks.states import Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import SuiteJob
-from nightshift.core.text.encoding import decode
 from nightshift.verdict.held.holding import hold
 from tests.support.git_repo import git, make_repo
 from tests.support.services import open_services
-from tests.support.trees import OTHER_BYTES
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
 TESTS = {
@@ -145,7 +143,7 @@ def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -
     return git(repo, "commit-tree", tree, "-p", parent, stdin=message)
 
 
-def forge(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
+def forge(site: Site, commit: str, files: dict[str, str]) -> str:
     """Return a commit with other files on the same parent.
 
     Its note is the original note, changed to name the new commit.
@@ -156,22 +154,8 @@ def forge(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[s
     )
     note |= {"commit": new_commit, "tree": git(repo, "rev-parse", f"{new_commit}^{{tree}}")}
     del note["seal"]
-    if edit:
-        edit(note)
     write_note(repo, new_commit, note)
     return new_commit
-
-
-async def test_files_in_other_encodings_are_judged_committed_and_judged_again_with_exactly_their_bytes(
-    site: Site,
-) -> None:
-    texts = {path: decode(raw) for path, raw in OTHER_BYTES.items()}
-    own = {"test_names.py": texts.pop("test_names.py")}
-    commit = await site.commit(1, texts, own=own)
-    tree = site.parts.git.tree(None, commit)
-    assert {path: tree.read(path) for path in tree.entries()} == OTHER_BYTES
-    report = await site.verify(commit)
-    assert set(standings(report).values()) <= {"ok", "unchecked"}, report
 
 
 async def test_what_a_task_made_holds(site: Site) -> None:
@@ -194,10 +178,9 @@ async def test_tests_of_its_own_are_found_red_again_and_meet_the_mutants_again(s
     assert " mutants killed" in detail(report, "red").removeprefix("the self-written tests fail without the change; ")
 
 
-@pytest.mark.parametrize("block", ["text", "python"])
-async def test_documentation_is_checked_again(site: Site, block: str) -> None:
+async def test_documentation_is_checked_again(site: Site) -> None:
     await site.commit(1, ADD, own=TESTS)
-    page = f"# Sums\n\n[the code](calc.py)\n\n```{block}\nfrom calc import add\n```\n"
+    page = "# Sums\n\n[the code](calc.py)\n\n```python\nfrom calc import add\n```\n"
     await site.commit(2, {"README.md": page}, documents=True)
     report = await site.verify("main")
     assert report.judgement is Judgement.HOLDS, report.checks
@@ -221,43 +204,12 @@ async def test_a_commit_of_an_older_version_that_moved_a_project_is_not_judged_a
     assert "project: must be lower-case" in detail(await site.verify("main"), "note")
 
 
-async def test_a_verdict_that_was_carried_over_to_newer_work_or_made_anew_on_it_holds(site: Site) -> None:
-    first, second = (
-        site.task(1, tests=TESTS),
-        site.task(2, tests={"test_up.py": "import up\n\n\ndef test_up():\n    assert up.X == 1\n"}),
-    )
-    third = site.task(
-        3, tests={"test_more.py": "from calc import add\n\n\ndef test_more():\n    assert add(4, 4) == 8\n"}
-    )
-    works = [await site.judged(task, change, {}) for task, change in ((first, ADD), (second, {"up.py": "X = 1\n"}))]
-    await site.land(first, works[0])
-    carried = await site.verify(await site.land(second, works[1]))
-    assert carried.judgement is Judgement.HOLDS, carried.checks
-    work = await site.judged(third, {"more.py": "Y = 1\n"}, {})
-    await site.commit(1, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"}, tests=TESTS)
-    anew = await site.verify(await site.land(third, work))
-    assert anew.judgement is Judgement.HOLDS, anew.checks
-
-
 async def test_a_commit_in_javascript_is_run_again_with_its_own_framework(site: Site) -> None:
     code = {"add.mjs": "export const add = (a, b) => a + b;\n"}
     head = "import assert from 'node:assert';\nimport test from 'node:test';\nimport { add } from './add.mjs';\n\n"
     tests = {"add.test.mjs": f"{head}test('adds', () => {{\n  assert.equal(add(2, 3), 5);\n}});\n"}
     report = await site.verify(await site.commit(1, code, tests=tests, language="javascript"))
     assert report.judgement is Judgement.HOLDS, report.checks
-
-
-async def test_an_amended_commit_with_the_note_copied_over_is_refused(site: Site) -> None:
-    commit = await site.commit(1, ADD, tests=TESTS)
-    repo = site.workspace
-    amended = git(repo, "commit-tree", f"{commit}^{{tree}}", "-p", f"{commit}^", stdin="Better words\n\nTask: 1\n")
-    git(repo, "notes", NOTES, "copy", commit, amended)
-    report = await site.verify(amended)
-    assert report.judgement is Judgement.BROKEN
-    assert wrong(report) == {"commit"}
-    assert standings(report)["tests"] == "not checked"
-    assert not report.ran
-    assert f"written for {commit[:12]}" in detail(report, "commit")
 
 
 async def test_a_test_that_was_weakened_in_a_new_commit_does_not_inherit_the_note(site: Site) -> None:
@@ -416,7 +368,7 @@ async def test_cases_that_no_prompt_showed_are_judged_again(site: Site) -> None:
     assert "calc:add(7, 8) gives a wrong value; expected (strict): 16" in detail(report, "held-out")
 
 
-@pytest.mark.parametrize("broken", [{"args": "open('x')"}, {"args": "[1]"}, {"call": "calc"}, {"expect": "x"}])
+@pytest.mark.parametrize("broken", [{"args": "open('x')"}, {"call": "calc"}])
 async def test_a_note_with_a_case_that_cannot_be_read_is_a_fault_and_no_crash(
     site: Site, broken: dict[str, str]
 ) -> None:
