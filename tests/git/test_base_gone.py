@@ -5,7 +5,6 @@ No reference ever points to a commit with missing objects.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -82,15 +81,6 @@ def test_a_folder_of_the_base_that_is_gone_is_noticed(bench: Bench, repo: Path) 
     assert references(repo) == before
 
 
-def test_a_root_of_the_base_that_is_gone_is_noticed(bench: Bench, repo: Path) -> None:
-    where = bench.git.open(str(repo), None, 7, "x")
-    assert where.tree.entries()
-    tree = git(repo, "rev-parse", "HEAD^{tree}")
-    (repo / ".git/objects" / tree[:2] / tree[2:]).unlink()
-    with pytest.raises(BaseGone, match=tree):
-        bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-
-
 def test_a_candidate_that_was_collected_does_not_become_the_target(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
@@ -140,9 +130,3 @@ def test_a_target_that_is_gone_blocks_and_the_commit_is_made_on_its_branch(bench
     assert bench.git.find_commit(where, 7) == commit
     with pytest.raises(GitError, match="dev is gone"):
         bench.git.advance(where, commit, where.base)
-
-
-def test_a_repository_that_is_gone_is_no_commit(bench: Bench, where: Workspace) -> None:
-    shutil.rmtree(where.repo)
-    with pytest.raises(GitError):
-        bench.git.commit(where, where.base, {"a.py": "2\n"}, message())

@@ -32,18 +32,6 @@ def test_commits_come_with_their_messages_and_what_they_changed(bench: Bench, tm
     assert [newest.id for newest in bench.git.changing_commits(str(repo), 1)] == [gone.id]
 
 
-def test_a_merge_and_an_empty_commit_have_no_files(bench: Bench, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "shop", {"a.py": "1\n"})
-    git(repo, "checkout", "-q", "-b", "side")
-    commit(repo, "Side", {"side.py": "1\n"})
-    git(repo, "checkout", "-q", "main")
-    git(repo, "commit", "-q", "--allow-empty", "-m", "Empty")
-    git(repo, "merge", "-q", "--no-edit", "side")
-    merge, *others = bench.git.changing_commits(str(repo), 10)
-    assert (len(merge.parents), merge.files) == (2, ())
-    assert {other.message.strip(): len(other.files) for other in others} == {"Side": 1, "Empty": 0, "First": 1}
-
-
 def test_programs_that_attributes_or_settings_name_are_not_run(bench: Bench, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop", {".gitattributes": "*.py diff=odd\n", "a.py": "1\n"})
     for name in ("textconv", "command"):

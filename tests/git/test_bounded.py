@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
-from nightshift.core.tasks.projects import ROOT, Scope
-from nightshift.git import registry, repository, trees
-from nightshift.git.objects import parse_tree
+from nightshift.git import registry, trees
 from tests.git.conftest import Bench, message
 from tests.support.git_repo import git, make_repo
 from tests.support.processes import words
@@ -63,40 +60,3 @@ def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
     assert held == reader._object_bytes
     assert trees.MAX_KEPT_BYTES / 2 < held <= trees.MAX_KEPT_BYTES
     assert threading.active_count() < 50
-
-
-def test_the_root_of_a_new_commit_is_not_read_back(bench: Bench) -> None:
-    where = bench.git.open(None, None, 1, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "1\n", "pkg/b.py": "1\n"}, message(1))
-    assert commit
-    objects = bench.git._repositories.find(where).reader._objects
-    assert [name for _, name, _ in parse_tree(objects[commit.tree], 20)] == ["a.py", "pkg"]
-
-
-def test_the_part_that_a_task_sees_is_made_once(bench: Bench) -> None:
-    where = bench.git.open(None, None, 1, "x")
-    files = {"shop/README.md": "", "shop/requirements.txt": "", "a.py": ""}
-    commit = bench.git.commit(where, where.base, dict(files), message(1))
-    assert commit
-    root = bench.git.at(replace(where, scope=Scope(project=ROOT)), commit.id)
-    assert list(root.tree.entries()) == ["a.py"]
-    assert bench.git.tree(root, commit.id) is root.tree
-    for number in range(repository.TREES + 1):
-        bench.git.tree(replace(where, scope=Scope(project=f"shop{number}")), commit.id)
-    assert len(bench.git._repositories.find(where).parts) <= repository.TREES
-    assert bench.git.tree(where, commit.id).entries().keys() == files.keys()
-
-
-def test_a_small_file_is_asked_for_once_whatever_commit_it_is_read_from(bench: Bench, tmp_path: Path) -> None:
-    large = "x" * (trees.MAX_BLOB_BYTES + 1)
-    root = make_repo(tmp_path / "repo", {"small.txt": "1\n", "large.txt": large})
-    where = bench.git.open(str(root), None, 7, "x")
-    assert [where.tree.read(path) for path in ("small.txt", "large.txt")] == [b"1\n", large.encode()]
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
-    objects = bench.git._repositories.find(where).reader._objects
-    tree = bench.git.tree(where, commit.id)
-    assert tree.entries()["small.txt"] in objects
-    assert tree.entries()["large.txt"] not in objects
-    objects[tree.entries()["small.txt"]] = b"from memory"
-    assert tree.read("small.txt") == b"from memory"

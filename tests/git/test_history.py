@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -56,32 +54,12 @@ def test_the_log_tells_which_commits_are_ours(bench: Bench) -> None:
     assert len(bench.git.recent_commits(None, 1)) == 1
 
 
-def test_a_name_becomes_a_full_id(bench: Bench, repo: Path) -> None:
-    head = git(repo, "rev-parse", "HEAD")
-    assert bench.git.resolve(str(repo), "main") == bench.git.resolve(str(repo), head[:8]) == head
-    for name in ("nowhere", "--help", "a\nb", ""):
-        with pytest.raises(GitError, match="there is no commit"):
-            bench.git.resolve(str(repo), name)
-
-
 def test_a_commit_that_is_none_is_refused(bench: Bench, repo: Path) -> None:
     for name in ("0" * 40, "HEAD\nHEAD", "main"):
         with pytest.raises(GitError, match="is not in"):
             bench.git.tree(str(repo), name)
     with pytest.raises(GitError, match="is a blob, not a commit"):
         bench.git.tree(str(repo), git(repo, "rev-parse", "HEAD:a.py"))
-
-
-def test_a_reader_that_died_is_started_again(bench: Bench, repo: Path) -> None:
-    tree = bench.git.open(str(repo), None, 7, "x").tree
-    reader = bench.git._repositories.find(str(repo)).reader
-    assert tree.read("a.py") == b"a = 1\n"
-    assert reader._session._process
-    os.kill(reader._session._process.pid, signal.SIGKILL)
-    reader._session._process.wait()
-    assert tree.read("a.py") == b"a = 1\n"
-    reader.close()
-    assert tree.read("pkg/b.py") == b"b = 1\n"
 
 
 def test_many_threads_read_at_once(bench: Bench, repo: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.git.manager import GitManager
 from tests.git.conftest import Bench, message
-from tests.support.git_repo import git, make_repo
+from tests.support.git_repo import git
 
 HERE, THERE = "0123abcd", "fedc9876"
 
@@ -34,22 +34,6 @@ def there(bench: Bench) -> GitManager:
     return bench.another(home=THERE, workspace=bench.root / "another workspace")
 
 
-def test_a_commit_names_its_home_after_its_task(here: GitManager, repo: Path) -> None:
-    new_commit = commit(here, open_in(here, repo), "1\n")
-    lines = git(repo, "log", "-1", "--format=%B", new_commit.id).split("\n")
-    assert lines[2:] == ["Task: 7", f"Home: {HERE}", "Model: m", "Iterations: 1"]
-
-
-def test_the_same_task_of_another_home_gets_a_branch_of_its_own(
-    here: GitManager, there: GitManager, repo: Path
-) -> None:
-    first = commit(here, open_in(here, repo), "first\n")
-    second = commit(there, open_in(there, repo), "second\n")
-    assert (first.branch, second.branch) == ("agent/7-add-a-door", f"agent/7-add-a-door-{THERE}")
-    assert git(repo, "show", f"{first.branch}:a.py") == "first"
-    assert git(repo, "show", f"{second.branch}:a.py") == "second"
-
-
 def test_a_second_attempt_takes_over_its_own_branch_and_not_that_of_another_home(
     here: GitManager, there: GitManager, repo: Path
 ) -> None:
@@ -57,12 +41,6 @@ def test_a_second_attempt_takes_over_its_own_branch_and_not_that_of_another_home
     branches = [commit(there, open_in(there, repo), f"{number}\n").branch for number in (1, 2)]
     assert branches == [f"agent/7-add-a-door-{THERE}"] * 2
     assert git(repo, "rev-parse", first.branch) == first.id
-
-
-def test_names_are_numbered_when_that_with_the_id_is_taken_too(here: GitManager, repo: Path) -> None:
-    for name in ("agent/7-add-a-door", f"agent/7-add-a-door-{HERE}", f"agent/7-add-a-door-{HERE}-2"):
-        git(repo, "branch", name)
-    assert commit(here, open_in(here, repo), "1\n").branch == f"agent/7-add-a-door-{HERE}-3"
 
 
 def test_recovery_finds_the_commit_of_its_own_home_alone(here: GitManager, there: GitManager, repo: Path) -> None:
@@ -116,14 +94,6 @@ def test_a_commit_that_names_no_home_counts_in_the_daemons_own_repository_alone(
         assert (commit(here, open_in(here, path), "new\n").branch == new_commit.branch) is counts
 
 
-def test_the_log_names_no_task_for_a_commit_of_another_home(
-    bench: Bench, here: GitManager, there: GitManager, repo: Path
-) -> None:
-    new_commit = commit(here, open_in(here, repo), "1\n")
-    tasks = [each.recent_commits(str(repo), 1, new_commit.id)[0].task_id for each in (here, there, bench.git)]
-    assert tasks == [7, None, 7], "one that has no home takes the commits of all"
-
-
 def test_an_integrated_branch_of_another_home_is_not_deleted(bench: Bench, here: GitManager) -> None:
     visitor = bench.another(home=THERE)
     for manager, name in ((here, "door"), (visitor, "gate")):
@@ -131,13 +101,3 @@ def test_an_integrated_branch_of_another_home_is_not_deleted(bench: Bench, here:
         new_commit = commit(manager, where, f"{name}\n")
         assert manager.advance(where, new_commit, where.base)
     assert here.maintenance.delete_of(lambda ids: ids) == ["refs/heads/agent/7-door"]
-
-
-def test_homes_with_repositories_of_the_same_content_know_nothing_of_each_other(
-    here: GitManager, there: GitManager, tmp_path: Path
-) -> None:
-    repos = [make_repo(tmp_path / name, {"a.py": "0\n"}) for name in ("one", "two")]
-    commits = [
-        commit(manager, open_in(manager, repo), "1\n") for manager, repo in zip((here, there), repos, strict=True)
-    ]
-    assert {each.branch for each in commits} == {"agent/7-add-a-door"}

@@ -102,12 +102,6 @@ def test_nothing_of_the_repositorys_own_runs(bench: Bench, evil: Path, marks: Pa
     assert sorted(path.name for path in marks.iterdir()) == []
 
 
-def test_the_trap_works(evil: Path, marks: Path) -> None:
-    command = ["git", "-c", "core.worktree=", "status"]
-    subprocess.run(command, cwd=evil, env={"PATH": "/usr/bin:/bin"}, capture_output=True, check=False)
-    assert marks.joinpath("program").exists()
-
-
 def test_a_missing_object_is_not_fetched_but_named(bench: Bench, evil: Path, marks: Path) -> None:
     blob = git(evil, "-c", "core.worktree=", "rev-parse", "HEAD:a.py")
     (evil / ".git" / "objects" / blob[:2] / blob[2:]).unlink()

@@ -63,18 +63,6 @@ def test_a_change_is_rebased_onto_a_tip_that_moved(bench: Bench, repo: Path, dev
     assert git(repo, "show", "-s", "--format=%ct", moved.id) == str(int(bench.now.timestamp()))
 
 
-def test_two_changes_of_one_file_merge_where_their_lines_differ(bench: Bench, repo: Path) -> None:
-    lines = [f"line {n}\n" for n in range(20)]
-    write(repo, {"long.py": "".join(lines)})
-    git(repo, "add", "-A")
-    git(repo, "commit", "-q", "-m", "Long")
-    git(repo, "branch", "dev")
-    first, second = (bench.git.open(str(repo), "dev", n, "x") for n in (7, 8))
-    land(bench.git, first, {"long.py": "top\n" + "".join(lines[1:])})
-    end = land(bench.git, second, {"long.py": "".join(lines[:-1]) + "end\n"})
-    assert bench.git.tree(second, end.id).read("long.py").split(b"\n")[::19] == [b"top", b"end"]
-
-
 def test_a_conflict_names_the_files_and_shows_the_lines(bench: Bench, repo: Path, dev: Workspace) -> None:
     commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n", "c.py": "c\n"}, message())
     assert commit
@@ -87,14 +75,6 @@ def test_a_conflict_names_the_files_and_shows_the_lines(bench: Bench, repo: Path
         "<<<<<<< the newer work\na = 3\n=======\na = 2\n>>>>>>> this change\n"
     )
     assert git(repo, "rev-parse", "dev", commit.branch).split("\n") == [other.id, commit.id]
-
-
-def test_a_change_of_a_removed_file_is_a_conflict(bench: Bench, repo: Path, dev: Workspace) -> None:
-    commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
-    assert commit
-    other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"a.py": None})
-    with pytest.raises(MergeConflict, match=r"a\.py"):
-        bench.git.rebase(dev, commit, other.id)
 
 
 def test_a_rewritten_target_does_not_bring_back_what_was_taken_out(bench: Bench, repo: Path, dev: Workspace) -> None:

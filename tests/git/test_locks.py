@@ -82,35 +82,11 @@ def test_a_locked_target_is_told_once_and_the_commit_keeps_its_branch(
     assert manager.advance(dev, commit, dev.base)
 
 
-def test_a_locked_branch_of_the_task_is_told_once(manager: GitManager, dev: Workspace, hasty: HastyGit) -> None:
-    lock(dev.repo, "refs/heads/agent/7-x")
-    hasty.moves()
-    with pytest.raises(ReferenceLocked, match=r"agent/7-x\.lock is 1 d old"):
-        manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
-    assert hasty.moves() == 1
-    assert git(dev.repo, "branch", "--list", "agent/*") == ""
-
-
 def test_locked_notes_are_told_once(manager: GitManager, dev: Workspace, hasty: HastyGit) -> None:
     lock(dev.repo, "refs/notes/nightshift")
     hasty.moves()
     with pytest.raises(ReferenceLocked, match=r"refs/notes/nightshift\.lock"):
         manager.note(dev, dev.base, "evidence")
-    assert hasty.moves() == 1
-
-
-def test_the_branch_of_an_integrated_task_that_is_locked_ends_the_cleaning(
-    manager: GitManager, hasty: HastyGit
-) -> None:
-    for number in (1, 2, 3):
-        where = manager.open(None, None, number, "x")
-        commit = manager.commit(where, where.base, {f"{number}.py": ""}, message(number))
-        assert commit
-        assert manager.advance(where, commit, where.base)
-    lock(where.repo, "packed-refs")
-    hasty.moves()
-    with pytest.raises(ReferenceLocked, match=r"packed-refs\.lock"):
-        manager.maintenance.delete_of(lambda ids: ids)
     assert hasty.moves() == 1
 
 

@@ -118,16 +118,6 @@ def test_what_nothing_names_is_dropped_when_it_is_old(bench: Bench) -> None:
     assert sound(bench)
 
 
-def test_what_is_young_stays_though_nothing_names_it(bench: Bench) -> None:
-    where, _ = land(bench, 1)
-    commit = bench.git.commit(where, where.base, {"a.py": "z\n"}, message(3))
-    assert commit
-    git(bench.workspace, "update-ref", "-d", f"refs/heads/{commit.branch}")
-    bench.git.maintenance.pack()
-    bench.git.maintenance.drop()
-    assert bench.git.tree(where, commit.id).read("a.py") == b"z\n"
-
-
 def test_only_integrated_branches_of_chosen_tasks_are_deleted(bench: Bench) -> None:
     for number in (1, 2, 3):
         land(bench, number)

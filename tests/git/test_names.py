@@ -53,13 +53,3 @@ def test_a_reference_that_somebody_else_moved_is_seen_at_once(repo: Path, names:
 def test_a_name_with_a_line_break_is_no_name_and_spoils_no_other(repo: Path, names: Names) -> None:
     first = commit(repo)
     assert names.resolve("ma\nin", "main", "", "x y", "@{-1}", "main") == [None, first, None, None, None, first]
-
-
-def test_a_process_that_died_is_started_again(repo: Path, names: Names) -> None:
-    first = commit(repo)
-    assert names.resolve("main") == [first]
-    process = names._session._process
-    assert process
-    process.kill()
-    process.wait()
-    assert names.resolve("main") == [first]

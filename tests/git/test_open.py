@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import GitError, UnknownCommit
+from nightshift.core.errors import GitError
 from tests.git.conftest import Bench, message
 from tests.support.git_repo import git, make_repo, write
 
@@ -44,11 +44,6 @@ def test_a_branch_wins_over_a_tag_of_its_name(bench: Bench, repo: Path) -> None:
     assert bench.git.open(str(repo), "twin", 7, "x").base == git(repo, "rev-parse", "refs/heads/twin")
 
 
-def test_a_detached_checkout_has_no_target(bench: Bench, repo: Path) -> None:
-    git(repo, "checkout", "-q", "--detach")
-    assert bench.git.open(str(repo), None, 7, "x").target is None
-
-
 def test_a_folder_inside_and_a_linked_worktree_work_too(bench: Bench, repo: Path, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     inside = bench.git.open(str(repo / "pkg"), None, 7, "x")
@@ -81,43 +76,6 @@ def test_a_hand_made_tree_cannot_lead_out_of_its_folder(bench: Bench, repo: Path
     tree = git(repo, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
     commit = git(repo, "commit-tree", tree, "-m", "Trap")
     assert list(bench.git.open(str(repo), commit, 7, "x").tree.entries()) == ["fine"]
-
-
-@pytest.mark.parametrize(
-    ("base", "says"),
-    [("nowhere", "no branch, tag or commit 'nowhere'"), ("--all", "no branch"), ("a\nb", "one line")],
-)
-def test_an_unknown_base_is_refused(bench: Bench, repo: Path, base: str, says: str) -> None:
-    with pytest.raises(GitError, match=f"^base: .*{says}"):
-        bench.git.open(str(repo), base, 7, "x")
-
-
-def test_what_is_no_repository_is_refused(bench: Bench, tmp_path: Path) -> None:
-    (tmp_path / "plain").mkdir()
-    with pytest.raises(GitError, match=r"^repo: .*not in a git repository; run `git init`"):
-        bench.git.open(str(tmp_path / "plain"), None, 7, "x")
-    with pytest.raises(GitError, match=r"^repo: there is no folder"):
-        bench.git.open(str(tmp_path / "nowhere"), None, 7, "x")
-    with pytest.raises(GitError, match=r"^repo: .*absolute"):
-        bench.git.open("plain", None, 7, "x")
-
-
-def test_a_bare_or_an_empty_repository_is_refused(bench: Bench, tmp_path: Path) -> None:
-    for name, option in (("bare", "--bare"), ("empty", "-q")):
-        (tmp_path / name).mkdir()
-        git(tmp_path / name, "init", "-q", option)
-    with pytest.raises(GitError, match=r"^repo: .*bare"):
-        bench.git.open(str(tmp_path / "bare"), None, 7, "x")
-    with pytest.raises(GitError, match=r"^repo: .*no commit yet"):
-        bench.git.open(str(tmp_path / "empty"), None, 7, "x")
-    with pytest.raises(UnknownCommit, match=r"^repo: .*no commit yet"):
-        bench.git.resolve(str(tmp_path / "empty"), "HEAD")
-
-
-def test_a_branch_named_agent_is_in_the_way(bench: Bench, repo: Path) -> None:
-    git(repo, "branch", "agent")
-    with pytest.raises(GitError, match=r"^repo: .*branch named agent.*rename it"):
-        bench.git.open(str(repo), None, 7, "x")
 
 
 def test_a_submodule_that_is_not_checked_out_is_not_taken_for_its_parent(
@@ -160,10 +118,6 @@ def test_a_workspace_that_was_removed_is_made_again(bench: Bench) -> None:
     bench.workspace.rename(bench.root / "gone")
     bench.git.open(None, None, 8, "x")
     assert git(bench.workspace, "log", "--format=%s") == "Begin"
-
-
-def test_the_doctor_names_the_version(bench: Bench) -> None:
-    assert bench.git.doctor().startswith("git version 2.")
 
 
 def test_a_git_that_is_too_old_is_named(bench: Bench, tmp_path: Path) -> None:

@@ -73,12 +73,6 @@ def test_input_and_output_that_fit_in_no_pipe_do_not_block_each_other(processes:
     processes.end(process)
 
 
-def test_a_command_that_reads_no_input_is_no_error(processes: Processes) -> None:
-    process = start(processes, "sh", "-c", "exec 0<&-; echo done")
-    assert communicate(process, b"x" * 1_000_000, LONG_S) == (b"done\n", b"")
-    processes.end(process)
-
-
 def test_a_command_that_takes_too_long_is_ended_with_what_it_started(repo: Path, tmp_path: Path) -> None:
     child = tmp_path / "child"
     with pytest.raises(GitError, match=r"git run did not end within 1 s"):
@@ -124,13 +118,12 @@ def test_a_stop_ends_what_runs_and_nothing_starts_after_it(repo: Path, tmp_path:
         slow.ask("version")
 
 
-@pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV"])
-def test_a_command_that_another_one_ended_is_no_answer(tmp_path: Path, name: str) -> None:
+def test_a_command_that_another_one_ended_is_no_answer(tmp_path: Path) -> None:
     """Check that a git process killed by a signal gives no result, so that the task waits instead of failing."""
-    (tmp_path / "git").write_text(f"#!/bin/sh\nkill -{name} $$\n")
+    (tmp_path / "git").write_text("#!/bin/sh\nkill -KILL $$\n")
     (tmp_path / "git").chmod(0o755)
     killed = Git(tmp_path, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
-    with pytest.raises(GitKilled, match=f"git write-tree, which was ended by SIG{name}"):
+    with pytest.raises(GitKilled, match="git write-tree, which was ended by SIGKILL"):
         killed("write-tree")
     with pytest.raises(GitKilled):
         killed.ask("cat-file")
@@ -144,15 +137,6 @@ def test_what_a_process_prints_is_read_by_lines_and_by_bytes_until_it_ends(proce
     assert [output.readline(), output.readline(), output.read(6)] == [b"one\n", b"two\n", b"three "]
     assert [output.readline(), output.readline(), output.read(3)] == [b"four", b"", b""]
     processes.end(process)
-
-
-def test_what_a_process_does_not_print_in_time_is_not_waited_for(processes: Processes) -> None:
-    process = start(processes, "sleep", "600")
-    assert process.stdout
-    with pytest.raises(TimeoutError):
-        Output(process.stdout).readline()
-    processes.end(process)
-    assert process.returncode is not None
 
 
 class _Late(subprocess.Popen[bytes]):

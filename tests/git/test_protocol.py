@@ -37,10 +37,9 @@ def test_a_merges_answer_is_read() -> None:
 @pytest.mark.parametrize(
     ("url", "local", "fault"),
     [
-        ("/srv/x.git", True, False), ("../x.git", True, False), ("file:///srv/x.git", True, False),
-        ("git@example.org:x.git", False, False), ("https://example.org/x.git", False, False),
-        ("ssh://example.org/x.git", False, False), ("ext::sh -c x", False, True), ("-oProxyCommand=x", True, True),
-        ("foo::bar", False, True), ("./a:b", True, False),
+        ("../x.git", True, False), ("file:///srv/x.git", True, False), ("git@example.org:x.git", False, False),
+        ("https://example.org/x.git", False, False), ("ext::sh -c x", False, True), ("-oProxyCommand=x", True, True),
+        ("./a:b", True, False),
     ],
 )  # fmt: skip
 def test_addresses_are_told_apart(url: str, local: bool, fault: bool) -> None:
@@ -59,18 +58,11 @@ def test_a_lock_is_read_from_an_error_and_gits_general_advice_is_left_out() -> N
     assert (protocol.lock_in("fatal: no"), protocol.without_advice("fatal:\n\nno")) == (None, "fatal:\n\nno")
 
 
-@pytest.mark.parametrize(
-    ("home", "ours", "task"), [("01", "01", 7), ("01", "02", None), ("", "02", 7), ("01", "", 7), ("", "", 7)]
-)
+@pytest.mark.parametrize(("home", "ours", "task"), [("01", "01", 7), ("01", "02", None), ("", "02", 7), ("01", "", 7)])
 def test_a_line_of_the_log_names_the_task_of_its_own_home_alone(home: str, ours: str, task: int | None) -> None:
     trailers = f"Task: 7\nHome: {home}" if home else "Task: 7"
     line = protocol.log_line(f"abc\x1f1\x1fNight\x1fDo it\n\n{trailers}\n", ours)
     assert (line.id, line.subject, line.task_id) == ("abc", "Do it", task)
-
-
-def test_versions_are_read() -> None:
-    versions = [protocol.version_of(text) for text in ("git version 2.39.5", "git version 2.50.1 (Apple Git-155)", "?")]
-    assert versions == [(2, 39), (2, 50), (0, 0)]
 
 
 def test_of_the_daemons_environment_only_the_path_is_passed_on() -> None:

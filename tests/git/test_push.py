@@ -13,7 +13,6 @@ import pytest
 from nightshift.core.events import Kind
 from nightshift.core.tasks.revisions import Commit, Workspace
 from tests.git.conftest import Bench, message
-from tests.git.test_hostile import script
 from tests.support.git_repo import fingerprint, git
 
 
@@ -51,17 +50,6 @@ def test_a_relative_address_starts_at_the_checkout(
 ) -> None:
     git(repo, "remote", "add", "only", "../remote.git")
     assert bench.git.push(committed[0], committed[1].branch).pushed
-
-
-def test_the_hooks_of_a_remote_on_this_machine_do_not_run(
-    bench: Bench, repo: Path, remote: Path, committed: Committed, tmp_path: Path
-) -> None:
-    (tmp_path / "marks").mkdir()
-    for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive"):
-        script(remote / "hooks" / name, tmp_path / "marks")
-    git(repo, "remote", "add", "origin", f"file://{remote}")
-    assert bench.git.push(committed[0], committed[1].branch).pushed
-    assert list((tmp_path / "marks").iterdir()) == []
 
 
 def test_without_a_remote_or_with_pushing_off_nothing_is_tried(
@@ -110,18 +98,6 @@ def test_notes_that_somebody_else_pushed_are_left_and_the_branch_goes_alone(
     assert bench.events[-1].kind is Kind.PUSHED
 
 
-def test_a_remote_that_takes_no_notes_gets_the_branch(
-    bench: Bench, repo: Path, remote: Path, committed: Committed
-) -> None:
-    git(repo, "remote", "add", "origin", str(remote))
-    git(remote, "config", "receive.hideRefs", "refs/notes")
-    bench.git.note(committed[0], committed[1].id, "proof")
-    result = bench.git.push(committed[0], committed[1].branch)
-    assert result.pushed
-    assert "its evidence (git notes) was refused there" in result.detail
-    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
-
-
 def test_a_remote_that_refuses_both_because_of_the_notes_gets_the_branch_alone(
     bench: Bench, repo: Path, remote: Path, committed: Committed
 ) -> None:
@@ -131,19 +107,6 @@ def test_a_remote_that_refuses_both_because_of_the_notes_gets_the_branch_alone(
     result = bench.git.push(committed[0], committed[1].branch)
     assert result.pushed, result.detail
     assert "its evidence (git notes) was refused there" in result.detail
-    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
-
-
-def test_a_branch_that_would_need_force_is_refused_although_its_notes_are_taken(
-    bench: Bench, repo: Path, remote: Path, committed: Committed
-) -> None:
-    git(repo, "remote", "add", "origin", str(remote))
-    assert bench.git.push(committed[0], committed[1].branch).pushed
-    again = bench.git.commit(committed[0], committed[0].base, {"a.py": "3\n"}, message())
-    assert again
-    bench.git.note(committed[0], again.id, "proof")
-    result = bench.git.push(committed[0], again.branch)
-    assert (result.tried, result.pushed) == (True, False)
     assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
 
 

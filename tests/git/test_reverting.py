@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.errors import GitError, MergeConflict
-from nightshift.core.tasks.commit_message import CommitMessage, task_of
-from nightshift.core.tasks.revert import revert_message, undoes
+from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.revert import revert_message
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.task import Change
 from nightshift.git.manager import GitManager
@@ -43,22 +43,6 @@ def test_a_change_is_taken_back_and_later_work_stays(bench: Bench) -> None:
     assert set(bench.git.tree(where, commit.id).entries()) == {*THREE, "c.py"}
     assert git(bench.workspace, "rev-list", "main").split("\n")[:4] == [commit.id, third.id, second.id, first.id]
     assert (bench.workspace / "a.py").read_text() == THREE["a.py"]
-
-
-def test_files_that_were_added_go_and_files_that_were_removed_come_back(bench: Bench) -> None:
-    land(bench, 1, THREE)
-    where, second = land(bench, 2, {"b.py": None, "new/c.py": "c = 1\n"})
-    commit = undo(bench.git, where, second.id)
-    assert set(bench.git.tree(where, commit.id).entries()) == set(THREE)
-    assert not (bench.workspace / "new").exists()
-
-
-def test_a_revert_bears_its_own_trailers_and_not_those_of_a_task(bench: Bench) -> None:
-    where, commit = land(bench, 1, THREE)
-    text = bench.git.describe(where, undo(bench.git, where, commit.id).id).message
-    assert text.startswith('Revert "Task"\n')
-    assert (undoes(text), task_of(text)) == (commit.id, None)
-    assert "Reverted-Task: 1" in text
 
 
 def test_history_tells_what_was_taken_back_and_what_was_brought_back(bench: Bench) -> None:

@@ -60,14 +60,6 @@ def test_a_git_that_does_not_answer_is_ended_and_the_next_question_starts_anothe
     assert ask(asked) == "commit"
 
 
-def test_a_long_question_to_a_git_that_does_not_read_ends_too(session: Opener) -> None:
-    asked = session(answer_s=1.0)
-    assert ask(asked) == "commit"
-    os.kill(process_of(asked).pid, signal.SIGSTOP)
-    with pytest.raises(GitError, match="did not answer"):
-        asked.ask(b"HEAD\n" * 1_000_000, Output.readline)
-
-
 def test_a_git_that_died_is_started_again_once(session: Opener) -> None:
     asked = session()
     assert ask(asked) == "commit"

@@ -51,15 +51,3 @@ def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
     for thread in threads:
         thread.join(LONG_S)
     assert order == ["visitor", "alone", "newcomer"]
-
-
-def test_an_error_inside_opens_the_gate_again() -> None:
-    lock = SharedLock()
-    for way in (lock.exclusive, lock.share):
-        try:
-            with way():
-                raise RuntimeError
-        except RuntimeError:
-            pass
-    with lock.exclusive(), threading.Lock():
-        pass

@@ -6,9 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from nightshift.core.errors import GitError
 from tests.git.conftest import Bench, message
 from tests.git.test_hostile import script
 from tests.support.git_repo import fingerprint, git, make_repo, write
@@ -52,14 +49,6 @@ def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Pa
     assert status.remote == "https://***@example.invalid/x.git"
 
 
-def test_a_detached_head_has_no_branch(bench: Bench, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "shop")
-    git(repo, "checkout", "-q", "--detach")
-    status = bench.git.statuses.read(str(repo))
-    assert status.branch is None
-    assert status.newest is not None
-
-
 def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
     where = bench.git.open(None, None, 7, "x")
     commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
@@ -76,11 +65,6 @@ def test_a_repository_without_a_commit_is_told_too(bench: Bench, tmp_path: Path)
     git(tmp_path / "empty", "init", "-q", "-b", "main")
     status = bench.git.statuses.read(str(tmp_path / "empty"))
     assert (status.branch, status.newest, status.changed) == ("main", None, None)
-
-
-def test_what_is_no_repository_is_an_error(bench: Bench, tmp_path: Path) -> None:
-    with pytest.raises(GitError, match="no folder"):
-        bench.git.statuses.read(str(tmp_path / "gone"))
 
 
 def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(bench: Bench, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nightshift.core.errors import GitStopped
 from tests.git.conftest import Bench, message
 from tests.git.test_locks import lock
 from tests.support.git_repo import git
@@ -64,15 +61,6 @@ def test_a_push_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, silen
     assert "Git was stopped" in bench.events[-1].message
 
 
-def test_a_fetch_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, silent_remote: socket.socket) -> None:
-    asking = Asking(lambda: bench.git.fetch_branch(str(repo), "main", LONG_S))
-    connection, _ = silent_remote.accept()
-    bench.git.close()
-    asking.thread.join()
-    connection.close()
-    assert isinstance(asking.error, GitStopped)
-
-
 def test_a_move_that_waits_for_a_lock_ends_with_the_manager(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
@@ -86,22 +74,6 @@ def test_a_move_that_waits_for_a_lock_ends_with_the_manager(bench: Bench, repo: 
     assert asking.error is not None
     assert left.exists(), "it is somebody else's"
     assert git(repo, "rev-parse", "dev") == where.base
-
-
-def test_a_git_that_does_not_answer_ends_with_the_manager(bench: Bench, repo: Path) -> None:
-    where = bench.git.open(str(repo), None, 7, "x")
-    reader = bench.git._repositories.find(where).reader
-    assert where.tree.read("a.py") == b"a = 1\n"
-    assert reader._session._process
-    os.kill(reader._session._process.pid, signal.SIGSTOP)
-    asking = Asking(lambda: bench.git.describe(where, where.base))
-    while not reader._session._lock.locked():
-        pass
-    bench.git.close()
-    asking.thread.join()
-    assert isinstance(asking.error, GitStopped)
-    with pytest.raises(GitStopped):
-        bench.git.tip(where)
 
 
 def test_nothing_runs_after_a_stop(bench: Bench, repo: Path) -> None:

@@ -52,11 +52,9 @@ def test_a_folder_without_a_repository_and_one_without_a_commit_are_told(tmp_pat
     ("file", "content", "words"),
     [
         (".git/refs/heads/main", b"", "broken"),
-        (".git/refs/heads/main", b"\0" * 41, "broken"),
         (".git/HEAD", b"", "not a git repository"),
         ("the commit", b"", "is empty"),
         (".git/config", b"[core]\n\trepositoryformatversion = 9\n", "Expected git repo version"),
-        (".git/config", b"[core\n", "bad config line 1"),
     ],
 )
 def test_damage_is_told_in_git_s_own_words(tmp_path: Path, file: str, content: bytes, words: str) -> None:
@@ -101,7 +99,6 @@ def test_the_author_is_the_one_that_git_reads(tmp_path: Path, config: bytes, aut
     ("config", "words"),
     [
         (b"[include]\n\tpath = .gitconfig\n", "exceeded maximum include depth"),
-        (b"[user\n", "bad config line 1"),
         (b'[alias]\n\tfix = "!f() {\n', "bad config line 2"),
     ],
 )
@@ -125,9 +122,7 @@ def test_a_configuration_that_git_cannot_read_is_told_in_its_words(tmp_path: Pat
     [
         ("directory = *", "", True),
         ("directory = *\n\tdirectory =", "", False),
-        ("directory = PARENT/*", "", True),
         ("directory = ~/shop", "", True),
-        ("directory = /elsewhere", "", False),
         ("", "[safe]\n\tdirectory = *\n", False),
     ],
 )
@@ -135,7 +130,7 @@ def test_only_the_owner_s_configuration_says_what_is_safe(
     tmp_path: Path, theirs: str, own: str, *, is_safe: bool
 ) -> None:
     repo = make_repo(tmp_path / "shop")
-    (tmp_path / ".gitconfig").write_text(f"[safe]\n\t{theirs}\n".replace("PARENT", str(tmp_path)))
+    (tmp_path / ".gitconfig").write_text(f"[safe]\n\t{theirs}\n")
     with (repo / ".git" / "config").open("a") as stream:
         stream.write(own)
     assert discover(repo, {"PATH": OWNER["PATH"], "HOME": str(tmp_path)}).configuration.is_safe(repo) is is_safe
