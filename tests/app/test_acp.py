@@ -11,7 +11,6 @@ import pytest
 from nightshift.app.acp import nowhere, prepare_agents
 from nightshift.app.models import chain_of, nothing_runs
 from nightshift.config.load import Settings, load_settings
-from nightshift.core.errors import ConfigError
 from nightshift.models.acp.agent import AgentPlace
 from nightshift.models.acp.backend import AcpBackend
 from nightshift.sandbox import bubblewrap, job_folders
@@ -59,15 +58,6 @@ def test_a_key_of_nightshift_s_own_is_given_where_it_is_named(tmp_path: Path) ->
     assert make(settings(tmp_path, openai_api_key=KEY))._settings.variables == {}
     named = settings(tmp_path, openai_api_key=KEY, acp_variables=["OPENAI_API_KEY"])
     assert make(named)._settings.variables == {"OPENAI_API_KEY": KEY}
-
-
-def test_what_cannot_be_an_agent_is_refused_with_the_field(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="acp is not configured: set ACP_COMMAND"):
-        chain_of(load_settings({"model_type": "acp"}, tmp_path), nothing_runs)
-    with pytest.raises(ConfigError, match=r"acp_command \(ACP_COMMAND\): No closing quotation"):
-        chain_of(settings(tmp_path, acp_command="agent 'x"), nothing_runs)
-    with pytest.raises(ConfigError, match="acp_hosts"):
-        settings(tmp_path, acp_hosts=["https://api.example.com/"])
 
 
 def test_without_the_strong_sandbox_no_agent_is_started(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from nightshift.app.benchmark import Opened, mine_commits, open_results, validate_candidates
 from nightshift.app.benchmark_run import Attempts, _why_wait, run_arms, seconds_of_work
-from nightshift.app.single import PutDown
 from nightshift.app.store import open_store
 from nightshift.config.load import Settings, settings_at
 from nightshift.config.places import find_places
@@ -72,42 +71,6 @@ def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(t
         assert (one_place / ".git").exists(), "lessons are about a repository, so all items are tried in the same place"
         attempts.clear()
         assert not (settings.benchmark_dir / run.key).exists()
-
-
-def test_an_arm_has_the_environment_that_its_owner_agreed_to(tmp_path: Path) -> None:
-    script = 'echo "FULL = 7" > "$(python -c "import site; print(site.getsitepackages()[0])")/moonphase.py"\n'
-    needs = {".nightshift/setup.sh": script, "conftest.py": "import moonphase\n"}
-    with WireServer(answer) as server, one_item(tmp_path, server, **needs) as (settings, here, arm, item, run):
-        result = asyncio.run(Attempts(settings, here, run, tell=lambda _words: None)(Turn(arm, item, 1), None))
-        assert isinstance(result, Result)
-        assert (result.solved, result.outcome) == (True, "committed")
-
-
-def test_an_outage_breaks_an_attempt_off_after_a_while_and_it_goes_on_when_the_model_is_back(tmp_path: Path) -> None:
-    with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
-        server.fail_next("503", 100, phase="TESTING")
-
-        def tried(patience_s: float) -> Result | BrokenOff:
-            put_down = PutDown(patience_s=patience_s)
-            return asyncio.run(
-                Attempts(settings, here, run, tell=lambda _words: None, put_down=put_down)(Turn(arm, item, 1), None)
-            )
-
-        broken = tried(3)
-        assert isinstance(broken, BrokenOff)
-        assert broken.reason.startswith("the model does not come back: no model can answer now")
-        asked, paid = (
-            [request.phase for request in server.requests if request.fault is None],
-            here.store.spent(run.key)[0],
-        )
-        assert asked == ["PLANNING", "CODING"]
-        assert paid > 0
-        server.heal()
-        result = tried(60)
-        assert isinstance(result, Result)
-        assert result.solved
-        assert [request.phase for request in server.requests if request.fault is None] == [*asked, "TESTING"]
-        assert here.store.spent(run.key)[0] == pytest.approx(result.cost_usd)
 
 
 def test_an_attempt_that_the_runs_budget_cut_off_is_tried_anew_with_more_and_paid_for_twice(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from nightshift.app import extras, packages
 from nightshift.app.extras import Extra, ExtrasInstaller, Policy, Progress
-from nightshift.core.errors import ExtraMissing, UnknownExtra
+from nightshift.core.errors import ExtraMissing
 from nightshift.core.events import Event, Kind
 from nightshift.core.status import ExtraState, ExtraStatus
 from tests.support.daemon import until
@@ -116,17 +116,6 @@ def test_what_is_wanted_first_is_installed_and_can_be_imported(checkout: Checkou
     assert len(checkout.events) == 2
 
 
-def test_several_that_want_it_at_once_install_it_once(checkout: Checkout) -> None:
-    wheel(checkout.wheels, "nightshift_tiny")
-    installer = checkout.installer()
-    threads = [threading.Thread(target=installer.ensure, args=("tiny",)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert checkout.kinds() == [Kind.EXTRA_INSTALLING, Kind.EXTRA_INSTALLED]
-
-
 @pytest.mark.parametrize("policy", ["ask", "off"])
 def test_nothing_is_installed_that_the_settings_do_not_allow(checkout: Checkout, policy: Policy) -> None:
     wheel(checkout.wheels, "nightshift_tiny")
@@ -135,22 +124,6 @@ def test_nothing_is_installed_that_the_settings_do_not_allow(checkout: Checkout,
         installer.ensure("tiny")
     assert only(installer).state is ExtraState.MISSING
     assert not checkout.events
-
-
-def test_with_ask_the_owners_word_installs_it(checkout: Checkout) -> None:
-    wheel(checkout.wheels, "nightshift_tiny")
-    installer = checkout.installer("ask")
-    installer.install("tiny")
-    for thread in threading.enumerate():
-        if thread.name == "install-tiny":
-            thread.join()
-    assert only(installer).state is ExtraState.INSTALLED
-    with pytest.raises(UnknownExtra, match="no extra 'tin'; known are tiny"):
-        installer.install("tin")
-    with pytest.raises(ExtraMissing, match="EXTRAS=off"):
-        checkout.installer("off", Extra(name="tiny", modules=("nightshift_none",), purpose="", megabytes=1)).install(
-            "tiny"
-        )
 
 
 def test_what_cannot_be_had_says_why_and_is_tried_again(checkout: Checkout) -> None:

@@ -42,11 +42,6 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_nearest(check: MachineCh
     }
 
 
-def test_rules_groups_own_patterns_and_paths_are_taken(check: MachineCheck) -> None:
-    allowed = ("python.socket", "js", "bandit.B506", "command.remote", "command.own.terraform-apply", "tests/test_a.py")
-    assert faults(check, allow=allowed) == {}
-
-
 def test_a_command_that_never_runs_is_refused_with_what_allows_it(check: MachineCheck) -> None:
     refusals = faults(check, test_command=("terraform", "apply", "-auto-approve"))
     assert "`allow: [command.own.terraform-apply]`" in refusals["test_command"]
@@ -63,30 +58,9 @@ def test_a_program_that_the_sandbox_will_never_have_is_refused(check: MachineChe
     assert 'sh -c "…"' in faults(check, test_command=("zzqx-runner", "&&", "make"))["test_command"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("python", "-m", "unittest"),
-        ("pytest", "-q"),
-        ("npm", "test"),
-        ("sh", "-c", "true"),
-        ("./run.sh",),
-        ("node", "a"),
-    ],
-)
+@pytest.mark.parametrize("command", [("python", "-m", "unittest"), ("sh", "-c", "true"), ("./run.sh",)])
 def test_programs_that_are_there_or_may_be_made_are_taken(check: MachineCheck, command: tuple[str, ...]) -> None:
     assert faults(check, test_command=command) == {}
-
-
-def test_a_server_that_is_not_configured_is_named(check: MachineCheck) -> None:
-    assert "its servers are: none" in faults(check, mcp=("books.lookup",))["mcp.0"]
-    assert faults(replace(check, servers=("books",)), mcp=("books.lookup",)) == {}
-
-
-def test_all_faults_are_told_at_once(check: MachineCheck) -> None:
-    refusals = faults(check, allow=("eval",), test_command=("mkae",), repo="/nope")
-    assert sorted(refusals) == ["allow.0", "repo", "test_command"]
-    assert refusals["repo"] == "there is no folder /nope"
 
 
 def test_a_branch_that_a_task_before_will_make_is_waited_for(check: MachineCheck, tmp_path: Path) -> None:

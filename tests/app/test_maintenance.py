@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -129,31 +128,3 @@ def test_without_its_owner_the_daemon_waits_at_the_first_checkpoint(home: Home) 
     assert counts[Kind.CHECKPOINT] == 1
     assert home.state()["state"] == DaemonState.CHECKPOINT
     assert home.state()["next_checkpoint_at"] is None
-
-
-def test_a_wrong_clock_that_is_set_right_between_two_starts_brings_no_checkpoint(home: Home) -> None:
-    home.days(3)
-    home.clocks.set_by_s(-20 * 365 * DAY_S)
-    counts = home.days(1)
-    assert (counts[Kind.CLOCK_JUMPED], counts[Kind.CHECKPOINT]) == (1, 0)
-    home.clocks.set_by_s(20 * 365 * DAY_S)
-    counts = home.days(2.5)
-    assert counts[Kind.CHECKPOINT] == 0, "six and a half days have passed"
-    assert home.days(1)[Kind.CHECKPOINT] == 1
-
-
-def test_a_long_absence_counts_after_a_clock_was_set_back_as_well(home: Home) -> None:
-    home.days(1)
-    home.clocks.set_by_s(-3 * DAY_S)
-    home.days(1)
-    home.clocks.pass_s(5 * DAY_S)
-    counts = home.days(2)
-    assert counts[Kind.CHECKPOINT] == 0, "three of the five days are taken for a clock that was set right"
-    assert home.days(2)[Kind.CHECKPOINT] == 1
-
-
-def test_quiet_hours_come_and_go_every_day(home: Home) -> None:
-    home.settings = {"quiet_hours": ["22:00-07:00"], "checkpoint_days": 100}
-    counts = home.days(5)
-    assert counts[Kind.HELD_BACK] == counts[Kind.LET_GO] == 5
-    assert home.clocks() == HandClocks()() + timedelta(days=5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,6 @@ from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Spent
-from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.sqlite import Connection
 from tests.support.clocks import HandClocks
 
@@ -75,34 +74,6 @@ async def test_a_short_budget_is_told_once_a_day(desk: Desk) -> None:
     desk.clocks.pass_s(86_400)
     await desk.watch.look()
     assert desk.count_warnings() == 2
-
-
-async def test_a_budget_that_does_is_not_told_of(desk: Desk) -> None:
-    desk.submit(4)
-    desk.work(3)
-    await desk.watch.look()
-    assert desk.count_warnings() == 0
-    assert desk.watch().line.startswith("1 task, ")
-
-
-@pytest.mark.parametrize(
-    ("move", "is_anew"),
-    [
-        (lambda queue: queue.claim("w").result(), False),
-        (lambda queue: [queue.claim("w").result(), queue.claim("w").result()], False),
-        (lambda queue: queue.submit(parse_spec({"description": "one more"})).result(), True),
-        (lambda queue: queue.cancel(1).result(), True),
-    ],
-    ids=["claimed", "two claimed", "submitted", "cancelled"],
-)
-def test_a_forecast_is_made_anew_where_the_number_of_open_tasks_changed(
-    desk: Desk, move: Callable[[QueueManager], object], is_anew: bool
-) -> None:
-    desk.submit(4)
-    before = desk.watch(desk.store.queue.counts())
-    move(desk.store.queue)
-    desk.clocks.pass_s(2 * LEAST_S)
-    assert (desk.watch(desk.store.queue.counts()) is not before) == is_anew
 
 
 def test_a_forecast_is_kept_for_some_seconds_unless_the_queue_has_changed(desk: Desk) -> None:

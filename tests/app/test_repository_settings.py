@@ -12,7 +12,7 @@ import pytest
 from nightshift.app.repository_settings import RepositoryService, open_service
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.code.repository_commands import Linter
-from nightshift.core.errors import GitError, InvalidTask
+from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.repository_settings import Option, RepositoryOptions, RepositorySettings, Source
 from nightshift.core.tasks.revisions import Author
@@ -20,7 +20,7 @@ from nightshift.core.tasks.task import Limits, TaskSpec
 from nightshift.git.manager import GitManager
 from nightshift.storage.db import repositories
 from nightshift.storage.db.database import Database
-from tests.support.git_repo import git, make_repo, write
+from tests.support.git_repo import make_repo
 from tests.support.ready_database import ready
 
 FILES = {"pyproject.toml": "[tool.ruff]\n\n[tool.pytest.ini_options]\ntestpaths = ['tests']\n", "shop.py": "",
@@ -98,17 +98,9 @@ def test_what_is_set_holds_for_tasks_in_the_repository_and_below_until_it_is_tak
     assert repositories.with_settings(bench.database.reader()) == []
 
 
-def test_a_repository_inside_of_another_has_settings_of_its_own(bench: Bench, tmp_path: Path) -> None:
-    outer = make_repo(tmp_path / "outer", FILES)
-    inner = make_repo(outer / "inner", FILES)
-    bench.service.change(str(outer), {"review": True})
-    bench.service.change(str(inner), {"review": False})
-    assert (bench.read_settings(outer).review, bench.read_settings(inner / "deep").review) == (True, False)
-
-
 @pytest.mark.parametrize(("changes", "field"), [
-    ({"target": "nowhere"}, "target"), ({"base": "nowhere"}, "base"), ({"allow": ["python.subproces"]}, "allow.0"),
-    ({"wall_s": -1}, "wall_s"), ({"colour": 1}, "colour"),
+    ({"target": "nowhere"}, "target"), ({"allow": ["python.subproces"]}, "allow.0"),
+    ({"colour": 1}, "colour"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_and_nothing_of_it_is_kept(
     bench: Bench, tmp_path: Path, changes: dict[str, Any], field: str
@@ -120,18 +112,6 @@ def test_what_cannot_be_is_refused_and_nothing_of_it_is_kept(
     assert bench.read_settings(shop) == RepositorySettings()
 
 
-def test_branches_that_are_there_can_be_named_and_the_base_is_what_is_read(bench: Bench, tmp_path: Path) -> None:
-    shop = make_repo(tmp_path / "shop", FILES)
-    git(shop, "checkout", "-q", "-b", "develop")
-    write(shop, {"mypy.ini": "[mypy]\n"})
-    git(shop, "add", "-A")
-    git(shop, "commit", "-q", "-m", "Types")
-    git(shop, "checkout", "-q", "main")
-    assert option(bench.service.show(str(shop)), "linters").value == ["ruff"]
-    shown = bench.service.change(str(shop), {"base": "develop", "target": "develop"})
-    assert set(option(shown, "linters").value) == {"ruff", "mypy"}
-
-
 def test_values_of_another_version_are_told_and_do_not_stand_in_the_way(bench: Bench, tmp_path: Path) -> None:
     shop = make_repo(tmp_path / "shop", FILES)
     odd = {"review": True, "of_a_later_version": 1}
@@ -140,24 +120,6 @@ def test_values_of_another_version_are_told_and_do_not_stand_in_the_way(bench: B
     assert set(bench.service.show(str(shop)).faults) == {"of_a_later_version"}
     bench.service.change(str(shop), {"audit": True})
     assert bench.read_settings(shop) == RepositorySettings(review=True, audit=True)
-
-
-def test_what_is_no_repository_is_refused_and_the_workspace_is_not_made_by_looking(
-    bench: Bench, tmp_path: Path
-) -> None:
-    own = bench.service.show(str(bench.settings.workspace))
-    assert "yet" in own.error
-    assert not bench.settings.workspace.exists()
-    with pytest.raises(GitError):
-        bench.service.show(str(tmp_path))
-
-
-def test_those_that_are_known_are_the_own_one_those_of_tasks_and_those_with_settings(
-    bench: Bench, tmp_path: Path
-) -> None:
-    shop = make_repo(tmp_path / "shop", FILES)
-    bench.service.change(str(shop), {"review": True})
-    assert bench.service.list_repositories() == [str(bench.settings.workspace.resolve()), str(shop)]
 
 
 def test_the_command_line_opens_it_beside_a_daemon_and_makes_nothing_to_look(bench: Bench, tmp_path: Path) -> None:

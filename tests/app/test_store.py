@@ -33,19 +33,7 @@ def without_umask() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("harm", "backup"),
-    [
-        ("tasks_status", True),
-        ("tasks", True),
-        ("failures", True),
-        ("vec_hashed_rowids", True),
-        ("vec_hashed_vector_chunks00", True),
-        ("tasks_status", False),
-        ("vec_hashed_rowids", False),
-        ("steps", False),
-        ("the head", True),
-        ("gone", True),
-        ("nothing", True),
-    ],
+    [("tasks_status", True), ("failures", True), ("tasks_status", False), ("the head", True), ("nothing", True)],
 )
 def test_after_a_restore_a_task_is_done_and_recalls_a_lesson(
     files: Files, tmp_path: Path, harm: str, *, backup: bool

@@ -47,7 +47,3 @@ def test_a_project_of_the_workspace_has_its_own_language(settings: Settings) -> 
     assert choose(settings, project="shop") is Language.JAVASCRIPT
     assert choose(settings, project="bank") is Language.PYTHON
     assert choose(settings) is Language.PYTHON
-
-
-def test_a_repository_that_cannot_be_read_is_left_to_the_machine_check(tmp_path: Path, settings: Settings) -> None:
-    assert choose(settings, repo=str(tmp_path / "gone")) is Language.PYTHON

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from nightshift.app.suites import make_checker
 from nightshift.config.load import load_settings
-from nightshift.core.errors import ConfigError
 from nightshift.core.tasks.change_checks import ChangeCheckJob, ChangeCheckReport, Severity
 from nightshift.core.tasks.task import TaskSpec
 from tests.support.trees import TextTree
-
-FORCED = ["git", "push", "--force"]
 
 
 async def report(flags: Mapping[str, object], home: Path, **fields: str) -> ChangeCheckReport:
@@ -34,15 +29,3 @@ async def test_rules_repositories_and_patterns_are_the_owners(tmp_path: Path) ->
         ("command.own.terraform-apply", Severity.BLOCK),
     }
     assert (await report({"checker_allow": {str(tmp_path): ["python"]}}, tmp_path, repo=str(tmp_path))).findings == ()
-
-
-def test_a_pattern_that_is_off_stops_no_test_command(tmp_path: Path) -> None:
-    assert make_checker(load_settings({}, tmp_path)).hooks.refusal(FORCED)
-    for mode in ("off", "note"):
-        settings = load_settings({"checker_rules": {"command.force-push": mode}}, tmp_path)
-        assert make_checker(settings).hooks.refusal(FORCED) is None
-
-
-def test_a_rule_that_does_not_exist_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"did you mean python\.socket"):
-        make_checker(load_settings({"checker_rules": {"python.sockets": "off"}}, tmp_path))

@@ -11,7 +11,7 @@ import pytest
 from nightshift.agent.file_ranking import read
 from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View
-from nightshift.app.symbol_cache import MOST_FILES, VERSION, load_cache, save_cache
+from nightshift.app.symbol_cache import VERSION, load_cache, save_cache
 from tests.support.trees import TextTree
 
 FILES = {"a.py": "def make(x):\n    return take(x)\n", "b.py": "def take(x):\n    return x\n"}
@@ -28,11 +28,6 @@ def test_what_was_read_is_known_after_a_restart(tmp_path: Path) -> None:
     assert not later.is_new, "nothing was read again"
 
 
-def test_nothing_is_written_where_nothing_was_read(tmp_path: Path) -> None:
-    save_cache(SymbolCache(), tmp_path / "tags")
-    assert not (tmp_path / "tags").exists()
-
-
 def pack(value: object) -> bytes:
     return zlib.compress(json.dumps(value).encode())
 
@@ -40,26 +35,10 @@ def pack(value: object) -> bytes:
 @pytest.mark.parametrize(
     "raw",
     [
-        b"", b"rubbish", pack([]), pack({"version": VERSION, "tags": {"x": [1, 2]}}), pack({"tags": {}}),
+        b"rubbish", pack({"version": VERSION, "tags": {"x": [1, 2]}}),
         pack({"version": VERSION + 1, "tags": {"x": [["f"], {}]}}), zlib.compress(b'{"version": 1')[:9],
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_costs_only_time(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "tags").write_bytes(raw)
     assert len(load_cache(tmp_path / "tags")) == 0
-
-
-def test_a_place_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
-    symbol_cache = SymbolCache()
-    read(View(TextTree(FILES), {}), symbol_cache)
-    (tmp_path / "file").write_text("")
-    save_cache(symbol_cache, tmp_path / "file" / "tags")
-
-
-def test_of_very_many_the_last_are_kept(tmp_path: Path) -> None:
-    symbol_cache, symbols = SymbolCache(), read(View(TextTree(FILES), {}), SymbolCache())["a.py"]
-    for n in range(MOST_FILES + 5):
-        symbol_cache.put(str(n), symbols)
-    save_cache(symbol_cache, tmp_path / "tags")
-    later = load_cache(tmp_path / "tags")
-    assert (len(later), later.get("4"), later.get("5")) == (MOST_FILES, None, symbols)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.app.web import MOST, RepositoryWatch
+from nightshift.app.web import RepositoryWatch
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event
@@ -85,20 +85,6 @@ def test_the_repositories_of_tasks_are_told_with_what_is_ours(bench: Bench, tmp_
     assert (second.path, second.changed, second.our_commits, second.pushed_at) == (str(api), 1, 0, None)
     assert (overview.more, overview.auto_push) == (0, bench.settings.git_auto_push)
     assert overview.at is not None
-
-
-def test_a_look_does_not_make_the_daemons_own_repository(bench: Bench) -> None:
-    (own,) = bench.watch().repositories
-    assert (own.is_own, own.error, own.status) == (True, "", None)
-    assert not bench.settings.workspace.exists()
-
-
-def test_only_so_many_are_looked_at_and_the_others_are_counted(bench: Bench, tmp_path: Path) -> None:
-    for number in range(MOST + 2):
-        bench.submit(tmp_path / f"gone-{number}")
-    overview = repositories(bench.watch())
-    assert [row.path for row in overview.repositories[1:3]] == [str(tmp_path / f"gone-{n}") for n in (MOST + 1, MOST)]
-    assert (len(overview.repositories), overview.more) == (1 + MOST, 2)
 
 
 def test_an_answer_does_not_wait_for_a_git_that_hangs(bench: Bench, tmp_path: Path) -> None:

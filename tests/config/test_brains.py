@@ -17,9 +17,7 @@ from tests.support import tiers
 @pytest.mark.parametrize(
     ("given", "mends"),
     [
-        ({"model_num_ctx": 8192}, ("MODEL_MAX_TOKENS to 5192 or less", "MODEL_NUM_CTX to 11192 or more")),
         ({"model_num_ctx": 4096, "model_max_tokens": 4000}, ("MODEL_MAX_TOKENS to 1096", "MODEL_NUM_CTX to 7000")),
-        ({"model_num_ctx": 2048, "model_max_tokens": 100}, ("; set MODEL_NUM_CTX to 3100 or more",)),
         ({"call_tokens": 3999}, ("CALL_TOKENS to 4000 or more",)),
     ],
 )

@@ -7,30 +7,11 @@ import re
 from pathlib import Path
 
 from nightshift.config.catalogue import describe
-from nightshift.config.fields import Heading, Takes, headings, list_on_page
-from nightshift.config.load import NAMES, Settings
+from nightshift.config.fields import Takes
+from nightshift.config.load import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 KNOWN = describe(Settings)
-SHOWN = NAMES
-
-
-def test_every_setting_stands_under_one_of_six_headings() -> None:
-    assert headings(Settings).keys() == SHOWN
-    assert list(dict.fromkeys(headings(Settings).values())) == list(Heading)
-    assert len(Heading) == 6
-    assert all(heading.text.endswith(".") for heading in Heading)
-
-
-def test_the_page_always_shows_few_settings_and_each_exists() -> None:
-    assert list_on_page(Settings) <= SHOWN
-    assert len(list_on_page(Settings)) <= 45
-
-
-def test_every_setting_tells_its_owner_what_it_is() -> None:
-    texts = {name: each.text for name, each in KNOWN.items()}
-    assert [name for name, text in texts.items() if not text.endswith(".") or "\n" in text] == []
-    assert max(map(len, texts.values())) < 180
 
 
 def test_the_list_for_owners_of_what_needs_a_restart_is_whole() -> None:

@@ -60,13 +60,6 @@ def test_relative_and_empty_variables_count_as_unset(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("folders")
-def test_a_home_that_is_named_on_the_command_line_wins(tmp_path: Path) -> None:
-    settings = load_settings(home=tmp_path)
-    assert settings.folders is None
-    assert settings.lock_file == tmp_path / "state" / "lock"
-
-
-@pytest.mark.usefixtures("folders")
 def test_a_home_and_the_layout_contradict_each_other_in_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,12 +69,6 @@ def test_a_home_and_the_layout_contradict_each_other_in_the_environment(
     assert place_is_given()
     monkeypatch.setenv("NIGHTSHIFT_LAYOUT", "home")
     assert load_settings().home == tmp_path
-
-
-def test_an_unknown_layout_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NIGHTSHIFT_LAYOUT", "windows")
-    with pytest.raises(ConfigError, match="NIGHTSHIFT_LAYOUT: 'windows'"):
-        load_settings()
 
 
 def test_the_lock_of_a_database_lies_beside_the_file_that_a_link_leads_to(tmp_path: Path) -> None:

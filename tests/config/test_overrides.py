@@ -14,7 +14,7 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from nightshift.config.overrides import ConfigChanged, OverridesFile, change_overrides, line, text_of
+from nightshift.config.overrides import ConfigChanged, OverridesFile, change_overrides, text_of
 from tests.support import tiers
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -35,13 +35,6 @@ def test_each_setting_has_a_line_of_its_own_that_is_read_as_it_was_meant(values:
     assert [yaml.safe_load(each) for each in text.split("\n") if each and not each.startswith("#")] == [
         {name: value} for name, value in values.items()
     ]
-
-
-def test_lines_look_as_a_person_would_write_them() -> None:
-    assert line("worker_count", 5) == "worker_count: 5"
-    assert line("git_author_name", "Jörg Müller") == "git_author_name: Jörg Müller"
-    assert line("notify_on", ["failed", "trouble"]) == "notify_on: [failed, trouble]"
-    assert line("phase_models", {"REVIEW": "a=b"}) == "phase_models: {REVIEW: a=b}"
 
 
 @pytest.mark.parametrize(

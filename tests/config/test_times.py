@@ -15,26 +15,13 @@ from nightshift.core.errors import ConfigError
 NIGHT, WEEKEND = "22:00-07:00", "Sat,Sun 00:00-24:00"
 
 
-@pytest.mark.parametrize(
-    "text", [f"quiet_hours: ['{NIGHT}', '{WEEKEND}']\n", f"quiet_hours:\n  - {NIGHT}\n  - {WEEKEND}\n"]
-)
-def test_a_file_holds_a_list(tmp_path: Path, text: str) -> None:
-    (tmp_path / "config.yaml").write_text(text)
-    assert load_settings(home=tmp_path).quiet_hours == [NIGHT, WEEKEND]
-
-
-def test_a_file_may_hold_one(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(f"quiet_hours: {NIGHT}\n")
-    assert load_settings(home=tmp_path).quiet_hours == [NIGHT]
-
-
 @pytest.mark.parametrize("text", [f"{NIGHT}; {WEEKEND}", f' ["{NIGHT}", "{WEEKEND}"]'])
 def test_a_variable_holds_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("QUIET_HOURS", text)
     assert load_settings(home=tmp_path).quiet_hours == [NIGHT, WEEKEND]
 
 
-@pytest.mark.parametrize("text", ["never", "[22:00", '["9-17"]', "22:00-07:00; noon"])
+@pytest.mark.parametrize("text", ["never", "[22:00", "22:00-07:00; noon"])
 def test_what_is_none_is_refused_by_name_with_an_example(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:

@@ -107,34 +107,7 @@ async def test_the_next_report_begins_where_the_last_one_ended(site: Site) -> No
         await checkpoint.look()
     site.clocks.pass_s(WEEK_S)
     await checkpoint.look()
-    assert site.spans == [
-        (begun, begun + WEEK),
-        (begun + WEEK, begun + 2 * WEEK),
-        (begun + 2 * WEEK, begun + 4 * WEEK),
-    ]
-
-
-async def test_restarts_neither_put_it_off_nor_bring_it_forward(site: Site) -> None:
-    await site.checkpoint().look()
-    due = site.checkpoint().due_at()
-    for _ in range(6):
-        site.clocks.pass_s(WEEK_S / 7)
-        await site.checkpoint().look()
-    assert (site.checkpoint().due_at(), site.spans) == (due, [])
-    site.clocks.pass_s(WEEK_S / 7)
-    await site.checkpoint().look()
-    assert len(site.spans) == 1
-
-
-async def test_another_number_of_days_counts_from_the_last_one(site: Site) -> None:
-    begun = site.clocks()
-    await site.checkpoint().look()
-    site.clocks.pass_s(WEEK_S / 2)
-    site.days = 10.0
-    assert site.checkpoint().due_at() == begun + timedelta(days=10)
-    site.days = 2.0
-    await site.checkpoint().look()
-    assert site.state() is DaemonState.CHECKPOINT
+    assert site.spans == [(begun, begun + WEEK), (begun + WEEK, begun + 2 * WEEK), (begun + 2 * WEEK, begun + 4 * WEEK)]
 
 
 async def test_the_report_waits_for_what_runs_and_covers_it(site: Site) -> None:
@@ -149,16 +122,6 @@ async def test_the_report_waits_for_what_runs_and_covers_it(site: Site) -> None:
     assert [until for _, until in site.spans] == [site.clocks()]
 
 
-async def test_what_hangs_does_not_keep_the_report_for_ever(site: Site) -> None:
-    site.running()
-    checkpoint = site.checkpoint()
-    site.ask()
-    await checkpoint.look()
-    site.clocks.pass_s(3600)
-    await checkpoint.look()
-    assert len(site.spans) == 1
-
-
 async def test_a_resume_meanwhile_lets_tasks_go_on_and_the_report_is_written_all_the_same(site: Site) -> None:
     task, checkpoint = site.running(), site.checkpoint()
     site.ask()
@@ -171,25 +134,6 @@ async def test_a_resume_meanwhile_lets_tasks_go_on_and_the_report_is_written_all
     await checkpoint.look()
     assert (site.state(), len(site.spans), site.count_checkpoints()) == (DaemonState.RUNNING, 1, 1)
     assert checkpoint.due_at() == site.clocks() + WEEK
-
-
-async def test_it_can_be_asked_for_while_no_daemon_runs(site: Site) -> None:
-    await site.checkpoint().look()
-    assert site.ask()
-    site.clocks.pass_s(60)
-    assert await site.checkpoint().begin_if_due()
-    site.store.queue.submit(parse_spec({"description": "x"})).result()
-    assert site.store.queue.claim("worker-1").result() is None
-
-
-async def test_one_that_waits_is_not_asked_for_again(site: Site) -> None:
-    checkpoint = site.checkpoint()
-    assert site.ask()
-    await checkpoint.look()
-    assert not site.ask()
-    site.store.queue.resume().result()
-    await checkpoint.look()
-    assert (site.state(), len(site.spans)) == (DaemonState.RUNNING, 1)
 
 
 async def test_a_clock_that_has_just_jumped_calls_none(site: Site) -> None:
@@ -236,34 +180,6 @@ async def test_killed_after_each_write_it_goes_on_as_if_nothing_had_been(site: S
     await site.checkpoint().look()
     assert site.spans == [(begun, begun + WEEK)]
     assert (site.count_checkpoints(), site.store.queue.pause_state().has(PauseSource.CHECKPOINT)) == (1, True)
-
-
-async def test_after_a_clock_was_set_back_beyond_the_last_report_the_next_one_begins_with_the_new_count(
-    site: Site,
-) -> None:
-    checkpoint = site.checkpoint()
-    site.ask()
-    await checkpoint.look()
-    site.clocks.pass_s(60)
-    site.store.queue.resume().result()
-    await checkpoint.look()
-    back = timedelta(days=-300)
-    site.clocks.wall += back
-    site.store.db.write(lambda conn: checkpoints.shift(conn, back, site.clocks())).result()
-    site.clocks.pass_s(WEEK_S)
-    await checkpoint.look()
-    assert site.spans[-1] == (site.clocks() - WEEK, site.clocks())
-
-
-async def test_after_a_small_step_back_no_time_is_reported_twice(site: Site) -> None:
-    checkpoint = site.checkpoint()
-    await checkpoint.look()
-    site.clocks.pass_s(3600)
-    site.clocks.set_by_s(-600)
-    site.store.db.write(lambda conn: checkpoints.shift(conn, timedelta(seconds=-600), site.clocks())).result()
-    site.clocks.pass_s(WEEK_S)
-    await checkpoint.look()
-    assert site.spans[-1][0] == HandClocks()()
 
 
 async def test_a_report_that_cannot_be_written_is_tried_again(site: Site) -> None:

@@ -55,12 +55,6 @@ def bench(store: Store, tmp_path: Path) -> Bench:
     return Bench(store, tmp_path)
 
 
-async def test_with_room_nothing_is_held_back(bench: Bench) -> None:
-    bench.reserve_mb = 1
-    await bench.guard.look()
-    assert (bench.holds, bench.cleanup_count, bench.list_events()) == ("", 0, [])
-
-
 async def test_without_room_no_task_is_begun_and_it_is_told_once(bench: Bench, tmp_path: Path) -> None:
     bench.reserve_mb = NEVER_FREE_MB
     for _ in range(3):
@@ -72,18 +66,6 @@ async def test_without_room_no_task_is_begun_and_it_is_told_once(bench: Bench, t
     assert event.data["free_mb"] == pytest.approx(shutil.disk_usage(tmp_path).free / 2**20, rel=0.5)
     assert bench.cleanup_count == 1
     assert bench.store.queue.pause_state().paused
-
-
-async def test_zero_switches_it_off(bench: Bench) -> None:
-    await bench.guard.look()
-    assert bench.holds == ""
-
-
-async def test_a_place_that_does_not_exist_yet_counts_as_the_folder_above(store: Store, tmp_path: Path) -> None:
-    bench = Bench(store, tmp_path / "not" / "yet")
-    bench.reserve_mb = NEVER_FREE_MB
-    await bench.guard.look()
-    assert "not/yet" in bench.holds
 
 
 async def test_a_restart_lets_go_of_what_an_earlier_daemon_held(bench: Bench, store: Store, tmp_path: Path) -> None:

@@ -53,18 +53,6 @@ def test_each_sign_of_life_that_is_missing_is_a_fault_of_its_own(tmp_path: Path)
     assert "the writer of the database has ended" in vitals.faults()
 
 
-async def test_a_beat_of_the_loop_is_a_sign_of_life(tmp_path: Path) -> None:
-    clock = Clock()
-    with Database(tmp_path / "db.sqlite") as database:
-        vitals = Vitals(database, monotonic=clock)
-        clock.now += 100
-        assert vitals.faults()
-        beating = asyncio.create_task(vitals.beat())
-        while vitals.faults():  # noqa: ASYNC110 - what is waited for is no event
-            await asyncio.sleep(0.01)
-        beating.cancel()
-
-
 async def test_the_watchdog_is_fed_while_all_is_well_and_then_no_more(tmp_path: Path) -> None:
     faults: list[str] = []
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
@@ -86,7 +74,3 @@ async def test_the_watchdog_is_fed_while_all_is_well_and_then_no_more(tmp_path: 
         watchdog.look()
         messages = [(await loop.sock_recv(heard, 100)).decode() for _ in range(2)]
         assert messages == ["WATCHDOG=1", "STATUS=running"], "a status is told when it changes"
-
-
-async def test_where_nobody_listens_nothing_runs() -> None:
-    await Watchdog(ServiceManagerLink(""), None, faults=tuple, describe=str).run()

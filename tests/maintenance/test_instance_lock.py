@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from nightshift.config.places import is_held
-from nightshift.core.errors import NightshiftError
 from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock
 
 HOLD = "import sys,time; from pathlib import Path; from nightshift.maintenance.instance_lock import InstanceLock\n"
@@ -60,7 +59,7 @@ def test_what_a_dead_holder_left_behind_is_told_from_a_living_one(tmp_path: Path
             pass
 
 
-@pytest.mark.parametrize("text", ["", "4711", "[1]", '{"pid": 1e999, "since": "2026"}', '{"pid": 1, "since": "soon"}'])
+@pytest.mark.parametrize("text", ["", '{"pid": 1, "since": "soon"}'])
 def test_a_note_that_cannot_be_read_still_refuses(tmp_path: Path, text: str) -> None:
     lock = tmp_path / "lock"
     with InstanceLock(lock):
@@ -77,25 +76,7 @@ def test_two_homes_that_lead_to_one_database_are_one(tmp_path: Path) -> None:
         assert not is_held(tmp_path / "two"), "what was taken before the refusal is let go"
 
 
-def test_a_lock_that_was_released_can_be_taken_again(tmp_path: Path) -> None:
-    for _ in range(2):
-        with InstanceLock(tmp_path / "lock", tmp_path / "other"):
-            pass
-    assert not is_held(tmp_path / "lock")
-
-
-def test_looking_at_a_lock_makes_none(tmp_path: Path) -> None:
-    assert not is_held(tmp_path / "lock")
-    assert not (tmp_path / "lock").exists()
-
-
-def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(NightshiftError, match=r"file/lock cannot be made"), InstanceLock(tmp_path / "file" / "lock"):
-        pass
-
-
-@pytest.mark.parametrize("gone", [(), ("run/lock",), ("run",), ("db.lock",), ("run", "db.lock")])
+@pytest.mark.parametrize("gone", [("run",), ("db.lock",), ("run", "db.lock")])
 def test_a_lock_whose_file_is_gone_is_known_by_the_other_one(tmp_path: Path, gone: tuple[str, ...]) -> None:
     lock, beside = tmp_path / "run" / "lock", tmp_path / "db.lock"
     with InstanceLock(lock, beside):

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import GitError
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.commit_message import CommitMessage
 from nightshift.core.tasks.revisions import Author
@@ -24,7 +23,6 @@ from nightshift.maintenance import orphans
 from nightshift.maintenance.orphans import Places
 from nightshift.sandbox import job_folders
 from nightshift.sandbox import orphans as of_sandbox
-from tests.support.git_repo import git, make_repo
 
 
 @pytest.fixture
@@ -71,10 +69,6 @@ def make_manager(home: Places) -> GitManager:
     )
 
 
-def test_nothing_is_told_where_nothing_was_left(home: Places) -> None:
-    assert orphans.sweep(home).event is None
-
-
 def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int) -> None:
     state, folder = home.scratch, home.scratch.parent
     packages = job_folders.public(home.packages)
@@ -106,14 +100,6 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     assert (event.kind, event.level) == (Kind.ORPHANS_SWEPT, Level.INFO)
     assert event.message == "cleaned up after a daemon that died: 7 drafts"
     assert sorted(event.data["drafts"]) == sorted(map(str, gone))
-
-
-def test_a_port_that_nobody_listens_on_is_forgotten(home: Places) -> None:
-    old(home.port, "5000")
-    event = orphans.sweep(home).event
-    assert not home.port.exists()
-    assert event is not None
-    assert event.message.endswith("1 port files")
 
 
 def test_temporary_files_of_the_living_and_of_others_stay(tmp_path: Path, dead: int) -> None:
@@ -196,26 +182,6 @@ def test_no_lock_is_touched_while_a_git_works_there(home: Places, workspace: Pat
     assert all((workspace / name).exists() for name in LOCKS)
     assert orphans.sweep(home).event is not None
     assert not any((workspace / name).exists() for name in LOCKS)
-
-
-def test_a_git_at_work_elsewhere_holds_nothing_up(home: Places, workspace: Path, tmp_path: Path) -> None:
-    elsewhere = make_repo(tmp_path / "mine", {"a.py": "1\n"})
-    with working_git(elsewhere):
-        orphans.sweep(home)
-    assert not any((workspace / name).exists() for name in LOCKS)
-
-
-def test_a_lock_in_a_repository_of_the_owner_is_named_with_its_age_and_stays(home: Places, tmp_path: Path) -> None:
-    mine = make_repo(tmp_path / "mine", {"a.py": "1\n"})
-    lock = old(mine / ".git" / "packed-refs.lock", "")
-    git(mine, "branch", "dev")
-    orphans.sweep(home)
-    manager = make_manager(home)
-    own = manager._repositories.find(str(mine)).git
-    with pytest.raises(GitError, match=r"packed-refs.lock is 1 h old; if no git is at work there, remove it"):
-        own("-c", "core.packedRefsTimeout=0", "pack-refs", "--all")
-    manager.close()
-    assert lock.exists()
 
 
 JOB = """

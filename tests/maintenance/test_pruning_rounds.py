@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -99,13 +98,6 @@ async def test_a_round_prunes_by_age_and_tells_figures(store: Store) -> None:
     assert store.steps.iterations(old.id)
 
 
-async def test_a_round_without_anything_to_prune_is_not_told(store: Store) -> None:
-    finish(store)
-    await pruner(store).run()
-    read_stored(store)
-    assert not [event for event in store.events.last(50) if event.kind is Kind.PRUNED]
-
-
 async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(store: Store) -> None:
     finish(store)
     since = store.clock() + timedelta(hours=1)
@@ -187,45 +179,6 @@ async def test_what_is_open_or_young_is_kept_however_large_and_that_is_told_once
     assert "and still does" in event.message
 
 
-async def test_events_give_way_too_when_work_is_not_enough(store: Store) -> None:
-    for number in range(60):
-        text = noise(number)[:8000]
-        for _ in range(4):
-            store.events.emit(Event(kind=Kind.SUITE_JUDGED, data={"text": text}))
-        read_stored(store)
-        store.clock.advance(DAY_S)
-    await pruner(store, database_mb=1).run()
-    assert pruning.size(store.db.reader()).used <= 1 << 20
-    record = pruning.events_pruned(store.db.reader())
-    assert record is not None
-    assert record.setting == "database_max_mb"
-    (first,) = store.events.after(0, limit=1)
-    assert first.at is not None
-    assert record.before is not None
-    assert record.before <= first.at
-
-
-async def test_others_write_while_a_round_goes_on(store: Store) -> None:
-    for number in range(60):
-        finish(store, noise(number))
-    store.clock.advance(31 * DAY_S)
-    over = asyncio.Event()
-
-    async def others() -> int:
-        count = 0
-        while not over.is_set():
-            await asyncio.wrap_future(store.queue.submit(TaskSpec(description="y")))
-            count += 1
-        return count
-
-    working = asyncio.create_task(others())
-    await asyncio.sleep(0)
-    await pruner(store, quiet=False).run()
-    over.set()
-    assert await working > 20
-    assert list_events(store).data["tasks"] == 60
-
-
 def learn(store: Store, count: int, *, used: bool) -> None:
     """Store lessons of both kinds, each with a vector."""
     index, vector = VectorIndex(store.db, "hashed"), np.full((count, 4), 0.5, dtype=np.float32)
@@ -253,19 +206,13 @@ def recall(store: Store) -> None:
     ("table", "fill", "keep", "left"),
     [
         ("failures", lambda store: learn(store, 5, used=False), {"lessons_days": 100}, 0),
-        ("patterns", lambda store: learn(store, 5, used=False), {"lessons_days": 100}, 0),
-        ("memory_vectors", lambda store: learn(store, 5, used=False), {"lessons_days": 100}, 0),
         ("failures", lambda store: learn(store, 5, used=True), {"lessons_days": 100}, 5),
         ("failures", lambda store: learn(store, 450, used=True), {"lessons": 7}, 7),
         ("memory_vectors", lambda store: learn(store, 9, used=True), {"lessons": 7}, 14),
         ("model_stats", lambda store: [finish(store) for _ in range(5)], {"calls_days": 100}, 1),
-        ("model_stats", lambda store: [finish(store) for _ in range(5)], {"calls_days": 365}, 5),
         ("model_stats", lambda store: [finish(store, ending=None) for _ in range(5)], {"calls_days": 100}, 5),
-        ("steps", finish, {"work_days": 100}, 0),
         ("recalls", recall, {"calls_days": 100}, 0),
         ("iterations", finish, {"calls_days": 100}, 0),
-        ("iterations", finish, {"calls_days": 365}, 1),
-        ("iterations", lambda store: finish(store, ending=None), {"calls_days": 100}, 1),
     ],
 )
 async def test_what_grew_for_ever_is_bounded_by_a_setting(

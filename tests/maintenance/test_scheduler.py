@@ -80,17 +80,6 @@ async def test_a_chore_that_fails_is_named_and_ends_nothing() -> None:
     assert events[0].data["chore"] == "packing"
 
 
-async def test_a_failure_is_told_again_after_it_went_well_in_between() -> None:
-    turns = iter([True, True, False, True, False, False])
-
-    async def shaky() -> None:
-        if next(turns):
-            raise OSError("full")
-
-    events = await keep([PeriodicJob(name="shaky", every_s=60, run=shaky)], 5 * 60)
-    assert [event.message for event in events] == ["shaky: OSError: full"] * 2
-
-
 async def test_a_chore_that_fails_in_ever_new_words_does_not_flood_the_log() -> None:
     words = count()
 
@@ -114,20 +103,3 @@ async def test_a_long_chore_keeps_no_other_waiting_and_is_not_begun_twice() -> N
     jobs = [PeriodicJob(name="long", every_s=60, run=long), PeriodicJob(name="short", every_s=60, run=short)]
     await keep(jobs, 600, settle=False)
     assert begun == {"long": 1, "short": 11}
-
-
-async def test_what_runs_is_put_down_at_the_end() -> None:
-    put_down = asyncio.Event()
-
-    async def long() -> None:
-        try:
-            await asyncio.sleep(1000)
-        except asyncio.CancelledError:
-            put_down.set()
-            raise
-
-    began = asyncio.create_task(Scheduler([PeriodicJob(name="long", every_s=60, run=long)], lambda _: None).run())
-    await asyncio.sleep(0.05)
-    began.cancel()
-    await asyncio.gather(began, return_exceptions=True)
-    assert put_down.is_set()

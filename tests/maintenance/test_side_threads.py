@@ -117,17 +117,6 @@ async def test_what_ends_by_an_error_is_started_again_and_said(subject: Subject)
     assert [event.kind for event in events] == [Kind.WORKER_ERROR]
 
 
-async def test_what_cannot_be_started_again_is_said(tmp_path: Path) -> None:
-    def revive() -> None:
-        raise OSError("no thread is left")
-
-    threads = SideThreads(lambda _: None, lambda: NOW)
-    threads.add(SideThread(name="The watcher", is_alive=lambda: False, revive=revive))
-    with pytest.raises(OSError, match="no thread is left"):
-        await threads.look()
-    assert threads.notices == ("The watcher has stopped with an error, and cannot be restarted.",)
-
-
 def test_the_log_writer_goes_on_after_any_error(tmp_path: Path) -> None:
     messages, times = list[str](), [NOW]
     written = FileLog(tmp_path / "logs" / "agent.log", clock=times.pop, report=messages.append)

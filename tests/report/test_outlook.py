@@ -40,31 +40,10 @@ def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> 
     assert summary.warning == ""
 
 
-def test_a_day_further_away_is_named() -> None:
-    far = hours(30)
-    summary = outlook(list_known(done_at=TimeEstimate(low=far, middle=far, high=None)), NOW)
-    assert f"done about {far.astimezone():%a %H:%M %Z}" in summary.line
-    assert "two weeks from now" in summary.range
-
-
-def test_with_nothing_measured_it_says_so() -> None:
-    summary = outlook(Forecast(tasks=3, measured=1), NOW)
-    assert summary.line == "3 tasks, no forecast before a model has finished 3 tasks (1 so far)"
-    assert summary.range == ""
-
-
 def test_what_no_model_can_begin_has_no_forecast() -> None:
     summary = outlook(list_known(tasks=3, for_model=3), NOW)
     assert (summary.line, summary.range, summary.warning) == ("3 tasks, 3 of them wait for a model", "", "")
     assert "done about" in outlook(list_known(tasks=3, for_model=2), NOW).line
-
-
-def test_a_cost_without_prices_is_not_made_up() -> None:
-    assert "cost not known" in outlook(list_known(cost_usd=None), NOW).line
-
-
-def test_the_model_is_named_whose_tasks_were_measured() -> None:
-    assert outlook(list_known(model="openai=m"), NOW).range.endswith("from the last 62 tasks of openai=m)")
 
 
 def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
@@ -91,9 +70,3 @@ def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
     )
     assert outlook(Forecast(tasks=0, for_later=1), NOW).line == "1 task for later"
     assert outlook(Forecast(tasks=0), NOW).line == ""
-
-
-def test_a_length_that_is_always_the_same_is_no_range() -> None:
-    same = Estimate(low=3600.0, middle=3601.0, high=3602.0)
-    summary = outlook(list_known(takes_s=same), NOW, is_held=True)
-    assert summary.range == "$0.55 to $1.20 (80 % range, from the last 62 tasks)"

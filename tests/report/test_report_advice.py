@@ -7,14 +7,12 @@ from datetime import timedelta
 import pytest
 
 from nightshift.core.events import Kind
-from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
-from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.report.advice import recommendations
 from nightshift.report.weekly import summarise
 from nightshift.storage.db.state_store import Commit
-from tests.support.history import FIRST, WEEK, History, verdict
+from tests.support.history import FIRST, WEEK, History
 
 UNTIL = FIRST + WEEK
 
@@ -25,27 +23,11 @@ def advice(history: History) -> str:
     return "\n".join(recommendations(summary)).replace("`", "").replace("\\", "")
 
 
-def end(history: History, ending: Ending, *, cost: float = 0) -> None:
-    """Run a task that ends with this ending."""
-    history.store.queue.submit(parse_spec({"description": "do it"})).result()
-    task = history.store.queue.claim("w").result()
-    assert task
-    if cost:
-        history.models = (("openai", "big", cost),)
-        history.reply(task, AttemptState(phase=Phase.CODING, base="b", step_no=1), Phase.CODING)
-    history.store.queue.finish(task.id, task.fence, ending, iterations=1).result()
-
-
 @pytest.fixture
 def second(history: History) -> History:
     """Provide a history whose clock is in the second week."""
     history.clock.now = UNTIL + timedelta(hours=1)
     return history
-
-
-def test_a_quiet_week_brings_no_advice(second: History) -> None:
-    end(second, Ending.COMMITTED)
-    assert advice(second) == ""
 
 
 def test_questions_that_wait_for_hours_are_told(second: History) -> None:
@@ -69,22 +51,6 @@ def test_commits_of_high_risk_are_told(history: History) -> None:
         history.store.state.record_commit(commit).result()
     text = advice(history)
     assert "1 commit of high risk unread: begin with that of task 59 (57 points, judged by an exit code" in text
-
-
-def test_runs_that_were_killed_again_and_again_are_told(second: History) -> None:
-    for _ in range(5):
-        second.store.queue.submit(parse_spec({"description": "x"})).result()
-        task = second.store.queue.claim("w").result()
-        assert task
-        work = AttemptState(
-            phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, ("OutOfMemory", "512 MB", ""))
-        )
-        second.failed(task, work, 0)
-    assert (
-        "5 runs were ended because they used too much memory: if these suites need it, raise SANDBOX_MEMORY_MB"
-        in advice(second)
-    )
-    assert "occurred in 5 tasks and was never fixed" in advice(second)
 
 
 def test_crashes_and_troubles_of_the_machine_are_told(second: History) -> None:

@@ -6,17 +6,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from nightshift.core.clock import to_text
-from nightshift.core.tasks.states import Ending
-from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Spent
 from nightshift.report import brief
-from nightshift.report.brief import Figures, Span, Topic, bounds, parts_of
-from nightshift.report.weekly import render, summarise
+from nightshift.report.brief import Figures, Span, bounds, parts_of
 from nightshift.storage.db.state_store import StateStore
 from tests.support.history import FIRST, WEEK, History
 
 BERLIN = ZoneInfo("Europe/Berlin")
-NOTHING = Figures(landed=0, failed=0, common=0, spent=Spent())
 
 
 def line(**fields: object) -> str:
@@ -28,13 +24,6 @@ def test_the_line_says_what_landed_failed_cost_and_waits() -> None:
     spent = Spent(model_calls=3, cost_usd=0.31)
     text = line(landed=33, failed=9, common=6, spent=spent, needs=3, unread=12)
     assert text == "33 landed, 9 failed (6 with the same cause), $0.31, 3 need you, 12 to read"
-
-
-def test_what_is_nothing_to_speak_of_is_left_out() -> None:
-    assert line() == "0 landed"
-    assert [part.topic for part in parts_of(NOTHING)] == [Topic.LANDED]
-    assert line(landed=1, failed=1, common=1, needs=1) == "1 landed, 1 failed, 1 needs you"
-    assert line(failed=2, common=2, on_branch=1) == "0 landed, 1 left on a branch, 2 failed (all with the same cause)"
 
 
 @pytest.mark.parametrize(
@@ -103,29 +92,3 @@ def test_a_night_is_that_of_the_wall_clock_also_where_the_clock_is_put_back(hist
     early = datetime(2026, 10, 25, 3, tzinfo=UTC)
     assert bounds(db, Span.NIGHT, early, BERLIN)[1] == early
     assert bounds(db, Span.TODAY, noon, BERLIN)[0].astimezone(UTC) == datetime(2026, 10, 24, 22, tzinfo=UTC)
-
-
-def test_the_cause_of_a_failure_is_named_by_how_the_task_ended_where_no_test_failed(history: History) -> None:
-    queue = history.store.queue
-    history.clock.now = FIRST
-    history.week(2, skill=1.0)
-    for number in range(2):
-        queue.submit(parse_spec({"description": f"task {number}"})).result()
-        task = queue.claim("w1").result()
-        assert task is not None
-        queue.finish(task.id, task.fence, Ending.BUDGET, reason=f"its budget of {number + 3} calls is spent").result()
-    causes = brief.read(history.store.db, FIRST, history.clock.now + WEEK).causes
-    assert [(cause.ending, len(cause.tasks)) for cause in causes] == [(Ending.BUDGET, 2)]
-    assert causes[0].title == "its budget of 3 calls is spent"
-
-
-def test_the_report_begins_with_the_line_of_the_brief(history: History) -> None:
-    history.week(14, skill=0.4)
-    until = history.clock.now
-    figures, text = (
-        brief.read(history.store.db, FIRST, until).figures,
-        render(summarise(history.store.db, FIRST, until)),
-    )
-    (line,) = [each for each in text.splitlines() if each.startswith("In brief: ")]
-    for part in (f"{figures.landed} landed", f"{figures.failed} failed", f"{figures.unread} to read"):
-        assert part in line

@@ -70,30 +70,14 @@ def test_without_a_failure_of_its_own_the_reason_says_the_cause() -> None:
     assert ids([*away, spent]) == [[4, 5], [6]]
 
 
-def test_a_crash_is_no_matter_of_the_test_that_failed_before_it() -> None:
-    same = "AssertionError: assert 1 == 2"
-    assert ids([fail(1, same), fail(2, same, ending=Ending.CRASHED, reason="the worker died")]) == [[1], [2]]
-
-
 def test_what_failed_for_the_sake_of_another_task_belongs_to_its_cause() -> None:
     first = fail(1, "KeyError: 'a'")
     second = fail(2, ending=Ending.DEPENDENCY, reason="task 1 failed", blocker=1)
     third = fail(3, ending=Ending.DEPENDENCY, reason="task 2 failed", blocker=2)
-    (cause,) = cluster(
-        [
-            first,
-            second,
-            third,
-        ]
-    )
+    (cause,) = cluster([first, second, third])
     assert ([task.id for task in cause.tasks], cause.title) == ([1, 2, 3], "KeyError: 'a'")
     (alone,) = cluster([third])
     assert alone.title == "task 2 failed"
-
-
-def test_a_cause_keeps_its_id_whatever_else_failed() -> None:
-    failure, other = fail(2, "KeyError: 'a'"), fail(1, "ValueError: b")
-    assert cluster([failure])[0].id == cluster([failure, other])[1].id
 
 
 @given(st.lists(st.sampled_from(["KeyError: 'a'", "ValueError: 3", "", "assert 1 == 2"]), max_size=12))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from nightshift.core.events import Kind
-from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Spent, Task
 from nightshift.report import brief
@@ -68,15 +68,3 @@ def test_the_report_lists_each_with_its_tests_and_what_to_do(history: History) -
     assert "**1 draft of failed tasks**" in text
     for command in ("show TASK", "retry TASK --from-draft", "integrate TASK", "discard TASK"):
         assert command in text
-
-
-def test_a_draft_of_a_task_that_was_done_later_is_not_listed(history: History) -> None:
-    history.clock.now = FIRST
-    task = fail(history)
-    history.store.queue.retry(task.id).result()
-    again = history.store.queue.claim("w").result()
-    assert again
-    done = history.store.queue.finish(task.id, again.fence, Ending.NO_CHANGE).result()
-    assert done.status is Status.DONE
-    assert summary(history).drafts == []
-    assert "of failed tasks**" not in render(summary(history))

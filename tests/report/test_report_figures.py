@@ -6,25 +6,17 @@ import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import pytest
-
-from nightshift.core.clock import to_text
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
-from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.text.masking import Masker
-from nightshift.report import brief
-from nightshift.report.commit_figures import short_names
 from nightshift.report.figures import Summary
-from nightshift.report.markdown import tell_brief
 from nightshift.report.risk import WEIGHTS
 from nightshift.report.weekly import render, summarise
 from nightshift.storage.db.commit_signs import ChangedFile, Signs
-from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import Commit
 from tests.support.history import FIRST, WEEK, History, verdict
 
@@ -59,18 +51,6 @@ def commit_files(history: History, task: Task, *files: str, **fields: object) ->
     return commit.commit
 
 
-def test_a_wait_is_from_when_a_task_might_have_begun(history: History) -> None:
-    first = claim(history)
-    history.store.queue.submit(parse_spec({"description": "later"})).result()
-    history.clock.advance(100)
-    finish(history, first)
-    second = history.store.queue.claim("w").result()
-    assert second
-    finish(history, second)
-    tasks = describe(history).tasks
-    assert (tasks.queue_wait_s.median, tasks.queue_wait_s.most) == (50, 100)
-
-
 def test_the_time_that_a_task_was_to_rest_is_no_wait(history: History) -> None:
     later = FIRST + 2 * HOUR
     history.store.queue.submit(parse_spec({"description": "x", "not_before": later.isoformat()})).result()
@@ -80,48 +60,6 @@ def test_the_time_that_a_task_was_to_rest_is_no_wait(history: History) -> None:
     assert task
     finish(history, task)
     assert describe(history).tasks.queue_wait_s.most == 30
-
-
-def test_failed_tasks_are_grouped_by_their_cause_as_in_the_brief(history: History) -> None:
-    task = claim(history)
-    history.store.queue.finish(task.id, task.fence, Ending.REFUSED, reason="no such branch").result()
-    for number in range(3):
-        task = claim(history)
-        history.failed(task, _judge_change("AssertionError", f"assert {number} == {number + 1}"), 0)
-        reason = f"Gave up after {4 + number} tries, the limit."
-        history.store.queue.finish(task.id, task.fence, Ending.GAVE_UP, reason=reason).result()
-    week_summary = describe(history)
-    assert [(cause.title, cause.ending, len(cause.tasks)) for cause in week_summary.tasks.causes] == [
-        ("AssertionError: assert 0 == 1", Ending.GAVE_UP, 3),
-        ("no such branch", Ending.REFUSED, 1),
-    ]
-    assert "4 failed (3 with the same cause)" in brief.line(tell_brief(week_summary))
-
-
-def test_a_task_that_failed_for_another_one_is_counted_with_that_ones_cause(history: History) -> None:
-    first = claim(history)
-    history.store.queue.submit(parse_spec({"description": "go on", "depends_on": [first.id]})).result()
-    history.failed(first, _judge_change("AssertionError", "assert 0 == 1"), 0)
-    history.store.queue.finish(first.id, first.fence, Ending.GAVE_UP, reason="Gave up.").result()
-    week_summary = describe(history)
-    (cause,) = week_summary.tasks.causes
-    assert (cause.title, len(cause.tasks)) == ("AssertionError: assert 0 == 1", 2)
-    assert "2 failed (all with the same cause)" in brief.line(tell_brief(week_summary))
-
-
-def test_pauses_are_those_that_stood_at_the_end(history: History) -> None:
-    queue = history.store.queue
-    history.clock.now = FIRST - 2 * HOUR
-    queue.add_pause(PauseSource.QUIET, "quiet hours").result()
-    history.clock.now = FIRST + 3 * HOUR
-    queue.remove_pause(PauseSource.QUIET).result()
-    history.clock.now = UNTIL - HOUR
-    queue.add_pause(PauseSource.REVIEW, "21 commits to read").result()
-    queue.pause("lunch").result()
-    history.clock.now = UNTIL + HOUR
-    queue.resume().result()
-    daemon = describe(history).daemon
-    assert daemon.standing == [PauseSource.OWNER, PauseSource.REVIEW]
 
 
 def test_a_life_that_ends_without_a_word_is_a_crash(history: History) -> None:
@@ -169,14 +107,6 @@ def _judge_change(kind: str, message: str) -> AttemptState:
     return AttemptState(phase=Phase.REFLECTING, base="b", iteration=1, verdict=verdict(False, (kind, message, "")))
 
 
-def test_an_unknown_price_is_never_a_number(history: History) -> None:
-    history.models = (("ollama", "small", None),)
-    history.task(1.0)
-    page = render(describe(history))
-    assert "whose price is not known" in page
-    assert "0.00" not in page
-
-
 def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
     signs = Signs(packages={"toolz": "1.0"})
     failing = replace(_judge_change("KeyError", "'a'"), change={"src/a.py": "x\n", "src/b.py": "x\n"})
@@ -194,15 +124,6 @@ def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
     assert (second.commit.task_id, second.reasons) == (3, [])
 
 
-def test_repositories_are_told_apart_by_the_ends_of_their_paths(history: History) -> None:
-    names = short_names(["", "/home/a/shop", "/home/b/shop", "/srv/site"])
-    assert list(names.values()) == ["workspace", "a/shop", "b/shop", "site"]
-    commit_files(history, claim(history, repo="/home/a/shop"), "a.py")
-    page = render(describe(history))
-    assert "| shop " in page
-    assert "./cli.py verify 000000000000 --repo /home/a/shop" in page
-
-
 def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None:
     history.week(30)
     history.week(30)
@@ -215,25 +136,9 @@ def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None
     assert "Too few to tell" in render(describe(history))
 
 
-def test_a_lot_that_tells_enough_gives_its_difference(history: History) -> None:
-    insert = "INSERT INTO recalls VALUES (?, 1, 'failure', 1, ?, 0.9, ?, ?, ?, ?, ?)"
-
-    def job(conn: Connection) -> None:
-        for task in range(1, 121):
-            at, ended = to_text(FIRST), to_text(FIRST + timedelta(hours=task))
-            control = ("control", at, task % 2, 4, 500, ended)
-            conn.execute(insert, (task, *(("shown", at, 1, 1, 100, ended) if task % 3 else control)))
-
-    history.store.db.write(job).result()
-    page = render(describe(history))
-    assert "Attempts with lessons were solved more often" in page
-    assert describe(history, FIRST, FIRST + timedelta(hours=60)).learning.uplift.shown.whole == 40
-
-
-@pytest.mark.parametrize("skill", [0.3, 0.9])
-def test_a_whole_history_has_a_report_with_every_section(history: History, skill: float) -> None:
+def test_a_whole_history_has_a_report_with_every_section(history: History) -> None:
     for _ in range(2):
-        history.week(15, skill=skill)
+        history.week(15, skill=0.9)
     page = render(describe(history, UNTIL, UNTIL + WEEK))
     heads = [line for line in page.splitlines() if line.startswith("## ")]
     assert heads == [

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from nightshift.core.text.masking import printable
 from nightshift.report.figures import Summary
 from nightshift.report.markdown import align
-from nightshift.report.markup import code, escape, sentence
+from nightshift.report.markup import code, escape
 from nightshift.report.weekly import render
 from tests.support.hostile_words import hostile_texts
 
@@ -69,26 +69,11 @@ def test_code_is_read_as_it_is(text: str) -> None:
 
 
 @settings(deadline=None)
-@given(hostile_texts.filter(flat))
-def test_a_sentence_keeps_the_texts_in_it(text: str) -> None:
-    assert read(inline(sentence("of {} and {}", text, code(text)))) == f"of {flat(text)} and {flat(text)}"
-
-
-@settings(deadline=None)
 @given(st.lists(st.tuples(hostile_texts, hostile_texts), max_size=4))
 def test_a_table_keeps_its_cells_whatever_stands_in_them(rows: list[tuple[str, str]]) -> None:
     lines = [f"| {escape(left)} | {code(other, in_table=True)} |" for left, other in rows]
     table = cells(align("\n".join(["| a | b |", "| --- | --- |", *lines])))
     assert [[read(cell) for cell in row] for row in table[1:]] == [[flat(left), flat(other)] for left, other in rows]
-
-
-@settings(deadline=None)
-@given(st.lists(hostile_texts.filter(flat), min_size=1, max_size=4))
-def test_a_list_keeps_its_items(texts: list[str]) -> None:
-    tokens = READER.parse("\n".join(f"- {escape(text)}" for text in texts))
-    kinds = [token.type for token in tokens]
-    assert kinds.count("list_item_open") == kinds.count("inline") == len(texts)
-    assert [read(t.children or []) for t in tokens if t.type == "inline"] == [flat(text) for text in texts]
 
 
 @settings(deadline=None)
@@ -101,17 +86,3 @@ def test_the_whole_report_holds_no_markup_of_a_text_and_nothing_that_moves_a_ter
     assert not kinds & unwanted
     assert all(char == "\n" or unicodedata.category(char)[0] != "C" for char in written)
     assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", *["h2"] * 9]
-
-
-def test_names_and_paths_of_ours_stay_readable_in_a_terminal() -> None:
-    for text in ("tests_passed (+8); 3 files: app/auth.py, a-b.py", "10:30 is 5 % of 1.5 h", "C# & co", "x = y > z"):
-        assert escape(text) == text
-
-
-def test_figures_line_up_under_their_heads() -> None:
-    assert align("| a | n |\n| --- | --: |\n| x | 1 |\n| 日本 | 1,000 |").splitlines() == [
-        "| a    |     n |",
-        "| ---- | ----: |",
-        "| x    |     1 |",
-        "| 日本 | 1,000 |",
-    ]

@@ -14,10 +14,3 @@ def test_a_commit_has_the_rank_that_its_report_gives_it(history: History) -> Non
     assert len({rank.points for rank in reported}) > 2
     rank_by_id = ranks(history.store.db, [rank.commit.id for rank in reported], now)
     assert list(rank_by_id.values()) == list(reported)
-
-
-def test_only_the_commits_that_are_asked_for_are_ranked(history: History) -> None:
-    history.week(8, skill=1.0)
-    ids = [commit.id for commit in history.ledger.page(3)]
-    assert set(ranks(history.store.db, ids, history.clock.now)) == set(ids)
-    assert ranks(history.store.db, [], history.clock.now) == {}

@@ -105,24 +105,6 @@ def test_a_task_that_was_tried_again_counts_in_each_span_as_it_ended_there(histo
     assert (first.tasks.open_at_end, second.tasks.open_at_end) == (0, 0)
 
 
-def test_a_task_that_failed_and_was_done_in_one_span_counts_once(history: History) -> None:
-    succeed(history, fail(history))
-    assert summarise(history.store.db, FIRST, FIRST + WEEK).tasks.by_status == {Status.DONE: 1}
-
-
-def test_a_commit_is_read_and_taken_back_when_it_was(history: History) -> None:
-    while not (commits := history.ledger.page(9, unread=True)):
-        history.task(1.0)
-    moment = history.clock.now + timedelta(hours=1)
-    history.clock.now = moment + timedelta(hours=1)
-    history.revert(commits[0].task_id)
-    end = history.clock.now + timedelta(hours=1)
-    early, late = (summarise(history.store.db, FIRST, until).commits for until in (moment, end))
-    assert (early.total.reverted, early.unread) == (0, len(commits))
-    assert (late.total.reverted, late.unread) == (1, len(commits) - 1)
-    assert "· reverted" in render(summarise(history.store.db, FIRST, end))
-
-
 def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: History) -> None:
     history.week(4)
     history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
@@ -138,31 +120,6 @@ def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: Hi
     assert "Failed calls: no longer known." in page
     assert "Events of this time" not in render(full_summary)
     assert page.count("The events of this time have been pruned") == 5
-
-
-def test_a_log_that_was_pruned_in_part_says_from_when_it_counts(history: History) -> None:
-    history.week(2)
-    history.clock.now = SINCE
-    for hours in (1, 30):
-        history.clock.now = SINCE + timedelta(hours=hours)
-        history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
-    prune(history, SINCE + timedelta(hours=24))
-    summary = summarise(history.store.db, SINCE, UNTIL)
-    assert summary.log_coverage is Known.PART
-    page = render(summary)
-    assert "Failed calls: 1 or more." in page
-    assert "Events before 2026-09-28 06:00 UTC have been pruned" in page
-
-
-def test_a_pause_that_began_before_the_log_does_is_still_told(history: History) -> None:
-    history.store.queue.add_pause(PauseSource.DISK, "little room").result()
-    history.store.queue.pause("away").result()
-    history.clock.now = UNTIL - timedelta(days=1)
-    history.store.queue.resume().result()
-    full_daemon = summarise(history.store.db, SINCE, UNTIL).daemon
-    assert full_daemon.standing == [PauseSource.DISK]
-    prune(history, SINCE - timedelta(days=1))
-    assert summarise(history.store.db, SINCE, UNTIL).daemon == full_daemon
 
 
 def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(history: History, tmp_path: Path) -> None:

@@ -23,9 +23,3 @@ def test_mining_says_what_each_filter_dropped_and_looks_at_a_commit_once(home: H
     again = home.cli("bench", "mine", str(repo))
     assert "0 new commits, 0 items" in again.out
     assert "merges and first commits" in again.out
-
-
-def test_a_folder_without_a_repository_is_refused_with_its_name(home: Home, tmp_path: Path) -> None:
-    refused = home.cli("bench", "mine", str(tmp_path / "none"))
-    assert refused.code != 0
-    assert str(tmp_path / "none") in refused.err

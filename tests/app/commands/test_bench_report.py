@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.client.errors import Exit
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
 from nightshift.report.benchmark.store import BenchmarkStore, Mode
@@ -62,11 +61,3 @@ def test_the_report_is_of_one_mode_by_default_that_of_the_newest_run(home: Home,
         report = home.cli("bench", "report", shop, "--json", *options).json
         assert (report["mode"], [each["solved"]["part"] for each in report["arms"]]) == ("words", [2])
     assert home.cli("bench", "report", shop, "--json", "--mode", "shown").json["mode"] == "shown"
-
-
-def test_a_repository_without_items_is_named_with_what_to_do(home: Home, tmp_path: Path) -> None:
-    for _ in range(2):
-        refused = home.cli("bench", "report", str(tmp_path / "other"))
-        assert refused.code == Exit.FAILED
-        assert "nightshift bench mine" in refused.err
-        read_stored(settings_at(find_places(home.path)).benchmark_db_path, str(tmp_path / "shop"), {})

@@ -70,9 +70,3 @@ def test_other_settings_of_the_repository_stay_and_cannot_forge_a_benchmark(home
     with open_service(settings, to_change=True) as service, pytest.raises(InvalidTask, match="bench use"):
         service.change(repo, forged)
     assert len(list_used(home, repo)) == 2
-
-
-def test_what_cannot_be_is_refused_with_what_to_do(home: Home, repo: str, tmp_path: Path) -> None:
-    assert "give one of them" in home.cli("bench", "use", repo, "--yes", "--off").err
-    assert "nightshift bench mine" in home.cli("bench", "use", str(tmp_path / "other")).err
-    assert "nightshift bench run" in home.cli("bench", "use", repo, "--mode", "words").err

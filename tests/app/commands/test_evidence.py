@@ -1,4 +1,4 @@
-"""`nightshift verify`: its output and exit codes, and that it leaves no files behind."""
+"""`nightshift verify` and `proof`: their output and exit codes, and that they leave no files in the home."""
 
 from __future__ import annotations
 
@@ -101,6 +101,16 @@ def test_the_names_of_the_ledger_lead_to_a_commit_of_its_repository(home: Home, 
     assert home.cli("verify", "1", "--json").json["commit"] == head
 
 
+def test_the_proof_of_a_commit_is_written_into_a_file(home: Home, repo: Path, tmp_path: Path) -> None:
+    add_note(repo)
+    before, out = fingerprint(repo), tmp_path / "proof.html"
+    result = home.cli("proof", "HEAD", "--repo", str(repo), "--out", str(out))
+    assert (result.code, result.out) == (0, f"written to {out}\n")
+    assert "<title>Proof of " in out.read_text()
+    assert fingerprint(repo) == before
+    assert list(home.path.iterdir()) == []
+
+
 def test_where_nothing_may_be_executed_the_exit_code_is_5(home: Home, repo: Path) -> None:
     add_note(repo)
     result = home.run("verify", "HEAD", "--repo", str(repo), "--json", **NO_SANDBOX)
@@ -110,10 +120,3 @@ def test_where_nothing_may_be_executed_the_exit_code_is_5(home: Home, repo: Path
     last = result.json["checks"][-1]
     assert (last["what"], last["result"]) == ("tests", "not checked")
     assert "docker" in last["detail"]
-
-
-def test_verify_takes_one_commit(home: Home) -> None:
-    for words, why in ((("verify",), "Missing argument"), (("verify", "a", "b"), "unexpected extra argument")):
-        result = home.cli(*words)
-        assert result.code == 2
-        assert why in result.err

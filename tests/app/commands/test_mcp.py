@@ -7,7 +7,6 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -18,21 +17,20 @@ from tests.support.home import ROOT, Home
 Use = Callable[[Client], Awaitable[Any]]
 
 
-def list_used(home: Home, use: Use, mode: str = "auto") -> Any:
+def list_used(home: Home, use: Use) -> Any:
     """Start `nightshift mcp`, connect a client, and return the result of `use` with that client."""
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
     command = StdioServerParameters(command=sys.executable, args=[str(ROOT / "cli.py"), "mcp"], env=env, cwd=home.path)
 
     async def connected() -> Any:
         with (home.path / "mcp.err").open("w") as errors:
-            async with Client(stdio_client(command, errlog=errors), mode=mode) as client:
+            async with Client(stdio_client(command, errlog=errors)) as client:
                 return await use(client)
 
     return asyncio.run(connected())
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_tasks_are_added_with_a_daemon_and_without_one(home: Home, context: AppContext, mode: str) -> None:
+def test_tasks_are_added_with_a_daemon_and_without_one(home: Home, context: AppContext) -> None:
     async def use(client: Client) -> list[Any]:
         calls = (
             ("submit_task", {"description": "Tell the moon", "key": "moon"}),
@@ -42,7 +40,7 @@ def test_tasks_are_added_with_a_daemon_and_without_one(home: Home, context: AppC
         )
         return [(await client.call_tool(name, given)).structured_content for name, given in calls]
 
-    added, state, cancelled, log = list_used(home, use, mode)
+    added, state, cancelled, log = list_used(home, use)
     assert (added["task_id"], added["new"], state["status"], cancelled["status"]) == (1, True, "queued", "cancelled")
     assert any("Tell the moon" in line for line in log["lines"])
     assert context.queue.get(1).status is Status.CANCELLED

@@ -23,22 +23,6 @@ def lines(**more: object) -> list[str]:
     return unit_text(service(**more)).splitlines()
 
 
-def test_the_daemon_is_watched_reloaded_and_given_time_to_drain() -> None:
-    unit = lines(drain_s=90.0)
-    for wanted in (
-        "Type=notify-reload", "WatchdogSec=30", "Restart=on-failure", "RestartPreventExitStatus=2 3",
-        "TimeoutStopSec=130", "KillMode=mixed", "Delegate=cpu io memory pids", "OOMPolicy=continue",
-        "Documentation=file:///srv/nightshift/docs/manual/service.md",
-    ):  # fmt: skip
-        assert wanted in unit, wanted
-
-
-def test_an_older_systemd_gets_what_it_understands() -> None:
-    unit = lines(systemd=252)
-    assert "Type=notify" in unit
-    assert "ExecReload=/bin/kill -HUP $MAINPID" in unit
-
-
 def test_no_option_takes_away_what_sandboxes_need() -> None:
     """The unit sets no option that would prevent sandboxes.
 
@@ -55,11 +39,6 @@ def test_paths_that_systemd_would_read_otherwise_are_written_so_that_it_does_not
     assert 'ExecStart="/srv/venv/bin/python" -m nightshift daemon' in unit
     assert 'WorkingDirectory=/srv/night shift/100%%s/$HOME "q" \\ ü' in unit
     assert r'Environment="NIGHTSHIFT_HOME=/srv/night shift/100%%s/$HOME \"q\" \\ ü"' in unit
-
-
-def test_a_program_that_systemd_would_not_start_is_refused_at_once() -> None:
-    with pytest.raises(ConfigError, match="use a checkout in another folder"):
-        lines(python=Path(STRANGE))
 
 
 def test_a_line_break_is_refused() -> None:

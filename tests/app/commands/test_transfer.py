@@ -48,14 +48,6 @@ def test_lessons_are_taken_once_and_written_as_they_came(home: Home, tmp_path: P
     assert [path.name for path in copy.parent.iterdir()] == ["copy.jsonl"]
 
 
-def test_lessons_go_through_pipes_with_the_counts_beside_them(home: Home, tmp_path: Path) -> None:
-    file = lessons(home, tmp_path / "in.jsonl", 1)
-    taken = home.run("--import-memory", "-", stdin=file.read_text(encoding="utf-8"))
-    assert (taken.code, taken.out) == (0, "1 new of 1 lesson in -, 0 known before\n")
-    written = home.run("--export-memory", "-", "--json")
-    assert (written.json["problem"], written.err) == ("Add 1", "1 lesson\n")
-
-
 def test_lessons_are_taken_while_a_daemon_runs(home: Home, tmp_path: Path) -> None:
     file = lessons(home, tmp_path / "in.jsonl", 1)
     with home.daemon() as context:
@@ -99,8 +91,6 @@ def test_a_faulty_file_is_refused_whole_with_each_fault(home: Home, tmp_path: Pa
     [
         (("--import-memory", "/nowhere/x"), 2, "memory import: /nowhere/x: No such file or directory"),
         (("--export-memory", "/proc/x/y"), 1, "/proc/x/y cannot be written"),
-        (("--export-memory", ""), 1, "a file without a name cannot be written"),
-        (("--export-training", "/proc/x/y"), 1, "/proc/x/y cannot be written"),
         (("--export-memory", "a", "--import-memory", "b"), 2, "cannot be combined"),
     ],
 )
@@ -111,15 +101,6 @@ def test_what_cannot_be_read_or_written_is_named(
     result = home.cli(*arguments)
     assert (result.code, result.out) == (code, "")
     assert sentence in result.err
-
-
-def test_without_a_database_there_is_nothing_to_write(home: Home, tmp_path: Path) -> None:
-    home.path.mkdir()
-    for option in ("--export-memory", "--export-training"):
-        result = home.cli(option, str(tmp_path / "x.jsonl"))
-        assert (result.code, result.out) == (1, "")
-        assert not (tmp_path / "x.jsonl").exists()
-    assert not (home.path / "db").exists()
 
 
 def test_accepted_work_is_written_to_two_files_or_to_one_stream(home: Home, tmp_path: Path) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +11,7 @@ import pytest
 from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context, note, ok
 from nightshift.app.doctor.examination import CHECKS, Check, examine, worst
 from tests.support.git_repo import fingerprint
-from tests.support.home import ROOT, Home
+from tests.support.home import Home
 
 
 @pytest.fixture
@@ -82,38 +78,3 @@ def test_with_everything_broken_there_is_an_answer_and_nothing_is_touched(home: 
         assert grades[which] == "fault", grades
     assert grades["versions", "node"] == "note"
     assert fingerprint(home.path) == before
-
-
-def test_a_running_daemon_is_looked_at_and_not_disturbed(home: Home) -> None:
-    with home.daemon() as context:
-        newest = context.events.newest_id()
-        result = home.run("--doctor")
-        assert context.events.newest_id() == newest
-    lines = result.out.splitlines()
-    assert lines[0].split() == ["SECTION", "FOUND", "WHAT", "TEXT"]
-    assert any(line.startswith("daemon") and "holds the lock" in line for line in lines)
-    assert lines[-1] == "all is well" or lines[-1].split()[1].rstrip("s,") in {"fault", "warning", "note"}
-
-
-def test_a_home_that_may_not_be_written_is_a_fault(home: Home) -> None:
-    """The doctor reports a home that cannot be written.
-
-    File modes do not stop root, so for root the test mounts a read-only file system. For other users it removes the
-    write permission.
-    """
-    mount = f"mount -t tmpfs -o ro none {home.path} && " if os.geteuid() == 0 else ""
-    argv = ["unshare", "--mount"] if mount else []
-    argv += ["sh", "-c", f'{mount}exec "$@"', "sh", sys.executable, str(ROOT / "cli.py"), "--doctor", "--json"]
-    env = {"PATH": os.environ["PATH"], "NIGHTSHIFT_HOME": str(home.path)}
-    home.path.chmod(0o500)
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
-    home.path.chmod(0o700)
-    if not done.stdout:
-        pytest.skip(f"no file system can be mounted here: {done.stderr}")
-    findings = [each for each in json.loads(done.stdout)["findings"] if each["section"] == "home"]
-    assert next(each["what"] for each in findings if each["grade"] == "fault") == home.path.name
-    assert done.returncode == 1
-
-
-def test_deep_belongs_to_the_doctor(home: Home) -> None:
-    assert home.cli("--status", "--deep").code == 2

@@ -71,23 +71,9 @@ def test_a_checkout_without_a_remote_is_a_fault_beside_an_answer(context: CheckC
     assert "has no remote to push to" in grades[0][1]
 
 
-def test_a_folder_that_is_no_repository_is_a_fault(context: CheckContext, server: ForgeServer, tmp_path: Path) -> None:
-    (tmp_path / "plain").mkdir()
-    elsewhere = with_settings(context, forges={f"{server.site}/octo/hello": str(tmp_path / "plain")})
-    grades = [(each.grade, each.text) for each in check_forges(elsewhere)]
-    assert [grade for grade, _ in grades] == [Grade.FAULT, Grade.OK]
-    assert "not in a git repository" in grades[0][1]
-
-
 def test_a_token_that_is_refused_is_told_without_the_token(context: CheckContext, server: ForgeServer) -> None:
     server.fail_next(403, body={"message": f"no rights for {TOKEN}"})
     finding = check_connection(context)
     assert finding.grade is Grade.WARNING
     assert "no rights for ***" in finding.text
     assert TOKEN not in f"{finding}"
-
-
-def test_settings_that_cannot_be_are_named(context: CheckContext) -> None:
-    finding = check_connection(with_settings(context, forges={"octo/hello": "/x"}))
-    assert (finding.grade, finding.what) == (Grade.FAULT, "settings")
-    assert "as the browser shows it" in finding.text

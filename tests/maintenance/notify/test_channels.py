@@ -56,13 +56,6 @@ async def test_one_that_does_not_end_is_ended_with_all_that_it_started(tmp_path:
     until(lambda: not alive(pid))  # the command would sleep for five minutes
 
 
-async def test_one_that_reads_nothing_and_one_that_is_not_there_are_no_trouble() -> None:
-    big = Notice(id="x", kind=NoticeKind.TEST, title="t", lines=("x" * 500_000,))
-    assert await run_command(["/bin/true"], big, ENVIRON) == ""
-    fault = await run_command(["/no/such/program"], NOTICE, ENVIRON)
-    assert fault.startswith("/no/such/program cannot be started")
-
-
 async def test_the_desktop_gets_title_and_text_as_words_and_no_markup(tmp_path: Path) -> None:
     shown, program = tmp_path / "shown", tmp_path / "notify-send"
     program.write_text(f"#!{sys.executable}\nimport json,sys; json.dump(sys.argv[1:], open({str(shown)!r}, 'w'))\n")
@@ -89,13 +82,7 @@ async def test_it_is_signed_over_time_and_body() -> None:
     assert headers["X-Nightshift-Signature"] == f"sha256={wanted}"
 
 
-async def test_without_a_secret_there_is_no_signature() -> None:
-    with receiving() as receiver:
-        assert await post(receiver.url, "", TOLD, 1) == ""
-    assert "X-Nightshift-Signature" not in receiver.headers[0]
-
-
-@pytest.mark.parametrize("status", [301, 307, 308])
+@pytest.mark.parametrize("status", [301, 308])
 async def test_a_redirect_is_refused_and_not_followed(status: int) -> None:
     with receiving() as receiver:
         receiver.statuses = [status]
@@ -103,7 +90,7 @@ async def test_a_redirect_is_refused_and_not_followed(status: int) -> None:
     assert len(receiver.bodies) == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 429, 500])
+@pytest.mark.parametrize("status", [401, 500])
 async def test_what_is_not_taken_is_told_by_its_status(status: int) -> None:
     with receiving() as receiver:
         receiver.statuses = [status]

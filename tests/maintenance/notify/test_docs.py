@@ -79,22 +79,3 @@ async def test_a_notice_that_the_server_did_not_accept_comes_again_under_the_sam
         assert store.state.get(KEY)["lanes"][COMMAND]["waiting"] == []
         (sent,) = at.list_events(Kind.NOTIFIED)
     assert receiver.paths == [f"{AT}{sent.data['notice']}"] * 2
-
-
-@pytest.mark.parametrize("status", [301, 307, 308])
-async def test_a_redirect_is_a_failure_and_gets_no_token(example: Channels, receiver: Receiver, status: int) -> None:
-    receiver.statuses = [status]
-    assert f"HTTP {status}" in await example.send(COMMAND, NOTICE, utc_now)
-    assert len(receiver.paths) == 1
-
-
-async def test_a_server_that_is_gone_and_a_token_that_is_missing_are_failures_that_tell_no_secret(
-    example: Channels, receiver: Receiver, tmp_path: Path
-) -> None:
-    gone = Channels(command=(*example.command[:2], "http://127.0.0.1:9", *example.command[3:]))
-    fault = await gone.send(COMMAND, NOTICE, utc_now)
-    assert "cannot be sent" in fault
-    assert TOKEN not in fault
-    (tmp_path / "token").unlink()
-    assert "cannot be sent" in await example.send(COMMAND, NOTICE, utc_now)
-    assert receiver.paths == []

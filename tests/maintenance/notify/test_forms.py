@@ -32,7 +32,6 @@ def body(notice: Notice, form: Form, dashboard: str = "") -> Any:
         ("https://discord.com/api/webhooks/1/x", "discord"),
         ("https://ntfy.sh/my-topic", "ntfy"),
         ("https://hooks.slack.com.evil.example/x", "json"),
-        ("https://example.org/ntfy.sh", "json"),
     ],
 )
 def test_a_service_is_known_by_its_host(url: str, form: Form) -> None:
@@ -77,12 +76,3 @@ async def test_what_needs_its_owner_is_urgent_and_opens_the_decisions_on_a_phone
     assert (second["Priority"], second["Click"]) == ("default", "https://night.example/task/7")
     assert receiver.bodies[0].decode() == EVIL
     assert first["X-Nightshift-Signature"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "task_id", "page"), [("failed", 7, "task/7"), ("checkpoint", None, "reports"), ("trouble", None, "")]
-)
-def test_our_own_form_has_the_link_too(kind: str, task_id: int | None, page: str) -> None:
-    notice = replace(ASKS, kind=NoticeKind(kind), task_id=task_id)
-    assert body(notice, "json", "http://n.example:5000")["link"] == f"http://n.example:5000/{page}"
-    assert "link" not in body(notice, "json")

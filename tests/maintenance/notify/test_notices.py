@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.events import Event, Kind, Level
-from nightshift.maintenance.notify.notices import MAX_LINES, Notice, NoticeKind, digest, from_row, notice_of
+from nightshift.maintenance.notify.notices import MAX_LINES, Notice, NoticeKind, digest, notice_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -30,26 +29,17 @@ WORTH = [
     (event(Kind.ASKED, Level.WARNING, task_id=7), "needs_you", "Task 7 asks: title of 7"),
     (event(Kind.CHECKPOINT), "checkpoint", "Checkpoint"),
     (event(Kind.DATABASE_RESTORED, Level.ERROR), "trouble", "The database was restored from a copy"),
-    (event(Kind.BACKUP_FAILED, Level.ERROR), "trouble", "The database could not be backed up"),
-    (event(Kind.DISK_LOW, Level.WARNING), "trouble", "The disk is nearly full"),
     (event(Kind.HELD_BACK, source="review"), "trouble", "Commits wait to be read"),
-    (event(Kind.WORKER_ERROR, Level.ERROR, chore="backup"), "trouble", "An internal error occurred"),
     (event(Kind.MODEL_DOWN, Level.ERROR), "trouble", "No model answers"),
-    (event(Kind.ENVIRONMENT_FAILED, Level.ERROR), "trouble", "A part of a repository's environment cannot be made"),
     (event(Kind.ENVIRONMENT_USED), "needs_you", "A repository's environment is used for the first time"),
     (event(Kind.BUDGET_REACHED, Level.WARNING, budget="today"), "trouble", "The budget of today is spent"),
-    (event(Kind.BUDGET_SHORT, Level.WARNING), "trouble", "The day's budget will not be enough"),
     (event(Kind.SETTINGS_REFUSED, Level.ERROR), "trouble", "The new settings have faults"),
 ]
 NOT_WORTH = [
     event(Kind.TASK_MOVED, task_id=7, to="scheduled", reason="tried again later"),
     event(Kind.WORKER_ERROR, Level.WARNING),
-    event(Kind.MODEL_DOWN, Level.WARNING),
-    event(Kind.ENVIRONMENT_FAILED, Level.WARNING),
     event(Kind.HELD_BACK, source="quiet"),
-    event(Kind.HELD_BACK, source="a source of a newer version"),
     event(Kind.NOTIFY_FAILED, Level.WARNING),
-    event(Kind.NOTIFIED),
     event(Kind.PAUSED),
     event(Kind.BUDGET_REACHED, Level.WARNING, task_id=7, budget="the task"),
 ]
@@ -80,10 +70,3 @@ def test_a_digest_counts_all_and_is_the_same_for_the_same_notices(kinds: list[No
     assert (NoticeKind.TROUBLE in kinds) <= (summary.kind is NoticeKind.TROUBLE), "trouble is not hidden among others"
     twice = digest([summary, Notice(id="event-99", kind=NoticeKind.DONE, title="last")])
     assert (twice.count, twice.id) == (len(kinds) + 1, "digest-3-99")
-
-
-def test_a_notice_is_read_back_as_it_was() -> None:
-    for of, _, _ in WORTH:
-        notice = about(of)
-        assert notice is not None
-        assert from_row(asdict(notice)) == notice

@@ -77,16 +77,6 @@ async def test_what_happened_before_the_first_start_is_no_news_and_what_comes_is
     assert event.data["notice"] == receiver.notices[0]["id"]
 
 
-async def test_only_what_the_owner_asked_for_is_told(at: Post, receiver: Receiver) -> None:
-    at.channels = Channels(url=receiver.url, on=frozenset({NoticeKind.CHECKPOINT}))
-    notifier = at.notifier()
-    await notifier.turn()
-    at.happen()
-    at.happen(kind=Kind.CHECKPOINT)
-    await notifier.turn()
-    assert [notice["kind"] for notice in receiver.notices] == ["checkpoint"]
-
-
 async def test_a_receiver_that_was_away_gets_each_notice_later_also_from_another_daemon(
     at: Post, receiver: Receiver
 ) -> None:
@@ -115,15 +105,6 @@ async def test_a_daemon_that_dies_before_the_first_try_tells_it_after_its_start(
     at.now += WINDOW_S
     await at.notifier().turn()
     assert len({notice["id"] for notice in receiver.notices}) == 2
-
-
-async def test_many_at_once_come_as_one(at: Post, receiver: Receiver) -> None:
-    notifier = at.notifier()
-    await notifier.turn()
-    at.happen(40)
-    await notifier.turn()
-    (notice,) = receiver.notices
-    assert (notice["count"], notice["title"]) == (40, "40 notices: 40 trouble")
 
 
 async def test_a_steady_flow_is_slowed_and_nothing_of_it_is_lost(at: Post, receiver: Receiver) -> None:
@@ -158,19 +139,6 @@ async def test_that_telling_fails_is_never_told(at: Post, receiver: Receiver) ->
     await notifier.turn()
     at.happen(kind=Kind.NOTIFY_FAILED)
     at.happen(kind=Kind.WORKER_ERROR, chore="notices")
-    await notifier.turn()
-    assert receiver.bodies == []
-
-
-async def test_who_is_set_up_later_hears_nothing_of_the_past(at: Post, receiver: Receiver) -> None:
-    notifier, channels = at.notifier(), at.channels
-    await notifier.turn()
-    at.channels = Channels(on=ALL)
-    await notifier.turn()
-    assert at.store.state.get(KEY) is None
-    at.happen()
-    await notifier.turn()
-    at.channels = channels
     await notifier.turn()
     assert receiver.bodies == []
 

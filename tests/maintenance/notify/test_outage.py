@@ -42,13 +42,3 @@ async def test_it_is_told_once_when_it_has_lasted_and_again_for_the_next() -> No
         await bench.look_after(60)
     assert (bench.events[0].kind, bench.events[0].level) == (Kind.MODEL_DOWN, Level.ERROR)
     assert "15 min (ollama, openai)" in bench.events[0].message
-
-
-async def test_short_outages_do_not_add_up() -> None:
-    bench = Bench()
-    for _ in range(10):
-        bench.up = False
-        await bench.look_after(LONG_S / 2)
-        bench.up = True
-        await bench.look_after(1)
-    assert bench.events == []

@@ -9,15 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.maintenance.notify.notices import Notice, NoticeKind
-from nightshift.maintenance.notify.outbox import (
-    LONGEST_REST_S,
-    MAX_TRIES,
-    MAX_WAITING,
-    ChannelQueue,
-    Outbox,
-    Waiting,
-    read_outbox,
-)
+from nightshift.maintenance.notify.outbox import MAX_TRIES, MAX_WAITING, ChannelQueue, Outbox, Waiting, read_outbox
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 notices = st.builds(
@@ -54,11 +46,6 @@ def test_a_queue_that_fails_rests_longer_and_longer_up_to_an_hour() -> None:
     assert rests == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
     assert not queue.rests(NOW + timedelta(seconds=3600))
     assert queue.remove_delivered() == ChannelQueue(), "one that arrives ends the rest"
-
-
-def test_a_clock_that_was_set_back_does_not_make_a_rest_of_years() -> None:
-    queue = ChannelQueue().with_notice(notice(1)).postpone_failed(NOW)
-    assert not queue.rests(NOW - timedelta(seconds=LONGEST_REST_S))
 
 
 def test_one_that_is_refused_for_ever_keeps_no_other_back_and_is_given_up_in_the_end() -> None:

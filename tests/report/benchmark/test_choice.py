@@ -37,13 +37,6 @@ def test_few_items_prove_little() -> None:
     assert not choose(fold(REPO, ITEMS, [tools], few[: LEAST_ITEMS - 1]).arms)
 
 
-def test_of_equals_the_cheaper_one_is_chosen() -> None:
-    baseline, tools = arm("plain"), arm("tools", tools=True)
-    outcomes = [*results(baseline, ITEMS, range(9)), *results(tools, ITEMS, range(9), cost_usd=0.05)]
-    (choice,) = choose(fold(REPO, ITEMS, [baseline, tools], outcomes).arms)
-    assert choice.measured.arm == "tools"
-
-
 def test_only_settings_that_were_compared_are_taken_over() -> None:
     arms = [arm("plain"), arm("edits", protocol="edit", tools=True), arm("whole", protocol="whole")]
     outcomes = [

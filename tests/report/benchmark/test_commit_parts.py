@@ -13,18 +13,13 @@ from tests.support.trees import TextTree
     ("path", "part"),
     [
         ("shop/price.py", Part.SOURCE),
-        ("src/price.ts", Part.SOURCE),
         ("tests/test_price.py", Part.TEST),
         ("price_test.go", Part.TEST),
-        ("conftest.py", Part.TEST),
         ("tests/support/helper.py", Part.SUPPORT),
         ("tests/data/prices.csv", Part.SUPPORT),
         ("uv.lock", Part.LOCK),
-        ("web/package-lock.json", Part.LOCK),
-        ("requirements-dev.txt", Part.LOCK),
         (".github/workflows/ci.yml", Part.CI),
         ("README.md", Part.OTHER),
-        ("latest.md", Part.OTHER),
     ],
 )
 def test_a_file_is_what_its_path_says(path: str, part: Part) -> None:
@@ -45,10 +40,6 @@ def test_a_commit_is_a_change_with_tests_and_what_these_need() -> None:
     assert commit_parts.sources == ("a.py", "gone.py")
     assert (commit_parts.tests, commit_parts.support) == ({"test_a.py": "t\n"}, {"tests/data/x.csv": "1,2\n"})
     assert (commit_parts.gone, commit_parts.language) == (("test_gone.py",), Language.PYTHON)
-
-
-def test_the_language_is_that_of_most_sources() -> None:
-    assert parts({}, {"a.py": "", "b.ts": "1", "c.js": "2"}).language is Language.JAVASCRIPT
 
 
 def test_bytes_and_links_are_refused() -> None:

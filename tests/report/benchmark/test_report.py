@@ -38,12 +38,6 @@ def test_an_arm_s_figures_are_those_of_its_results() -> None:
     assert figures.last_at == NEWEST + DAY
 
 
-def test_results_of_other_repositories_do_not_count() -> None:
-    other = items(5, repo="/elsewhere")
-    benchmark_report = fold(REPO, ITEMS, [WEAK], [*results(WEAK, ITEMS[:3], {0}), *results(WEAK, other, range(5))])
-    assert benchmark_report.arms[0].solved == Share(1, 3)
-
-
 def test_commits_after_a_model_s_cutoff_stand_apart_and_an_unknown_cutoff_is_said() -> None:
     cutoff = (NEWEST - 10 * DAY).date()
     benchmark_report = report((WEAK, range(30, 36)), (STRONG, range(20)), cutoffs={"small": cutoff})
@@ -65,25 +59,6 @@ def test_each_two_arms_are_compared_on_the_items_that_both_worked_on() -> None:
     assert comparison.is_significant
 
 
-def test_who_solved_more_of_the_common_items_comes_first_whatever_else_it_did() -> None:
-    outcomes = [*results(WEAK, ITEMS[:10], range(8)), *results(STRONG, ITEMS, range(5, 40))]
-    (comparison,) = fold(REPO, ITEMS, [WEAK, STRONG], outcomes).comparisons
-    assert (comparison.first, comparison.pairs.first, comparison.pairs.second) == ("weak", Share(8, 10), Share(5, 10))
-
-
-def test_memory_on_against_off_is_named_as_uplift_whichever_solved_more() -> None:
-    memory = replace(WEAK, name="weak-memory", memory=True)
-    for with_it, without in ((range(20), range(10)), (range(10), range(20))):
-        benchmark_report = report((WEAK, without), (memory, with_it), (STRONG, range(30)))
-        uplift, *others = benchmark_report.comparisons
-        assert (uplift.first, uplift.second, uplift.is_uplift) == ("weak-memory", "weak", True)
-        assert uplift.difference.estimate == pytest.approx((len(with_it) - len(without)) / 40)
-        assert not any(each.is_uplift for each in others)
-        assert f"Memory: `weak-memory` against `weak`: {'+25' if len(with_it) > 10 else '−25'} points" in render(
-            benchmark_report
-        )
-
-
 def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
     alone, with_others = (
         report((WEAK, range(6)), (STRONG, range(12))),
@@ -95,13 +70,6 @@ def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
     assert same.p_value > comparison.p_value
 
 
-def test_what_may_be_chance_is_told() -> None:
-    benchmark_report = report((WEAK, range(10, 22)), (arm("weak-memory", model="small", memory=True), range(14)))
-    (comparison,) = benchmark_report.comparisons
-    assert not comparison.is_significant
-    assert "That may be chance." in render(benchmark_report)
-
-
 def test_names_from_outside_are_text() -> None:
     hostile = arm("<b>|`x`", model="<script>")
     benchmark_report = fold("/home/<i>|shop", ITEMS, [hostile], results(hostile, ITEMS, range(3)))
@@ -110,11 +78,6 @@ def test_names_from_outside_are_text() -> None:
     assert "<b>|" not in page
     rows = [line for line in render(benchmark_report).split("\n") if line.startswith("|")]
     assert all(line.count(" | ") == rows[0].count(" | ") for line in rows[:3])
-
-
-def test_a_report_without_results_says_so() -> None:
-    benchmark_report = fold(REPO, ITEMS, [WEAK], [])
-    assert "No arm has worked on an item yet." in render(benchmark_report)
 
 
 def test_the_day_of_the_cutoff_belongs_to_the_training() -> None:

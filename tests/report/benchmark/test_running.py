@@ -79,13 +79,6 @@ def test_all_arms_try_an_item_before_the_next_one_and_take_turns_to_be_first(ben
     assert [three[0][0] for three in threes] == ["a", "b", "c", "a", "b", "c"]
 
 
-def test_the_order_is_the_same_each_time_and_not_that_of_the_history() -> None:
-    own = items(30)
-    assert in_order(own) == in_order(reversed(own))
-    assert list(in_order(own)) != [item.key for item in own]
-    assert in_order(own, seed=1) != in_order(own)
-
-
 @settings(max_examples=40, deadline=None)
 @given(fates=st.lists(st.sampled_from(["", "", "before", "after", "by hand"]), max_size=30), rounds=st.integers(1, 2))
 def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
@@ -116,11 +109,6 @@ def test_it_stops_before_the_budget_is_overdrawn_and_an_empty_one_is_not_endless
     assert len(bench.tried) == 3
 
 
-def test_the_least_of_several_limits_counts_and_none_has_no_end() -> None:
-    assert Budget(lambda: None, lambda: 3.0, lambda: 2.0).left_usd == 2.0
-    assert Budget(lambda: None).left_usd is None
-
-
 def test_a_run_that_is_stopped_from_elsewhere_begins_no_further_attempt(bench: Bench) -> None:
     def stop(number: int) -> str:
         if number == 4:
@@ -130,23 +118,3 @@ def test_a_run_that_is_stopped_from_elsewhere_begins_no_further_attempt(bench: B
 
     ended = bench.run(stop)
     assert (ended.state, ended.reason, len(bench.tried)) == (RunState.STOPPED, "stopped on the page", 5)
-
-
-def test_a_reason_not_to_begin_stops_it_and_the_next_call_goes_on(bench: Bench) -> None:
-    bench.why_not = "stopped by hand"
-    ended = bench.run()
-    assert (ended.state, ended.reason, bench.tried) == (RunState.STOPPED, "stopped by hand", [])
-    bench.why_not = ""
-    assert bench.run().state is RunState.DONE
-
-
-def test_a_round_begins_when_the_one_before_is_done_and_its_results_are_those_of_no_other_run(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "benchmark.sqlite", rounds=2)
-    assert bench.run().state is RunState.DONE
-    assert bench.tried[:18] == bench.tried[18:]
-    assert len(set(bench.tried)) == 18
-    with BenchmarkStore(bench.path, readonly=True) as store:
-        assert store.results() == ()
-    bench.rounds, bench.tried = 1, []
-    assert bench.run().state is RunState.DONE
-    assert len(bench.tried) == 18

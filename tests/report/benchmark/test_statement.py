@@ -17,14 +17,11 @@ AFTER = {
     ("message", "name"),
     [
         ("ImportError: cannot import name 'net' from 'shop.price' (/x.py)", "net"),
-        ("ModuleNotFoundError: No module named 'shop.price'", "price"),
         ("AttributeError: 'Cart' object has no attribute 'shelf'", "shelf"),
-        ("NameError: name 'RATE' is not defined", "RATE"),
         ("TypeError: net() got an unexpected keyword argument 'rate'", "rate"),
         ("TypeError: cart.total is not a function", "total"),
         ("undefined: shop.Net", "Net"),
         ("assert 6 == 5", None),
-        ("ValueError: no such price", None),
     ],
 )
 def test_a_failure_may_say_no_more_than_that_a_name_is_missing(message: str, name: str | None) -> None:
@@ -66,17 +63,7 @@ def test_sentences_that_give_the_change_away_are_left_out() -> None:
     assert statement.leaked == ("compute_total_net_price_fast",)
 
 
-def test_a_subject_that_gives_it_away_leaves_nothing() -> None:
-    assert write_statement("Call compute_total_net_price_fast", AFTER, {}, [], set()).text == ""
-
-
 def test_a_name_that_tests_use_or_that_was_there_before_gives_nothing_away() -> None:
     words = "Call compute_total_net_price_fast"
     assert write_statement(words, AFTER, {}, ["compute_total_net_price_fast()"], set()).text == words
     assert write_statement(words, AFTER, {"old.py": "compute_total_net_price_fast"}, [], set()).text == words
-
-
-def test_a_text_that_cannot_be_read_tells_no_names() -> None:
-    assert write_statement(
-        "Do", {"a.py": "def (", "b.js": "function net() {}", "gone.py": None}, {}, [], {"net"}
-    ).unnamed == {"net"}

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.shares import Share, wilson
-from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, mid_p, pair_up
+from nightshift.report.benchmark.statistics import Pairs, holm, pair_up
 
 RUNS, ITEMS = 1000, 50
-ABILITIES = (0.3, 0.5, 0.7)
 COUNTS = st.builds(Pairs, **dict.fromkeys(("both", "only_first", "only_second", "neither"), st.integers(0, 60)))
 
 Solved = Mapping[str, bool]
@@ -59,13 +58,7 @@ def test_published_tables_give_their_p_value_and_interval(
     assert (pairs.difference.low, pairs.difference.high) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_the_mid_p_counts_half_of_what_is_as_likely_as_what_was_seen() -> None:
-    exact = 2 * sum(math.comb(12, count) for count in range(3)) / 2**12
-    assert mid_p(2, 10) == mid_p(10, 2) == pytest.approx(exact - math.comb(12, 2) / 2**12)
-    assert mid_p(0, 0) == mid_p(7, 7) == 1.0
-
-
-@pytest.mark.parametrize("ability", ABILITIES)
+@pytest.mark.parametrize("ability", [0.3, 0.7])
 def test_the_interval_of_a_solve_rate_holds_the_truth_as_often_as_it_says(ability: float) -> None:
     intervals = [wilson(Share(sum(arm.values()), ITEMS)) for (arm,) in runs(alone, ability)]
     seen = sum(interval.low <= ability <= interval.high for interval in intervals) / RUNS
@@ -80,7 +73,7 @@ def test_the_interval_of_a_solve_rate_holds_the_truth_as_often_as_it_says(abilit
 
 
 @pytest.mark.parametrize("draw", [alone, by_difficulty])
-@pytest.mark.parametrize(("better", "worse"), [(0.5, 0.3), (0.7, 0.5), (0.5, 0.5)])
+@pytest.mark.parametrize(("better", "worse"), [(0.5, 0.3)])
 def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
     draw: Callable[..., list[Solved]], better: float, worse: float
 ) -> None:
@@ -89,20 +82,6 @@ def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
         interval.low <= better - worse + 1e-9 and better - worse - 1e-9 <= interval.high for interval in intervals
     )
     assert seen / RUNS > 0.93
-
-
-@pytest.mark.parametrize("ability", ABILITIES)
-def test_arms_of_the_same_ability_are_seldom_called_different(ability: float) -> None:
-    seen = [pair_up(*arms).p_value < LEVEL for arms in runs(alone, ability, ability)]
-    assert sum(seen) / RUNS < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
-
-
-def test_of_several_arms_of_one_ability_one_is_seldom_called_different() -> None:
-    wrong = 0
-    for arms in runs(alone, *(0.5,) * 4):
-        p_values = [pair_up(arm, other).p_value for at, arm in enumerate(arms) for other in arms[at + 1 :]]
-        wrong += min(holm(p_values)) < LEVEL
-    assert wrong / RUNS < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
 
 
 def test_adjusted_p_values_are_those_of_holm_s_procedure() -> None:

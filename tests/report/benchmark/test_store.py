@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import BenchmarkError, StoreMissing, StoreTooNew
+from nightshift.core.errors import BenchmarkError, StoreTooNew
 from nightshift.core.tasks.task import Spent
 from nightshift.report.benchmark.results import Arm, Item, Result
-from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped, Mode, RunState, key_of
+from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Mode, RunState, key_of
 from nightshift.storage.db.benchmark_rows import STEPS
 
 NOW = datetime(2026, 11, 26, 1, tzinfo=UTC)
@@ -59,21 +59,6 @@ def test_a_commit_is_a_candidate_then_an_item_and_never_both(store: BenchmarkSto
     assert [item.statement for item in store.items(REPO)] == ["again"]
 
 
-def test_a_candidate_that_is_dropped_says_why(store: BenchmarkStore) -> None:
-    store.add_mined([CANDIDATE])
-    dropped = Dropped(
-        key=CANDIDATE.key, repo=REPO, commit="c1", subject="Export", filter="flaky", reason="now and then"
-    )
-    store.drop(dropped)
-    assert (store.candidates(), store.dropped(REPO), store.list_examined(REPO)) == ((), (dropped,), frozenset({"c1"}))
-
-
-def test_repositories_are_told_apart(store: BenchmarkStore) -> None:
-    store.add_mined([CANDIDATE, replace(CANDIDATE, key="/other@c2", repo="/other", commit="c2")])
-    assert [candidate.commit for candidate in store.candidates("/other")] == ["c2"]
-    assert store.list_examined(REPO) == {"c1"}
-
-
 def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: BenchmarkStore) -> None:
     _with_arm(store)
     assert store.add_result(RESULT)
@@ -83,29 +68,6 @@ def test_the_result_of_an_item_under_an_arm_is_stored_once_in_each_mode(store: B
     assert [stored_result.solved for stored_result in store.results(mode=Mode.WORDS)] == [False]
     assert len(store.results()) == 2
     assert store.results("/other") == ()
-
-
-def test_who_only_looks_at_a_database_of_an_earlier_version_sees_what_was_stored(tmp_path: Path) -> None:
-    path = tmp_path / "b.sqlite"
-    with sqlite3.connect(path) as conn:
-        for statement in STEPS[0]:
-            conn.execute(statement)
-        conn.execute(
-            "INSERT INTO items VALUES ('k', '/r', 'c', 'p', 's', 't', 1, 1, '2026-01-01T00:00:00.000Z', '[]', 0)"
-        )
-        conn.execute("INSERT INTO arms VALUES ('a', 'openai', 'm', 'auto', 0, 0, 0)")
-        row = "('k', 'a', 'shown', 1, 'committed', 0.5, 1, 2, 3.0, 1, 0, '2026-01-02T00:00:00.000Z')"
-        conn.execute(f"INSERT INTO results VALUES {row}")
-        conn.execute("PRAGMA user_version=1")
-    conn.close()
-    with BenchmarkStore(path, readonly=True) as store:
-        (stored_result,) = store.results("/r", Mode.SHOWN)
-    assert (stored_result.item, stored_result.solved, stored_result.cost_usd) == ("k", True, 0.5)
-
-
-def test_a_result_needs_its_item_and_its_arm(store: BenchmarkStore) -> None:
-    with pytest.raises(Exception, match="FOREIGN KEY"):
-        store.add_result(RESULT)
 
 
 def test_an_arm_keeps_its_name(store: BenchmarkStore) -> None:
@@ -158,11 +120,6 @@ def test_a_database_of_a_newer_version_is_left_alone(store: BenchmarkStore) -> N
     conn.close()
     with pytest.raises(StoreTooNew):
         BenchmarkStore(store.path)
-
-
-def test_there_may_be_nothing_to_look_at(tmp_path: Path) -> None:
-    with pytest.raises(StoreMissing):
-        BenchmarkStore(tmp_path / "none.sqlite", readonly=True)
 
 
 def test_the_result_of_a_round_is_stored_once_in_each_round_of_its_run(store: BenchmarkStore) -> None:

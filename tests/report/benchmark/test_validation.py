@@ -60,9 +60,7 @@ async def test_a_commit_whose_test_fails_before_it_is_an_item(bench: Bench, shop
     ("filter_", "files"),
     [
         (Filter.PASSING, {"price.py": "net = lambda total: total\n", "test_price.py": TESTS.replace("100", "125")}),
-        (Filter.UNUSABLE, {"price.py": NET, "test_price.py": f"import unknown_here\n{TESTS}"}),
         (Filter.FAILING, {"price.py": NET, "test_price.py": f"{TESTS}\n\ndef test_wrong():\n    assert net(1) == 7\n"}),
-        (Filter.TEXT, {"price.py": NET, "test_price.py": TESTS, "data.bin": b"\0\1"}),
     ],
 )  # fmt: skip
 async def test_a_candidate_is_dropped_with_its_reason(
@@ -108,26 +106,3 @@ async def test_tests_that_miss_a_name_are_kept_where_it_can_be_told(bench: Bench
     assert isinstance(item, Item)
     assert "`def tax(total)` in `price.py`" in item.statement
     assert item.fail_to_pass == ("test_price.py::test_net", "test_price.py::test_tax")
-
-
-async def test_tests_that_miss_what_nothing_tells_of_make_no_item(bench: Bench, shop: Shop) -> None:
-    shop.commit(
-        "Know the tax",
-        {"price.py": "def net(total):\n    return total\n\n\nglobals()['tax' + 'es'] = 25\n",
-         "test_price.py": "import price\n\n\ndef test_taxes():\n    assert price.taxes == 25\n"},
-    )  # fmt: skip
-    (dropped,) = await bench.validate(shop)
-    assert isinstance(dropped, Dropped)
-    assert (Filter[dropped.filter], dropped.reason) == (Filter.NAMES, "nothing mentions taxes")
-
-
-async def test_validation_stops_after_so_many_items_and_goes_on(bench: Bench, shop: Shop) -> None:
-    first = shop.commit("Take the tax off", {"price.py": NET, "test_price.py": TESTS})
-    second = shop.commit(
-        "Round",
-        {"price.py": NET.replace("total /", "round(total) /"),
-         "test_price.py": f"{TESTS}\n\ndef test_round():\n    assert net(125.2) == 100\n"},
-    )  # fmt: skip
-    assert [outcome.commit for outcome in await bench.validate(shop, most=1)] == [second]
-    assert [outcome.commit for outcome in await bench.validate(shop, most=1)] == [first]
-    assert await bench.validate(shop) == []

@@ -25,7 +25,3 @@ def test_the_same_text_is_stored_once_and_small(store: Store) -> None:
     rows = store.db.reader().execute("SELECT chars, LENGTH(body) FROM artifacts").fetchall()
     assert [row[0] for row in rows] == [len(text)]
     assert rows[0][1] < len(text) / 10
-
-
-def test_an_unknown_digest_is_none(store: Store) -> None:
-    assert store.steps.artifact("0" * 64) is None

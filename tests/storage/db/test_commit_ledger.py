@@ -39,13 +39,6 @@ def test_commits_are_listed_newest_first_and_page_by_page(store: Store) -> None:
     assert ledger.entry(99) is None
 
 
-def test_a_commit_is_found_by_the_beginning_of_its_id(store: Store) -> None:
-    ledger = fill(store)
-    assert ledger.named("aa") == [SECOND, FIRST]
-    assert ledger.named("bb33") == [THIRD]
-    assert ledger.named("c") == []
-
-
 def test_reading_is_noted_once_with_one_event(store: Store) -> None:
     ledger = fill(store)
     assert store.state.unread_count() == 3
@@ -55,16 +48,6 @@ def test_reading_is_noted_once_with_one_event(store: Store) -> None:
     assert ledger.page(1)[0].reviewed_at == store.clock()
     (event,) = review_events(store)
     assert (event.task_id, event.data["commits"]) == (2, ["aa22", "bb33"])
-
-
-def test_single_commits_and_all_can_be_marked_as_read(store: Store) -> None:
-    ledger = fill(store)
-    assert ledger.review(entries=[ledger.page(1)[0].id]).result() == [THIRD]
-    assert store.state.unread_count() == 2
-    assert ledger.review().result() == [FIRST, SECOND]
-    assert store.state.unread_count() == 0
-    assert ledger.review(entries=[]).result() == []
-    assert review_events(store)[-1].task_id is None
 
 
 def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -> None:
@@ -83,14 +66,6 @@ def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -
     assert store.events.last(1)[0].kind is Kind.REVERTED
     ledger.settle(replace(done, by="dd55", reapply=True), Event(kind=Kind.REVERTED, task_id=1)).result()
     assert [commit.commit for commit in ledger.page(9, integrated=True)] == ["bb33", "aa11"]
-
-
-def test_a_revert_that_did_not_come_to_pass_is_forgotten(store: Store) -> None:
-    ledger = fill(store)
-    ledger.begin(Pending(entry=1, by="cc44", reapply=False)).result()
-    ledger.begin(None).result()
-    assert ledger.pending() is None
-    assert ledger.page(9, integrated=True) == [THIRD, FIRST]
 
 
 def test_a_renewed_entry_keeps_what_its_owner_made_of_it(store: Store) -> None:

@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.tasks.task import TaskSpec
-from nightshift.core.tasks.verdicts import Label
 from nightshift.storage.db import repositories
 from nightshift.storage.db.brief_queries import BriefQueries
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.report_queries import ReportQueries
-from nightshift.storage.db.state_store import Commit, describe_draft
+from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,23 +59,6 @@ def test_the_brief_and_the_report_tell_drafts_apart(store: Store) -> None:
     assert queries.unread_before(SPAN[1], SPAN[1]) == 1
 
 
-def test_lists_have_all_only_drafts_or_none_of_them(store: Store) -> None:
-    ledger = fill(store)
-    by_filter = {drafts: [each.commit for each in ledger.page(9, drafts=drafts)] for drafts in (None, True, False)}
-    assert by_filter == {None: ["bb22", "aa11"], True: ["aa11"], False: ["bb22"]}
-    assert (ledger.page(1, drafts=True)[0].is_draft, ledger.page(1, drafts=False)[0].is_draft) == (True, False)
-
-
-def test_a_task_has_its_draft_and_it_is_said_in_a_line(store: Store) -> None:
-    fill(store)
-    draft = store.state.draft(1)
-    assert draft is not None
-    assert (draft.commit, draft.label) == ("aa11", Label.DRAFT)
-    assert describe_draft(draft) == "draft on agent/1-x: 3 of 5 tests pass"
-    assert describe_draft(replace(draft, signs=Signs())) == "draft on agent/1-x: no test was run"
-    assert store.state.draft(2) is None
-
-
 def test_the_next_commit_on_the_branch_of_a_draft_takes_its_row(store: Store) -> None:
     fill(store)
     store.state.record_commit(replace(DRAFT, commit="aa22", attempt=2)).result()
@@ -87,10 +69,3 @@ def test_the_next_commit_on_the_branch_of_a_draft_takes_its_row(store: Store) ->
     store.state.record_commit(replace(elsewhere, branch="agent/1-x", commit="aa44")).result()
     assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa44", "aa33"]
     assert store.state.commits(9, task_id=2), "the rows of another task stay"
-
-
-def test_entering_a_draft_again_renews_its_row(store: Store) -> None:
-    fill(store)
-    for _ in range(2):
-        store.state.record_commit(DRAFT).result()
-    assert [each.commit for each in store.state.commits(9, task_id=1)] == ["aa11"]

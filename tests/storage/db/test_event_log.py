@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.states import Phase
 from nightshift.storage.db.codec import like, storable
-from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from tests.support.store import HandClock, Store, open_store
 
@@ -47,13 +46,6 @@ def test_an_event_comes_back_as_it_was_stored(store: Store) -> None:
     assert stored_event.id == 1
     assert stored_event.at == store.clock()
     assert store.events.after(0, limit=5) == store.events.last(5) == [stored_event]
-
-
-def test_an_emitted_event_has_the_time_at_which_it_was_emitted(store: Store) -> None:
-    store.events.emit(event("early"))
-    store.clock.advance(60)
-    flush(store)
-    assert store.events.last(1)[0].at == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def test_emitting_never_raises(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -159,19 +151,6 @@ def test_filters_can_be_combined(store: Store) -> None:
     assert len(log.after(0, limit=100, text="100%")) == 40
 
 
-@pytest.mark.parametrize(
-    ("query", "index"),
-    [({"level": Level.ERROR}, "execution_logs_bad"), ({"task_id": 3}, "execution_logs_task")],
-)
-def test_rare_events_are_found_by_an_index(store: Store, query: dict[str, object], index: str) -> None:
-    statements: list[str] = []
-    store.db.reader().set_trace_callback(statements.append)
-    store.events.after(0, limit=5, **query)  # type: ignore[arg-type]
-    store.db.reader().set_trace_callback(None)
-    plan = store.db.reader().execute("EXPLAIN QUERY PLAN " + statements[0]).fetchall()
-    assert index in str([tuple(row) for row in plan])
-
-
 @given(st.text(max_size=8))
 def test_a_search_takes_every_character_literally(part: str) -> None:
     literal = like(part).removeprefix("%").removesuffix("%")
@@ -199,13 +178,6 @@ def test_long_data_becomes_an_artifact_and_long_messages_are_cut(store: Store) -
     assert "x" * 9000 in (store.steps.artifact(stored_event.data["artifact"]) or "")
 
 
-def test_text_that_has_no_utf8_form_is_stored_as_an_escape(store: Store) -> None:
-    store.events.emit(event("bad \ud800 text", data={"x": "\udcff"}))
-    flush(store)
-    assert store.events.last(1)[0].message == "bad \\u{d800} text"
-    assert store.events.last(1)[0].data == {"x": "\\u{dcff}"}
-
-
 def test_what_a_terminal_or_a_reader_would_obey_is_stored_as_an_escape(store: Store) -> None:
     hostile = "\x1b]0;x\x07 \u202e \x00\nsecond line"
     store.events.emit(event(hostile, data={hostile: [hostile]}))
@@ -229,10 +201,3 @@ def test_the_cursor_of_a_moment_leads_to_what_came_since(tmp_path: Path) -> None
         store.db.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id IN (2, 5, 6)")).result()
         cursor = store.events.cursor_at(start)
         assert [e.message for e in store.events.after(cursor, limit=99)] == list("6789")
-
-
-def test_a_reader_of_another_process_needs_no_daemon(tmp_path: Path) -> None:
-    with open_store(tmp_path / "a.sqlite") as store:
-        store.events.emit(event("there"))
-    with Database(tmp_path / "a.sqlite", readonly=True) as db:
-        assert [e.message for e in EventLog(db).last(5)] == ["there"]

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -82,34 +80,6 @@ def test_any_sequence_of_pages_gives_each_event_once(
         assert seen == [number for number in expected if first <= number <= last]
 
 
-@pytest.mark.parametrize("hurry", [True, False])
-@given(wanted=filters, text=texts, limit=st.integers(1, 30))
-def test_paging_on_and_on_reaches_both_ends(
-    log: EventLog, hurry: bool, wanted: EventFilter, text: str | None, limit: int
-) -> None:
-    pages, expected = reader(log, wanted, text, hurry), passing(log, wanted, text)
-    seen, before = list[int](), None
-    while before != 1:
-        page = pages.before(before, limit)
-        seen, before = [*[event.id for event in page.events], *seen], page.first_id
-    assert seen == expected
-    seen, after = [], 0
-    while after != COUNT:
-        page = pages.after(after, limit)
-        seen, after = [*seen, *[event.id for event in page.events]], page.last_id
-    assert seen == expected
-
-
-def test_a_page_says_what_it_has_looked_at(log: EventLog) -> None:
-    pages = log.pages(EventFilter(worker="nobody"))
-    assert (pages.before(None, 9).first_id, pages.before(None, 9).last_id) == (1, COUNT)
-    assert (pages.after(20, 9).first_id, pages.after(20, 9).last_id) == (21, COUNT)
-    assert (pages.after(900, 9).first_id, pages.after(900, 9).last_id) == (COUNT + 1, COUNT)
-    assert (pages.before(900, 9).first_id, pages.before(900, 9).last_id) == (1, COUNT)
-    newest = log.pages(EventFilter()).before(None, 9)
-    assert (newest.first_id, newest.last_id) == (COUNT - 8, COUNT)
-
-
 def test_when_its_time_is_over_a_page_ends_where_it_is(log: EventLog) -> None:
     page = reader(log, EventFilter(), "nothing", hurry=True).before(None, 5)
     assert page.events == []
@@ -117,10 +87,3 @@ def test_when_its_time_is_over_a_page_ends_where_it_is(log: EventLog) -> None:
     page = reader(log, EventFilter(), "odd", hurry=True).after(10, 5)
     assert [event.id for event in page.events] == [11]
     assert page.last_id == 11
-
-
-def test_an_empty_log_has_one_empty_page(tmp_path: Path) -> None:
-    with closing(Database(tmp_path / "db.sqlite")) as db:
-        pages: Callable[[], LogReader] = lambda: EventLog(db).pages(EventFilter())  # noqa: E731  two lines for one
-        assert (pages().before(None, 9).first_id, pages().before(None, 9).last_id) == (1, 0)
-        assert (pages().after(0, 9).first_id, pages().after(7, 9).last_id) == (1, 0)

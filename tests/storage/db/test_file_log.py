@@ -3,17 +3,15 @@
 import json
 import os
 import resource
-import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 
-from nightshift.core.events import Event, Kind, Level
+from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.storage.db.file_log import FileLog
-from tests.support.store import HandClock, Store, open_store
+from tests.support.store import HandClock, Store
 
 
 def test_each_event_is_a_line_with_the_same_keys(store: Store, tmp_path: Path) -> None:
@@ -54,13 +52,6 @@ def test_the_file_is_rotated_by_size_and_old_ones_go(tmp_path: Path) -> None:
     assert "event 59" in files[0].read_text()
 
 
-def test_events_below_the_level_are_left_out(tmp_path: Path) -> None:
-    log = FileLog(tmp_path / "agent.log", level=Level.WARNING)
-    log([Event(kind=Kind.CHECKPOINT, level=level) for level in Level])
-    log.close()
-    assert len((tmp_path / "agent.log").read_text().splitlines()) == 2
-
-
 def numbers(path: Path) -> list[int]:
     """Return the event numbers of the lines in a file, each of which must be complete."""
     return [int(json.loads(text)["message"]) for text in path.read_text().splitlines()]
@@ -86,28 +77,6 @@ def test_the_file_is_begun_anew_by_age_also_over_a_restart(tmp_path: Path) -> No
     ]
 
 
-def test_old_files_go_when_their_newest_line_is_too_old(tmp_path: Path) -> None:
-    clock, path = HandClock(), tmp_path / "agent.log"
-    log = FileLog(path, max_bytes=300, backups=50, days=9, clock=clock)
-    for number in range(5):
-        write(log, number, clock=clock)
-    assert len(list(tmp_path.iterdir())) == 5
-    clock.advance(timedelta(days=9, hours=1).total_seconds())
-    write(log, 5, clock=clock)
-    assert {file.name for file in tmp_path.iterdir()} == {"agent.log", "agent.log.1"}
-    log.close()
-
-
-def test_files_beyond_a_smaller_number_go(tmp_path: Path) -> None:
-    path = tmp_path / "agent.log"
-    for keep in (4, 2):
-        log = FileLog(path, max_bytes=300, backups=keep)
-        for number in range(6):
-            write(log, number)
-        log.close()
-    assert {file.name for file in tmp_path.iterdir()} == {"agent.log", "agent.log.1", "agent.log.2"}
-
-
 def test_other_files_beside_it_are_left_alone(tmp_path: Path) -> None:
     for name in ("agent.log.gz", "agent.log.2024", "agent.log.old"):
         (tmp_path / name).write_text("mine")
@@ -117,26 +86,6 @@ def test_other_files_beside_it_are_left_alone(tmp_path: Path) -> None:
         write(log, number)
     log.close()
     assert (tmp_path / "agent.log.gz").read_text() == (tmp_path / "agent.log.2024").read_text() == "mine"
-
-
-def test_a_file_that_was_moved_away_is_begun_again(tmp_path: Path) -> None:
-    log, path = FileLog(tmp_path / "agent.log"), tmp_path / "agent.log"
-    write(log, 1)
-    path.rename(tmp_path / "moved")
-    write(log, 2)
-    path.unlink()
-    write(log, 3)
-    log.close()
-    assert (numbers(tmp_path / "moved"), numbers(path)) == ([1], [3])
-
-
-def test_a_folder_that_has_gone_is_made_again(tmp_path: Path) -> None:
-    log = FileLog(tmp_path / "logs" / "agent.log")
-    write(log, 1)
-    shutil.rmtree(tmp_path / "logs")
-    write(log, 2)
-    log.close()
-    assert numbers(tmp_path / "logs" / "agent.log") == [2]
 
 
 def test_a_line_that_a_power_cut_broke_off_spoils_no_other(tmp_path: Path) -> None:
@@ -178,25 +127,3 @@ def test_a_full_disk_is_told_once_and_leaves_only_whole_lines(tmp_path: Path) ->
     assert numbers(path) == [1, 2, 5]
     assert len(messages) == 1
     assert "agent.log cannot be written" in messages[0]
-
-
-def test_a_folder_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
-    messages: list[str] = []
-    (tmp_path / "logs").write_text("a file")
-    log = FileLog(tmp_path / "logs" / "agent.log", report=messages.append)
-    write(log, 1)
-    write(log, 2)
-    (tmp_path / "logs").unlink()
-    write(log, 3)
-    log.close()
-    assert (numbers(tmp_path / "logs" / "agent.log"), len(messages)) == ([3], 1)
-
-
-def test_secrets_do_not_reach_the_file(tmp_path: Path) -> None:
-    with open_store(tmp_path / "a.sqlite", secrets=("hunter2hunter2",)) as store:
-        log = FileLog(tmp_path / "agent.log")
-        store.events.subscribe(log)
-        store.events.emit(Event(kind=Kind.CHECKPOINT, message="key hunter2hunter2", data={"a": "hunter2hunter2"}))
-        store.db.write(lambda _: None).result()
-        log.close()
-    assert "hunter2" not in (tmp_path / "agent.log").read_text()

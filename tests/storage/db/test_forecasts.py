@@ -92,14 +92,6 @@ def test_open_tasks_are_told_apart_by_what_they_wait_for(shop: Shop) -> None:
     assert behind_running
 
 
-def test_what_is_scheduled_for_another_day_and_what_waits_for_it_is_told_apart(shop: Shop) -> None:
-    late = shop.submit(not_before=to_text(NOW + timedelta(days=3)))
-    shop.submit(depends_on=[late])
-    shop.submit()
-    work = open_tasks(shop.database.reader(), NOW)
-    assert (len(work.tasks), work.for_later) == (1, 2)
-
-
 def test_measured_are_tasks_that_were_worked_on_to_their_end(shop: Shop) -> None:
     first = shop.end(60.0, 0.1)
     assert measure_tasks(shop.database.reader()) == ([], ""), "no model has written code"

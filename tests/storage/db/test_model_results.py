@@ -16,7 +16,7 @@ from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Kind
 from nightshift.storage.db import recovery
 from nightshift.storage.db.commit_ledger import CommitLedger, Pending
-from nightshift.storage.db.model_results import LATEST, OF_A_KIND, ModelResults
+from nightshift.storage.db.model_results import ModelResults
 from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store
 
@@ -100,14 +100,6 @@ def test_who_is_called_for_help_is_credited_apart_and_blamed_for_nothing(bench: 
     assert results[BIG].cost_usd == 0
 
 
-def test_a_reply_that_broke_off_wrote_nothing_but_was_paid_for(bench: Bench) -> None:
-    bench.attempt(Ending.COMMITTED, BIG, f"({BIG})")
-    bench.attempt(Ending.COMMITTED, f"({BIG})", SMALL)
-    results = bench.results.results()["library"]
-    assert (results[BIG].began, results[BIG].solved, results[BIG].cost_usd) == (1, 1, 0.02)
-    assert (results[SMALL].began, results[SMALL].solved) == (1, 1)
-
-
 def test_the_engine_is_no_model_and_what_it_solved_no_model_did(bench: Bench) -> None:
     engine = f"{BUILT_IN}={BUILT_IN}"
     bench.attempt(Ending.COMMITTED, engine)
@@ -136,30 +128,6 @@ def test_what_its_owner_took_back_was_not_solved(bench: Bench) -> None:
     assert bench.results.results()["library"][BIG] == ModelResult(
         began=1, tries=1, tokens_in=100, tokens_out=10, cost_usd=0.01, seconds=2.0
     )
-
-
-def test_a_task_that_runs_again_does_not_count_until_it_has_ended_again(bench: Bench) -> None:
-    task_id = bench.attempt(Ending.GAVE_UP, SMALL)
-    bench.store.queue.retry(task_id).result()
-    task = bench.store.queue.claim("w1").result()
-    assert task is not None
-    assert bench.results.results() == {}
-
-
-def test_the_newest_attempts_of_a_kind_count(bench: Bench) -> None:
-    bench.attempt(Ending.GAVE_UP, BIG, kind=Kind.WEB_APP)
-    for number in range(OF_A_KIND + 10):
-        bench.attempt(Ending.COMMITTED if number >= 10 else Ending.GAVE_UP, BIG)
-    results = bench.results.results()
-    assert (results["library"][BIG].began, results["library"][BIG].solved) == (OF_A_KIND, OF_A_KIND)
-    assert results["web_app"][BIG].began == 1
-    assert LATEST > OF_A_KIND
-
-
-def test_calls_from_before_kinds_were_stored_are_left_out(bench: Bench) -> None:
-    bench.attempt(Ending.COMMITTED, BIG)
-    bench.store.db.write(lambda conn: conn.execute("UPDATE model_stats SET kind = ''") and None).result()
-    assert bench.results.results() == {}
 
 
 def test_a_route_stays_as_it_was_decided(bench: Bench) -> None:

@@ -80,13 +80,6 @@ def check(life: Life, path: Path, length: int) -> None:
     assert faults(path) == []
 
 
-def test_a_cut_at_every_frame_leaves_what_was_acknowledged(life: Life, tmp_path: Path) -> None:
-    cuts = [0, HEADER, *range(HEADER, len(life.raw) + 1, FRAME_HEADER + PAGE)]
-    assert len(cuts) > 25
-    for length in cuts:
-        check(life, life.cut(tmp_path / "home", length), length)
-
-
 @settings(max_examples=tiers.examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fraction=st.floats(0, 1), zeros=st.integers(0, 3 * PAGE))
 def test_a_cut_at_any_byte_leaves_what_was_acknowledged(

@@ -11,13 +11,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.events import Event, Kind
-from nightshift.core.routing import Route
 from nightshift.core.tasks.attempt_state import AttemptState, Step
 from nightshift.core.tasks.states import ENDED, Ending, Outcome, Phase
 from nightshift.core.tasks.task import Task, TaskSpec
@@ -25,8 +23,7 @@ from nightshift.core.tools import ToolPlace, ToolRecord
 from nightshift.storage.db import pruning
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import MAX_DATA_BYTES
-from nightshift.storage.db.model_results import ModelResults
-from nightshift.storage.db.pruning import Gone, Pruned
+from nightshift.storage.db.pruning import Gone
 from nightshift.storage.db.sqlite import Connection, connect, faults
 from tests.support import tiers
 from tests.support.store import Store, open_store
@@ -186,19 +183,6 @@ def test_whatever_is_pruned_open_tasks_and_references_hold(
                 assert store.events.after(0, limit=100, task_id=task.id)[0].kind is Kind.TASK_SUBMITTED
 
 
-def test_a_text_that_another_task_names_stays(store: Store) -> None:
-    first = begin(store)
-    work_on(store, first, [[("same", "own")]])
-    leave(store, first, "committed")
-    second = begin(store)
-    work_on(store, second, [[("same", "other")]])
-    store.clock.advance(31 * DAY_S)
-    assert prune_all(store, 30) == [first.id]
-    (call,) = store.steps.calls(second.id)
-    assert json.loads(store.steps.artifact(call.prompt) or "") == [["user", "same"]]
-    assert store.steps.reply((second.id, 1, 0, 0)) is not None
-
-
 def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(store: Store) -> None:
     task = begin(store)
     work_on(store, task, [[("p", "r")]])
@@ -209,62 +193,6 @@ def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(st
     (task_id,) = task_ids
     assert prune_some(store, task_id, store.clock()) == Gone()
     assert store.steps.timeline(task.id)
-
-
-def test_a_pruned_task_can_be_asked_for_again(store: Store) -> None:
-    task = begin(store)
-    work_on(store, task, [[("p", "r")]])
-    leave(store, task, "gave_up")
-    store.clock.advance(31 * DAY_S)
-    prune_all(store, 30)
-    store.queue.retry(task.id).result()
-    again = store.queue.claim("w").result()
-    assert again is not None
-    assert again.attempt == 2
-    work_on(store, again, [[("p", "r")]])
-    leave(store, again, "committed")
-    assert [step.attempt for step in store.steps.timeline(task.id)] == [2]
-
-
-def test_what_was_pruned_of_a_task_is_told(store: Store) -> None:
-    task = begin(store)
-    work_on(store, task, [[]])
-    leave(store, task, "committed")
-    assert pruning.work_pruned(store.db.reader(), task.id) is None
-    store.clock.advance(31 * DAY_S)
-    prune_all(store, 30)
-    assert pruning.work_pruned(store.db.reader(), task.id) == Pruned(at=store.clock(), setting=SETTING)
-
-
-def test_which_models_an_attempt_was_given_goes_with_its_work(store: Store) -> None:
-    routes = ModelResults(store.db, clock=store.clock)
-    route = Route(kind="python", ladder=("a=m",), first="a=m", cheap="a=m", explored=False, why="only one")
-    ended, open_one = begin(store), begin(store)
-    for task in (ended, open_one):
-        for attempt in (1, 2):
-            routes.keep(task.id, attempt, route).result()
-    leave(store, ended, "gave_up")
-    store.clock.advance(31 * DAY_S)
-    assert prune_all(store, 30) == [ended.id]
-    assert [routes.route(ended.id, attempt) for attempt in (1, 2)] == [None, None]
-    assert [routes.route(open_one.id, attempt) for attempt in (1, 2)] == [route, route]
-    assert pruning.long_ended(store.db.reader(), store.clock(), 10) == []
-
-
-def test_when_events_were_pruned_is_told(store: Store) -> None:
-    assert pruning.events_pruned(store.db.reader()) is None
-    record = Pruned(at=store.clock(), setting="keep_events_days", before=store.clock() - timedelta(days=90))
-    store.db.write(lambda conn: pruning.note_events(conn, record)).result()
-    assert pruning.events_pruned(store.db.reader()) == record
-
-
-def test_texts_that_nobody_names_are_found(store: Store) -> None:
-    task = begin(store)
-    ask(store, task, 0, 0, "p", "first")
-    ask(store, task, 0, 0, "p", "second")  # a reply with this key exists: the new one is counted but not stored
-    assert len(keep(store)) == 3
-    assert sweep(store) == 1
-    assert keep(store) == name(store)
 
 
 def test_ids_of_events_never_come_again(store: Store) -> None:
@@ -280,43 +208,6 @@ def test_ids_of_events_never_come_again(store: Store) -> None:
     assert store.events.newest_id() == newest + 1
     assert [event.id for event in store.events.after(2, limit=10)] == [newest, newest + 1]
     assert store.events.cursor_at(store.clock()) == newest
-
-
-def test_events_of_a_clock_that_went_back_go_by_their_own_time(store: Store) -> None:
-    store.events.emit(Event(kind=Kind.STATE_SAVED, message="young", at=store.clock() + timedelta(days=99)))
-    store.events.emit(Event(kind=Kind.STATE_SAVED, message="old"))
-    store.events.emit(Event(kind=Kind.STATE_SAVED, message="newest"))
-    store.clock.advance(100 * DAY_S)
-    prune_all(store, 90)
-    assert [event.message for event in store.events.last(10)] == ["young", "newest"]
-
-
-def test_one_job_removes_no_more_than_its_share(store: Store) -> None:
-    task = begin(store)
-    work_on(store, task, [[]])
-
-    def many(conn: object) -> None:
-        for number in range(1, 451):
-            conn.execute(  # type: ignore[attr-defined]  # a connection of either SQLite module
-                "INSERT INTO steps SELECT task_id, attempt, ?, iteration, phase, outcome, note, data, work, passed, "
-                "failed, total, started_at, ended_at, duration_s FROM steps WHERE step_no = 0",
-                (number,),
-            )
-
-    store.db.write(many).result()
-    leave(store, task, "committed")
-    store.clock.advance(31 * DAY_S)
-    portions = [prune_some(store, task.id, store.clock()) for _ in range(4)]
-    assert [gone.rows for gone in portions] == [200, 200, 51, 0]
-    assert [gone.texts for gone in portions] == [0, 0, 1, 0]
-
-
-@pytest.mark.parametrize("table", ["steps", "replies", "tool_calls", "execution_logs"])
-def test_asking_who_names_a_text_reads_an_index(store: Store, table: str) -> None:
-    plan = store.db.reader().execute("EXPLAIN QUERY PLAN " + pruning._DROP, ("x",)).fetchall()
-    details = [row["detail"] for row in plan if f" {table} " in f"{row['detail']} "]
-    assert details
-    assert all("INDEX" in detail and detail.startswith("SEARCH") for detail in details)
 
 
 def test_the_last_word_on_whether_the_daemon_was_up_stays(tmp_path: Path) -> None:
@@ -389,41 +280,3 @@ def test_an_old_file_is_written_anew_once_and_shrinks_in_steps_from_then_on(tmp_
         assert conn.execute("SELECT count(*) FROM artifacts").fetchone()[0] == 11
     assert not pruning.rewrite(path)
     assert faults(path) == []
-
-
-def test_an_old_file_with_little_room_in_it_is_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-    old_file(path)
-    assert not pruning.rewrite(path)
-
-
-def test_writing_anew_that_takes_too_long_is_undone(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-    old_file(path)
-    with closing(connect(path)) as conn:
-        empty(conn, above=300)
-        before = pruning.size(conn)
-    assert not pruning.rewrite(path, within_s=0.0)
-    with closing(connect(path)) as conn:
-        assert pruning.size(conn) == before
-    assert faults(path) == []
-
-
-def test_the_log_is_folded_and_cut_to_nothing(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite") as db:
-        db.write(fill).result()
-        assert (tmp_path / "a.sqlite-wal").stat().st_size > ROWS * TEXT_BYTES
-        assert pruning.fold_log(tmp_path / "a.sqlite") == 0
-        db.write(empty).result()
-        assert db.reader().execute("SELECT count(*) FROM artifacts").fetchone()[0] == 11
-
-
-def test_a_log_that_a_reader_still_needs_stays(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite") as db:
-        db.write(fill).result()
-        reading = db.reader().execute("SELECT digest FROM artifacts")
-        reading.fetchone()
-        db.write(empty).result()
-        assert pruning.fold_log(tmp_path / "a.sqlite") > 0
-        assert len(reading.fetchall()) == ROWS - 1
-        assert pruning.fold_log(tmp_path / "a.sqlite") == 0

@@ -64,11 +64,6 @@ def test_a_sound_database_is_left_alone_to_the_byte(tmp_path: Path) -> None:
     assert not (tmp_path / "damaged").exists()
 
 
-def test_nothing_is_made_where_nothing_ever_was(tmp_path: Path) -> None:
-    assert look(tmp_path / "a.sqlite").restored is None
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("harm", ["garbled", "gone", "empty", "a text"])
 def test_the_newest_backup_takes_the_place_and_the_damaged_file_is_kept(tmp_path: Path, harm: str) -> None:
     path = live(tmp_path)
@@ -116,21 +111,6 @@ def test_without_any_sound_backup_all_that_can_be_read_goes_into_an_empty_one(tm
     assert descriptions(path) == [f"task {number}" for number in range(40)]
 
 
-def test_what_was_noted_of_a_task_that_is_lost_goes_with_it(tmp_path: Path) -> None:
-    path = live(tmp_path, tasks=1)
-    with open_store(path) as store:
-        task = store.queue.submit(TaskSpec(description="task 1", files={"a.py": "limit = 10"})).result()
-        note = "INSERT INTO concluded (task_id, attempt) VALUES (?, 1)"
-        store.db.write(lambda conn: conn.execute(note, (task.task_id,))).result()
-    raw = path.read_bytes()
-    path.write_bytes(raw.replace(b"limit = 10", b"limit = 90"))
-    restored = look(path).restored
-    assert restored is not None
-    assert descriptions(path) == ["task 0"]
-    with closing(connect(path, readonly=True)) as conn:
-        assert conn.execute("SELECT count(*) FROM concluded").fetchone()[0] == 0
-
-
 def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> None:
     path = live(tmp_path, tasks=1)
     with open_store(path) as store:
@@ -145,17 +125,6 @@ def test_a_byte_that_fell_over_in_a_specification_is_found(tmp_path: Path) -> No
     assert "2 (task 1)" in restored.summary()
 
 
-def test_a_task_that_gave_its_key_away_is_no_damage(tmp_path: Path) -> None:
-    path = live(tmp_path, tasks=1)
-    with open_store(path) as store:
-        task = store.queue.submit(TaskSpec(description="task 1", key="night")).result().task_id
-        store.db.write(lambda conn: conn.execute("UPDATE tasks SET key = NULL WHERE id = ?", (task,))).result()
-    assert look(path).restored is None
-    with open_store(path) as store:
-        store.db.write(lambda conn: conn.execute("UPDATE tasks SET key = 'other' WHERE id = ?", (task,))).result()
-    assert look(path).restored is not None
-
-
 def test_a_newer_schema_is_no_damage(tmp_path: Path) -> None:
     path = live(tmp_path)
     with closing(connect(path)) as conn:
@@ -163,17 +132,6 @@ def test_a_newer_schema_is_no_damage(tmp_path: Path) -> None:
     with pytest.raises(StoreTooNew):
         look(path)
     assert not (tmp_path / "damaged").exists()
-
-
-def test_a_backup_of_a_newer_schema_is_passed_over(tmp_path: Path) -> None:
-    path = live(tmp_path)
-    older, newer = back_up(path, NOW - timedelta(days=1)), back_up(path, NOW)
-    with closing(connect(newer)) as conn:
-        conn.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightshift', '9', '')")
-    garble(path)
-    restored = look(path).restored
-    assert restored is not None
-    assert restored.backup == older
 
 
 @pytest.mark.parametrize("done", ["nothing", "the log is gone", "the file is in place"])
@@ -218,21 +176,6 @@ def test_ids_never_come_again(tmp_path: Path) -> None:
     with open_store(path) as store:
         assert store.queue.submit(TaskSpec(description="new")).result().task_id > 40
         assert store.events.newest_id() > 900
-
-
-def test_times_of_the_future_are_read_and_carried_over(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-    with open_store(path) as store:
-        store.clock.advance(3600 * 24 * 365 * 50)
-        store.queue.submit(TaskSpec(description="from 2076")).result()
-    assert look(path).restored is None
-    raw = bytearray(path.read_bytes())
-    with closing(connect(path, readonly=True)) as conn:
-        page = conn.execute("SELECT rootpage FROM sqlite_master WHERE name = 'tasks_status'").fetchone()[0]
-    raw[4096 * (page - 1) : 4096 * page] = bytes(4096)
-    path.write_bytes(raw)
-    assert look(path).restored is not None
-    assert descriptions(path) == ["from 2076"]
 
 
 def test_a_database_that_another_process_keeps_locked_is_no_damage(tmp_path: Path) -> None:

@@ -9,18 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import StoreDamaged, StoreError, StoreMissing
-from nightshift.storage.db import sqlite
+from nightshift.core.errors import StoreDamaged, StoreError
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.sqlite import OperationalError, connect, faults
+from nightshift.storage.db.sqlite import OperationalError, connect
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def test_sqlite_utils_comes_to_the_same_module() -> None:
-    from sqlite_utils import utils
-
-    assert utils.OperationalError is sqlite.OperationalError
 
 
 def test_the_heavy_libraries_stay_out_until_they_are_needed(tmp_path: Path) -> None:
@@ -83,12 +76,6 @@ def test_a_database_in_a_folder_that_one_may_not_write_can_be_read() -> None:
         assert child.exitcode == 0
 
 
-def test_reading_where_there_is_no_database_says_so(tmp_path: Path) -> None:
-    with pytest.raises(StoreMissing, match="no database yet"):
-        connect(tmp_path / "none.sqlite", readonly=True)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("readonly", [True, False])
 def test_a_file_that_is_no_database_is_told_from_other_trouble(tmp_path: Path, readonly: bool) -> None:
     (tmp_path / "a.sqlite").write_bytes(b"what is this? " * 1000)
@@ -97,17 +84,6 @@ def test_a_file_that_is_no_database_is_told_from_other_trouble(tmp_path: Path, r
     with pytest.raises(StoreError) as caught:
         connect(tmp_path / "no folder" / "a.sqlite")
     assert not isinstance(caught.value, StoreDamaged)
-
-
-def test_a_check_finds_the_page_that_was_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-    assert faults(path)
-    Database(path).close()
-    assert faults(path) == []
-    with path.open("r+b") as file:
-        file.seek(3 * 4096)
-        file.write(b"\xff" * 4096)
-    assert faults(path)
 
 
 def test_a_new_database_and_its_log_are_their_owners_alone(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
 from nightshift.core.errors import StaleFence
-from nightshift.core.events import Kind
 from nightshift.core.tasks.attempt_state import AttemptState, Step
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Outcome, Phase
@@ -102,19 +101,6 @@ def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
     assert store.steps.iterations(task.id) == []
 
 
-def test_a_step_and_its_event_are_stored_together(store: Store) -> None:
-    task = claim(store)
-    save(store, task, step(0, Phase.PLANNING)).result()
-    event = store.events.last(1)[0]
-    assert (event.kind, event.message, event.phase, event.task_id) == (
-        Kind.STEP_FINISHED,
-        "step 0",
-        Phase.PLANNING,
-        task.id,
-    )
-    assert event.data == {"outcome": "ok", "duration_s": 2, "number": 0, "step_no": 0}
-
-
 def test_the_timeline_tells_each_step(store: Store) -> None:
     task = claim(store)
     began = store.clock()
@@ -190,13 +176,6 @@ def test_the_first_reply_of_a_place_stays_and_both_are_counted(store: Store) -> 
     assert store.state.sum_spent().model_calls == 2
 
 
-def test_a_request_outside_a_task_is_counted_only(store: Store) -> None:
-    task = claim(store)
-    store.steps.save_reply(replace(request(task), task_id=None), answer()).result()
-    assert store.steps.calls(task.id) == []
-    assert store.state.sum_spent().tokens == 110
-
-
 def test_the_calls_of_a_task_lead_to_their_texts_without_secrets(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.sqlite", secrets=("hunter2hunter2",)) as store:
         task = claim(store)
@@ -264,34 +243,6 @@ def test_calls_and_results_stand_in_the_prompts_of_a_loop_and_each_of_them_is_st
         assert sum(text.count("result 3 ") for text in stored) == 1
 
 
-def test_a_prompt_whose_beginning_changed_keeps_what_stands_and_one_in_the_text_form_is_as_it_was_sent(
-    store: Store,
-) -> None:
-    task = claim(store)
-    native, text = (replace(answer(), protocol=protocol) for protocol in (ToolProtocol.NATIVE, ToolProtocol.TEXT))
-    store.steps.save_reply(work(task, 0, *call(0), *call(1)), native).result()
-    masked = replace(call(0)[1], text="(left out)")
-    store.steps.save_reply(work(task, 1, call(0)[0], masked, *call(1)), native).result()
-    store.steps.save_reply(work(task, 3, *call(0)), text).result()
-    store.steps.save_reply(work(task, 0, *call(0), step_no=1), native).result()
-    _, second, third, other = (store.steps.prompt(call.prompt) for call in store.steps.calls(task.id))
-    assert [content for _, content in second][3:] == ["(left out)", second[4][1], "result 1 hunter2hunter2"]
-    assert [role for role, _ in third] == ["system", "user", "assistant", "user"]
-    assert "## read_file" in third[0][1]
-    assert [role for role, _ in other] == ["system", "user", "assistant", "tool"]
-
-
-def test_a_call_tells_which_tools_its_reply_called(store: Store) -> None:
-    task = claim(store)
-    calls = (ToolCall(name="read_file", arguments={"path": "a.py"}, id="c"), ToolCall(name="done", arguments={}))
-    store.steps.save_reply(work(task, 0), replace(answer(), tool_calls=calls)).result()
-    assert store.steps.calls(task.id)[0].tool_calls == calls
-
-
-def test_a_prompt_that_is_not_kept_any_more_has_no_turns(store: Store) -> None:
-    assert store.steps.prompt("0" * 64) == []
-
-
 def reporting(number: int, *forms: list[object]) -> Step:
     done = step(number, Phase.CODING)
     return replace(done, data={**done.data, "forms": [*forms]})
@@ -311,10 +262,3 @@ def test_how_tools_were_called_is_added_up_and_a_step_counts_once(store: Store) 
     }
     assert forms.read_counts("openai", "gpt-5-mini") == {ToolProtocol.NATIVE: FormCounts(malformed=9)}
     assert forms.read_counts("ollama", "gpt-5") == {}
-
-
-def test_a_stale_fence_teaches_nothing_of_tools(store: Store) -> None:
-    task = claim(store)
-    with pytest.raises(StaleFence):
-        save(store, task, reporting(0, ["openai", "gpt-5", "native", 3, 1]), fence=task.fence + 1).result()
-    assert ToolForms(store.db).read_counts("openai", "gpt-5") == {}

@@ -77,15 +77,6 @@ def test_what_can_wait_waits_for_room_and_what_cannot_fails_at_once(db: Database
     assert heard.all == [(StoreFull, False), (StoreFull, True)]
 
 
-def test_a_write_that_changes_nothing_is_no_sign_of_room(db: Database) -> None:
-    db.write(room(0)).result()
-    waiting = db.write_retrying(add(1, 40_000))
-    db.write(lambda _: None).result()
-    assert db.write_failure is not None
-    db.write(room(1000)).result()
-    assert waiting.result(20) == 1
-
-
 def test_a_lock_that_another_process_keeps_is_waited_for(db: Database) -> None:
     heard, other = Heard(db), connect(db.path)
     other.execute("BEGIN IMMEDIATE")

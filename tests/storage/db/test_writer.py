@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.core.errors import StoreDamaged, StoreError, StoreFull
+from nightshift.core.errors import StoreError, StoreFull
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.sqlite import Connection, IntegrityError, connect
+from nightshift.storage.db.sqlite import Connection, IntegrityError
 from nightshift.storage.db.writer import Job
 from tests.support import tiers
 
@@ -92,20 +91,6 @@ def test_what_was_acknowledged_is_there_and_nothing_else(
         assert read_stored(db) == numbers == [n for n, fine in enumerate(good) if fine]
 
 
-def test_a_future_resolves_after_the_commit(db: Database) -> None:
-    other = connect(db.path, readonly=True)
-    for value in range(20):
-        db.write(add(value)).result()
-        assert other.execute("SELECT COUNT(*) FROM patterns").fetchone()[0] == value + 1
-    other.close()
-
-
-def test_an_accepted_job_cannot_be_withdrawn(db: Database) -> None:
-    future = db.write(add(1))
-    assert not future.cancel()
-    assert future.result() == 1
-
-
 def test_a_full_disk_fails_the_job_that_does_not_fit_and_no_other(db: Database) -> None:
     def limit(conn: Connection) -> None:
         conn.execute(f"PRAGMA max_page_count={conn.execute('PRAGMA page_count').fetchone()[0] + 5}")
@@ -135,42 +120,6 @@ def test_a_commit_that_fails_fails_its_job_and_no_other(db: Database) -> None:
     assert db.write(add(3)).result() == 3
 
 
-def test_a_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite", busy_s=0.02) as db:
-        other = connect(db.path)
-        other.execute("BEGIN IMMEDIATE")
-        future = db.write(add(1))
-        time.sleep(0.3)
-        assert not future.done()
-        other.execute("COMMIT")
-        assert future.result(10) == 1
-        other.close()
-
-
-def test_a_lock_that_is_never_given_back_fails_the_jobs_and_not_the_writer(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite", retry_for_s=0.1, busy_s=0.1) as db:
-        other = connect(db.path)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="locked"):
-            db.write(add(1)).result(10)
-        other.execute("ROLLBACK")
-        other.close()
-        assert db.write(add(2)).result(10) == 2
-        assert read_stored(db) == [2]
-
-
-def test_errors_in_sql_keep_their_own_kind_where_somebody_may_want_it(db: Database) -> None:
-    with pytest.raises(StoreError, match="no such table"):
-        db.write(lambda conn: conn.execute("SELECT * FROM nowhere")).result()
-    with pytest.raises(Exception, match="illegal first status") as caught:
-        db.write(
-            lambda conn: conn.execute(
-                "INSERT INTO tasks (status, priority, description, created_at) VALUES ('done', 1, '', '')"
-            )
-        ).result()
-    assert not isinstance(caught.value, StoreError)
-
-
 def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
     db = Database(tmp_path / "a.sqlite")
     futures = [db.write(add(n)) for n in range(300)]
@@ -198,35 +147,6 @@ def test_a_listener_that_raises_is_dropped_and_hurts_nobody(db: Database, caplog
     assert "a listener of the database is dropped" in caplog.text
 
 
-def test_writers_that_come_back_are_served_in_groups(tmp_path: Path) -> None:
-    """Check that eight threads, each of which waits for its own commit, cause far fewer commits than writes."""
-    groups: list[int] = []
-    with Database(tmp_path / "a.sqlite") as db:
-        db.listen(lambda _: groups.append(1))
-
-        def work() -> None:
-            for value in range(25):
-                db.write(add(value)).result()
-
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(read_stored(db)) == 200
-    assert len(groups) < 120
-
-
-def test_damage_that_shows_while_writing_is_told(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite") as db:
-        page = db.reader().execute("SELECT rootpage FROM sqlite_master WHERE name = 'patterns'").fetchone()[0]
-    with (tmp_path / "a.sqlite").open("r+b") as file:
-        file.seek(4096 * (page - 1))
-        file.write(b"\xff" * 4096)
-    with Database(tmp_path / "a.sqlite") as db, pytest.raises(StoreDamaged):
-        db.write(add(1)).result()
-
-
 def test_what_nobody_waits_for_goes_along_with_the_next_write_in_its_order(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,11 +160,6 @@ def test_what_nobody_waits_for_goes_along_with_the_next_write_in_its_order(
     assert read_stored(db) == [1, 2, 3]
     assert [future.result(10) for future in later] == [1, 2]
     assert len(commits) == 1
-
-
-def test_what_nobody_waits_for_is_written_when_nothing_else_comes(db: Database) -> None:
-    assert db.write_later(add(1)).result(10) == 1
-    assert read_stored(db) == [1]
 
 
 def test_closing_writes_what_nobody_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.storage.files.whole import publish, write_once, write_whole
+from nightshift.storage.files.whole import write_once, write_whole
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -55,14 +55,6 @@ def test_of_many_who_write_once_one_wins(tmp_path: Path) -> None:
         thread.join()
     assert won == [path.read_text()]
     assert names(tmp_path) == ["seal"]
-
-
-def test_a_published_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    (tmp_path / "a.part").write_text("new")
-    (tmp_path / "a").write_text("old")
-    publish(tmp_path / "a.part", tmp_path / "a")
-    assert (tmp_path / "a").read_text() == "new"
-    assert names(tmp_path) == ["a"]
 
 
 def test_a_process_that_is_killed_while_it_writes_leaves_whole_files_only(tmp_path: Path) -> None:

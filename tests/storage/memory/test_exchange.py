@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
 from nightshift.core.text.masking import Masker
-from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory.embedders import choose
 from nightshift.storage.memory.exchange import lines, read, take
 from nightshift.storage.memory.store import LongTermMemory
@@ -71,10 +69,8 @@ async def test_secrets_stay_at_home(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("no json", "line 2: Expecting value"),
         ("[]", "line 2: must be a JSON object"),
         ('{"kind": "rumour"}', "line 2: it: Input tag 'rumour'"),
-        ('{"kind": "pattern"}', "line 2: pattern."),
         (json.dumps({"kind": "failure", "signature": "", "error": "", "fix": ""}), "line 2: failure.created_at"),
     ],
 )
@@ -85,20 +81,3 @@ async def test_a_faulty_line_is_named_and_nothing_is_taken(tmp_path: Path, line:
         with pytest.raises(NotLessons) as refused:
             read("\n".join([good[0], line, good[1]]))
         assert why in str(refused.value)
-
-
-async def test_a_lesson_without_the_day_it_was_learned_takes_the_day_it_failed_and_others_keep_theirs(
-    tmp_path: Path,
-) -> None:
-    with open_store(tmp_path / "a.sqlite") as store:
-        await learn(store, "Add the prices of a basket")
-        early, late = "2026-01-01T00:00:00.000Z", "2026-02-02T00:00:00.000Z"
-        for learned, expected in [(late, late), (None, early)]:
-            set_ = partial(_date, created=early, learned=learned)
-            store.db.write(set_).result()
-            line = json.loads(export(store).splitlines()[0])
-            assert (line["created_at"], line["learned_at"]) == (early, expected)
-
-
-def _date(conn: Connection, created: str, learned: str | None) -> None:
-    conn.execute("UPDATE failures SET created_at = ?, fixed_at = ?", (created, learned))

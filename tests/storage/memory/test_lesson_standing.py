@@ -50,16 +50,6 @@ def test_a_harmful_lesson_is_retired_nearly_always() -> None:
     assert share_retired(-0.25) >= 0.98
 
 
-def test_a_harmful_lesson_does_not_last_long() -> None:
-    dice = random.Random(6)
-    lasted = sorted(life(-0.3, dice)[1] for _ in range(101))
-    assert lasted[50] <= 60
-
-
-def test_a_lesson_without_effect_is_retired_in_time_often_enough_to_keep_memory_small() -> None:
-    assert share_retired(0.0) >= 0.3
-
-
 def test_nothing_is_decided_about_what_was_hardly_used() -> None:
     assert standing(Share(0, 5), Share(), Share(90, 100)) is Standing.TRUSTED
     assert standing(Share(0, 7), Share(), Share(90, 100)) is Standing.SUSPECT

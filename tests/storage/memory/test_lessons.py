@@ -9,15 +9,7 @@ from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, Verdict
 from nightshift.core.text.masking import Masker
-from nightshift.storage.memory.lessons import (
-    MAX_CODE,
-    as_patch,
-    difference,
-    errors_of,
-    format_lesson,
-    from_patch,
-    lesson_of,
-)
+from nightshift.storage.memory.lessons import as_patch, difference, errors_of, from_patch, lesson_of
 
 PATHS = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}\.py", fullmatch=True)
 
@@ -25,17 +17,6 @@ PATHS = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}\.py", fullmatch=True)
 @given(st.dictionaries(PATHS, st.none() | st.text(alphabet=st.characters(codec="utf-8"), max_size=80), max_size=4))
 def test_a_change_survives_being_written_down(change: dict[str, str | None]) -> None:
     assert from_patch(as_patch(change)) == change
-
-
-def test_a_change_is_written_as_a_patch() -> None:
-    assert as_patch({"a.py": "x = 1\n", "b.py": None}) == (
-        "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,1 @@\n+x = 1\n--- a/b.py\n+++ /dev/null\n"
-    )
-
-
-def test_a_huge_change_loses_its_last_files() -> None:
-    change = {"a.py": "x\n", "b.py": "y\n" * MAX_CODE}
-    assert from_patch(as_patch(change)) == {"a.py": "x\n"}
 
 
 def test_a_fix_is_a_unified_diff_without_secrets() -> None:
@@ -65,10 +46,6 @@ def test_failures_of_one_kind_are_one_error() -> None:
     }
 
 
-def test_a_verdict_without_failures_is_told_by_its_reason() -> None:
-    assert errors_of(verdict(reason="no test ran")) == {"no test ran": "no test ran"}
-
-
 def test_that_time_was_over_is_no_lesson() -> None:
     late = Failure(id="t.py::test_a", kind="Timeout", message="the tests were cut off after 60 s")
     other = Failure(id="t.py::test_b", kind="KeyError", message="'k'")
@@ -91,8 +68,3 @@ def test_the_lesson_is_the_last_reflections_advice_in_a_line() -> None:
     work = AttemptState(phase=Phase.COMMIT, base="", tries=tries, summary="Add f")
     assert lesson_of(work) == "Round to two places."
     assert lesson_of(AttemptState(phase=Phase.COMMIT, base="", summary="Add f")) == "Add f"
-
-
-def test_a_memory_is_told_in_order() -> None:
-    assert format_lesson("KeyError: x\nmore", "Use get.", "-a\n+b") == "KeyError: x:\nUse get.\nWhat mended it:\n-a\n+b"
-    assert format_lesson("KeyError", "", "") == "KeyError:"

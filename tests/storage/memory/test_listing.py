@@ -55,12 +55,6 @@ async def test_lessons_are_listed_in_both_orders_and_counted(store: Store, memor
     assert listing.page(store.db.reader(), Wanted(), limit=2, offset=9) == ([], 6)
 
 
-async def test_a_text_is_looked_for_to_the_letter_in_any_case(store: Store, memory: LongTermMemory) -> None:
-    assert page(store, Wanted(kind="failure", text="ADVICE 1")) == [2]
-    assert page(store, Wanted(text="100%")) == page(store, Wanted(text="_")) == []
-    assert page(store, Wanted(kind="pattern", text="file 2")) == [3]
-
-
 async def test_a_lesson_has_the_language_and_the_repository_of_its_task(store: Store) -> None:
     memory = make(store)
     spec = TaskSpec(description="Write it", language=Language.JAVASCRIPT, repo="/src/shop")
@@ -70,13 +64,6 @@ async def test_a_lesson_has_the_language_and_the_repository_of_its_task(store: S
     assert listing.places(store.db.reader()) == (["javascript"], ["/src/shop"])
     assert page(store, Wanted(language="javascript", repo="/src/shop")) == [1, 1]
     assert page(store, Wanted(language="python")) == []
-
-
-async def test_a_failure_without_a_fix_is_no_lesson(store: Store) -> None:
-    memory, task = make(store), store.queue.submit(TaskSpec(description="x")).result().task_id
-    await memory.remember(work("a\n", fail()), task, "d")
-    assert page(store, Wanted()) == []
-    assert listing.read(store.db.reader(), "failure", 1) is None
 
 
 async def test_the_standing_is_noted_when_an_attempt_ends(store: Store, memory: LongTermMemory) -> None:
@@ -104,30 +91,3 @@ async def test_retiring_and_restoring_are_told_once(store: Store, memory: LongTe
     assert memory.restore("failure", 2).result()
     assert not memory.restore("failure", 2).result()
     assert memory.search(f"TypeError: {ERROR} 1", 9)[0].kind == "failure"
-
-
-async def test_a_restored_lesson_is_judged_by_what_comes_then(store: Store, memory: LongTermMemory) -> None:
-    near(store, 1, {Assignment.SHOWN: 20}, solved=False)
-    near(store, 1, {Assignment.PROBATION: 20}, solved=True, first=200)
-    memory.retire("failure", 1).result()
-    store.clock.advance(60)
-    memory.restore("failure", 1).result()
-    task = store.queue.submit(TaskSpec(description="x")).result().task_id
-    await memory.recall(f"TypeError: {ERROR} 0", 6, task_id=task)
-    await memory.conclude(work("x\n"), task, False)
-    lesson = listing.read(store.db.reader(), "failure", 1)
-    assert lesson is not None
-    assert (lesson.state, lesson.shown, lesson.withheld) == (State.ACTIVE, Share(0, 1), Share())
-
-
-async def test_memory_s_worth_counts_an_attempt_where_its_own_lot_put_it(store: Store, memory: LongTermMemory) -> None:
-    near(store, 1, {Assignment.SHOWN: 3, Assignment.PROBATION: 2, Assignment.CONTROL: 4}, solved=True)
-    uplift = recall_log.uplift(store.db.reader())
-    assert (uplift.shown, uplift.control) == (Share(5, 5), Share(4, 4))
-
-
-async def test_days_without_a_lesson_are_counted_as_none(store: Store, memory: LongTermMemory) -> None:
-    store.clock.advance(86_400)
-    days = listing.count_learned_by_day(store.db.reader(), store.clock(), 4)
-    assert [count for _, count in days] == [0, 0, 6, 0]
-    assert days[-1][0] == f"{store.clock():%Y-%m-%d}"

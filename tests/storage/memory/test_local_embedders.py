@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightshift.storage.memory.embedders import HashedEmbedder, choose, find_packaged_model
-from nightshift.storage.memory.embedders.base import REMEMBERED
 from nightshift.storage.memory.embedders.local import BlendedEmbedder
 from tests.storage.memory.test_store import ERROR, events, learn, make
 from tests.support.store import Store
@@ -28,14 +25,6 @@ def alike(text: str, other: str) -> float:
     return float(rows[0] @ rows[1])
 
 
-def test_vectors_have_length_one_and_do_not_change() -> None:
-    rows = hashed.embed(["KeyError in total", "", "ü"])
-    assert rows.shape == (3, 384)
-    assert rows.dtype == np.float32
-    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 0, 1], abs=1e-6)
-    assert np.round(hashed.embed(["KeyError in total"])[0, :].sum(), 4) == pytest.approx(rows[0].sum(), abs=1e-4)
-
-
 def test_the_vector_of_a_text_is_the_same_on_every_machine() -> None:
     row = hashed.embed(["KeyError: price"])[0]
     assert np.flatnonzero(row)[:5].tolist() == [0, 17, 24, 37, 42]
@@ -46,16 +35,6 @@ def test_similar_texts_are_nearer_than_others() -> None:
     assert alike(text, "TypeError: unsupported operand types for -: str and int") > 0.7
     assert alike(text, "Create a FastAPI endpoint that says whether the service is healthy") < hashed.floor
     assert alike("parse_csv_file", "parseCsvFile") > 0.9
-
-
-@given(st.text())
-def test_any_text_can_be_embedded(text: str) -> None:
-    row = hashed.embed([text])[0]
-    assert np.isfinite(row).all()
-
-
-def test_no_texts_give_no_rows() -> None:
-    assert hashed.embed([]).shape == (0, 384)
 
 
 def test_the_setting_picks_the_embedders() -> None:
@@ -118,11 +97,3 @@ def test_a_model_is_asked_once_for_what_two_errors_of_late_say_alike() -> None:
     again = blended.embed(["KeyError: no such key\nin load", "sort the words", "KeyError: no such key\nin load"])
     assert model.asked[1:] == ["sort the words"]
     assert float(again[0] @ vector) == float(again[2] @ vector) == pytest.approx(1.0, abs=1e-6)
-
-
-def test_texts_of_long_ago_are_asked_for_again() -> None:
-    model = Noting()
-    blended = BlendedEmbedder(model)
-    for text in ("first", *(f"text {n}" for n in range(REMEMBERED)), "first"):
-        blended.embed([text])
-    assert model.asked.count("first") == 2

@@ -55,24 +55,3 @@ def test_a_lesson_is_judged_by_the_attempts_it_was_near_to_and_one_left_out_on_p
     assert recall_log.uplift(conn).shown == Share(1, 1), (
         "the attempt was to see lessons, whatever became of one of them"
     )
-
-
-def test_how_an_attempt_ended_is_entered_once(store: Store) -> None:
-    task_id = end(store, [Assignment.SHOWN], solved=True, iterations=1, tokens=10)
-    at = store.clock()
-    again = store.db.write(lambda conn: recall_log.end(conn, task_id, 1, solved=False, iterations=9, at=at)).result()
-    assert again == []
-    assert recall_log.tallies(store.db.reader(), "failure", 1)[0] == Share(1, 1)
-
-
-def test_whether_anything_was_near_is_told_for_each_attempt(store: Store) -> None:
-    task_id = end(store, [Assignment.CONTROL], solved=True, iterations=1, tokens=10)
-    conn = store.db.reader()
-    assert (recall_log.any_of(conn, task_id, 1), recall_log.any_of(conn, task_id, 2)) == (True, False)
-
-
-def test_a_lot_is_the_same_for_good_and_spread_evenly() -> None:
-    assert recall_log.draw("attempt", 7, 1) == recall_log.draw("attempt", 7, 1) != recall_log.draw("attempt", 7, 2)
-    drawn = [recall_log.draw("attempt", n, 1) for n in range(2000)]
-    assert 0.45 < sum(drawn) / len(drawn) < 0.55
-    assert all(0 <= each < 1 for each in drawn)

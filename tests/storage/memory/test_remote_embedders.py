@@ -8,18 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from nightshift.config.work import LearningSettings
 from nightshift.core.events import Kind
-from nightshift.storage.memory.embedders import (
-    MAKERS,
-    Choice,
-    EmbedderMissing,
-    Endpoints,
-    HashedEmbedder,
-    Loadable,
-    Provisioning,
-    choose,
-)
+from nightshift.storage.memory.embedders import Choice, EmbedderMissing, Endpoints, HashedEmbedder, Loadable
 from nightshift.storage.memory.embedders.base import STRANGERS
 from nightshift.storage.memory.embedders.local import BlendedEmbedder
 from nightshift.storage.memory.embedders.remote import Limits, OllamaEmbedder, OpenAIEmbedder
@@ -51,11 +41,7 @@ def remote(request: pytest.FixtureRequest) -> Make:
     return make
 
 
-def blend(server: WireServer) -> Loadable:
-    return BlendedEmbedder(ollama(server))
-
-
-@pytest.mark.parametrize("make_one", [ollama, openai, blend])
+@pytest.mark.parametrize("make_one", [ollama, openai])
 def test_vectors_have_length_one_keep_their_order_and_are_asked_for_in_batches(
     server: WireServer, make_one: Make
 ) -> None:
@@ -73,13 +59,6 @@ def test_vectors_have_length_one_keep_their_order_and_are_asked_for_in_batches(
     for text, row in zip(texts, rows, strict=True):
         assert float(embedder.embed([text])[0] @ row) == pytest.approx(1.0, abs=1e-5)
     assert embedder.embed([]).shape == (0, embedder.dims)
-
-
-def test_the_name_says_the_model_and_the_length_so_that_spaces_do_not_meet(server: WireServer, remote: Make) -> None:
-    embedder = remote(server)
-    embedder.load()
-    assert embedder.name == f"{remote.__name__}:tiny-embed:64"
-    assert len({maker(None, Endpoints(), Provisioning()).name for maker in (MAKERS["ollama"], MAKERS["openai"])}) == 2  # type: ignore[union-attr]
 
 
 def test_the_floor_is_measured_so_that_strangers_stay_below_it(server: WireServer, remote: Make) -> None:
@@ -109,26 +88,6 @@ def test_a_server_that_is_away_is_asked_twice_and_said_plainly(server: WireServe
     assert embedder.embed(["x"]).shape == (1, 64)
 
 
-def test_a_page_that_is_no_api_is_said_plainly(server: WireServer, remote: Make) -> None:
-    server.portal = "<html>Please log in</html>"
-    with pytest.raises(EmbedderMissing, match=r"does not speak|cannot be reached"):
-        remote(server).load()
-
-
-def test_no_key_and_no_address_is_said_before_anything_is_sent() -> None:
-    with pytest.raises(EmbedderMissing, match="set OPENAI_API_KEY, or OPENAI_BASE_URL"):
-        OpenAIEmbedder(model="text-embedding-3-small").load()
-
-
-def test_every_name_of_the_settings_is_known_and_no_other() -> None:
-    names = LearningSettings.model_fields["embedder"].annotation
-    assert set(MAKERS) == set(names.__args__)  # type: ignore[union-attr]
-    assert choose("hashed").better is None
-    better = choose("openai", "my-model", Endpoints(openai_api_key="k")).better
-    assert better
-    assert better.name == "openai:my-model+hashed-384-v3"
-
-
 async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, server: WireServer, remote: Make) -> None:
     memory = make(store, Choice(ready=HashedEmbedder(), better=BlendedEmbedder(remote(server)), why="loading"))
     await learn(memory, store, "Parse a CSV file of prices", ERROR, "Skip the header.")
@@ -156,24 +115,6 @@ async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, ser
     assert [tuple(row) for row in counts] == [(by_endpoint, 4)], "each memory has one vector"
     kinds = [event.kind for event in events(store) if event.kind in (Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING)]
     assert kinds == [Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING, Kind.EMBEDDER_READY]
-
-
-async def test_an_endpoint_that_is_away_at_first_is_tried_again_after_a_rest(store: Store, server: WireServer) -> None:
-    memory = make(store, Choice(ready=HashedEmbedder(), better=ollama(server), why="loading"))
-    await learn(memory, store, "Parse a CSV file of prices", ERROR, "Skip the header.")
-
-    async def recalled() -> None:
-        assert await memory.recall(f"TypeError: {ERROR}", 1)
-        assert memory._spaces.loader
-        await asyncio.to_thread(memory._spaces.loader.join)
-
-    await asyncio.to_thread(server.stop)
-    await recalled()
-    assert "cannot be reached" in memory.description
-    await asyncio.to_thread(server.start)
-    store.clock.advance(3600)
-    await recalled()
-    assert memory.description == "ollama:tiny-embed:64"
 
 
 async def test_secrets_are_not_sent_to_an_endpoint(store: Store, server: WireServer) -> None:

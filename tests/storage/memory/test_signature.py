@@ -36,18 +36,12 @@ def test_paths_lines_and_values_do_not_matter(n: int) -> None:
         ("assert 5 == 7312", "assert -2.5e3 == 8"),
         ("<Foo object at 0x7fae01> is not callable", "<Foo object at 0x11> is not callable"),
         ("no such file: /tmp/a/b.txt", "no such file: /var/lib/c.json"),
-        ("no such file: 'a/b.txt'", 'no such file: "c d.txt"'),
-        ("timed out after 1.52s", "timed out after 30 seconds"),
         ("at 2026-03-01T12:00:00Z it failed", "at 2025-12-31 23:59:59.123 it failed"),
         ("commit 3f2a9bc01d failed", "commit 99aa00bb11cc22dd failed"),
-        ("job 123e4567-e89b-12d3-a456-426614174000 lost", "job 00000000-0000-0000-0000-000000000000 lost"),
         ("assert [1, 2, 3] == [3, 5]", "assert [9, 8] == [1, 1, 1, 1]"),
         ("TypeError: total() missing 1 argument", "TypeError: Shop.area() missing 1 argument"),
-        ("ReferenceError: cart is not defined", "ReferenceError: store.items is not defined"),
         ("sqlite3.OperationalError: no such table: users", "sqlite3.OperationalError: no such table: shop.orders"),
-        ("get https://example.org/a?b=1 failed", "get http://localhost:8080/x failed"),
         ("\x1b[31mAssertionError\x1b[0m: 1 != 2", "AssertionError: 3 != 4"),
-        ("tmp12 is missing", "tmp9 is missing"),
     ],
 )
 def test_what_changes_from_run_to_run_is_left_out(error: str, other: str) -> None:
@@ -59,10 +53,7 @@ def test_what_changes_from_run_to_run_is_left_out(error: str, other: str) -> Non
     ("error", "other"),
     [
         ("KeyError: 'a'", "IndexError: 'a'"),
-        ("TypeError: can only concatenate str", "TypeError: unsupported operand"),
         ("AttributeError: 'list' object has no attribute", "AttributeError: 'list' object is read-only"),
-        ("assert [1, 2] == [1, 2, 3]", "assert [2, 1] == [1, 2]"),
-        ("OSError: [Errno 2] No such file: 'a'", "OSError: [Errno 13] No such file: 'a'"),
         ("SyntaxError: '(' was never closed", "SyntaxError: 'x' was never closed"),
         ('  File "/a.py", line 1, in f\nE', '  File "/a.py", line 1, in g\nE'),
     ],
@@ -76,8 +67,6 @@ def test_another_mistake_has_another_signature(error: str, other: str) -> None:
     [
         "ImportError while importing test module '/w/tests/test_plot.py'.",
         "FAILED tests/test_plot.py::test_all - ",
-        "ERROR at setup of test_all",
-        "________________",
         '  File "/w/plot.py", line 3',
     ],
 )
@@ -86,35 +75,17 @@ def test_what_a_runner_says_of_every_failure_is_left_out(head: str) -> None:
     assert signature(f"{head}\n{error}") == signature(error)
 
 
-def test_an_error_that_is_told_within_quotes_is_kept() -> None:
-    assert "ECONNREFUSED Connection refused" in signature("Failed (NewConnection('[Errno 111] Connection refused'))")
-    assert signature("caused by OSError('the disk is full')") == "caused by OSError(the disk is full)"
-
-
-def test_names_with_underscores_at_their_ends_stay_whole() -> None:
-    assert signature("net.py:9: in __init__\nTypeError") == "in __init__\nTypeError"
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["KeyError", "StopIteration", "click.exceptions.NoSuchOption", "ScopeMismatch", "re.error", "queue.Full"],
-)
+@pytest.mark.parametrize("name", ["KeyError", "click.exceptions.NoSuchOption", "re.error"])
 def test_types_of_errors_are_known_by_their_form(name: str) -> None:
     assert ERROR_NAME.search(f"{name}: what happened")
     assert not ERROR_NAME.search("AssertionError: what happened")
     assert not ERROR_NAME.search("Call it Otherwise")
 
 
-@pytest.mark.parametrize(
-    "line", ["assert " + "== " * 9_000, "assert" + " " * 29_000, "'" * 29_000, "x: " * 9_000, "(" * 29_000]
-)
+@pytest.mark.parametrize("line", ["assert " + "== " * 9_000, "(" * 29_000])
 def test_no_line_takes_long(line: str) -> None:
     """Check lines for which a pattern that tries every possible end of an operand would take hours."""
     assert len(signature(line)) <= MAX_CHARS
-
-
-def test_words_with_apostrophes_are_no_quotes() -> None:
-    assert signature("it doesn't work and can't") == "it doesn't work and can't"
 
 
 def test_a_node_stack_keeps_own_functions() -> None:
@@ -130,10 +101,6 @@ def test_any_text_gives_a_short_signature_without_a_number(text: str) -> None:
     assert not any(line != line.strip() for line in result.split("\n"))
 
 
-def test_a_long_text_takes_no_long_time() -> None:
-    assert len(signature("(" * 100_000 + "a/" * 100_000 + "'" * 100_000)) <= MAX_CHARS
-
-
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
@@ -145,56 +112,33 @@ VALUES = st.recursive(
     ("line", "difference"),
     [
         ("assert 0.30000000000000004 == 0.3", "almost equal floats, inexact"),
-        ("assert 1.1000000000000001 == 1.1", "almost equal floats, inexact"),
         ("assert 3 == 4", "one too few"),
-        ("assert 5 == 4", "one too many"),
         ("assert -5 == 5", "opposite sign"),
         ("assert 0 == 12", "zero instead of a number"),
         ("assert 2 == 2.5", "fraction cut or rounded"),
         ("assert nan == 12", "not a number"),
         ("assert None == 4", "nothing instead of a value"),
-        ("assert 4 is None", "a value instead of nothing"),
-        ("assert True == False", "true and false"),
         ("assert '3' == 3", "str instead of int"),
-        ("assert 1 == True", "int instead of bool"),
         ("assert '' == 'a'", "empty text"),
-        ("assert 'Ann' == 'ann'", "letter case of text"),
         ("assert 'a b' == 'ab '", "white space in text"),
         ("assert 'abc' == 'cba'", "reversed text"),
-        ("assert 'ab' == 'abc'", "last text missing"),
         ("assert [] == [1]", "empty instead of items"),
         ("assert [3, 2, 1] == [1, 2, 3]", "reversed order of items"),
-        ("assert [2, 3, 1] == [1, 2, 3]", "other order of items"),
-        ("assert [1, 1, 2] == [1, 2]", "repeated items"),
         ("assert [1, 2] == [1, 1, 2]", "items that repeat are missing"),
         ("assert [1, 2] == [1, 2, 3]", "last items missing"),
         ("assert [2, 3] == [1, 2, 3]", "items missing"),
-        ("assert (1, 2, 3) == (1, 2)", "more items at the end than expected"),
         ("assert ['a', 'b'] == ['b']", "more items than expected"),
         ("assert {'a': 1} == {'a': 2}", "other value of a key"),
         ("assert {'a': 1, 'b': 2} == {'b': 2}", "more items than expected"),
-        ("assert {1} == {1, 2}", "items missing"),
         ("AssertionError [ERR_ASSERTION]: Expected values to be strictly equal: 3 !== 4", "one too few"),
         ("AssertionError: expected [ 1, 2 ] to deeply equal [ 2, 1 ]", "reversed order of items"),
-        ("AssertionError: expected undefined to equal 4", "nothing instead of a value"),
     ],
 )
 def test_the_difference_is_told(line: str, difference: str) -> None:
     assert relation(line) == DIFFERS + difference
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "assert total(3) == 4",
-        "assert [1, 2] == [3, 4]",
-        "assert 'ab' == 'xy'",
-        "assert 3 == 400",
-        "assert x",
-        "",
-        "a == b",
-    ],
-)
+@pytest.mark.parametrize("line", ["assert total(3) == 4", "assert [1, 2] == [3, 4]", "assert 'ab' == 'xy'", ""])
 def test_where_nothing_can_be_told_nothing_is(line: str) -> None:
     assert relation(line) == ""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import psutil
 import pytest
@@ -33,38 +31,12 @@ def process_of(embedder: SentenceTransformerEmbedder) -> psutil.Process:
     return psutil.Process(embedder._process._process.pid)
 
 
-def test_an_embedder_that_is_not_loaded_says_so() -> None:
-    with pytest.raises(EmbedderMissing, match="not loaded"):
-        SentenceTransformerEmbedder(Path("/nowhere/some-model")).embed(["x"])
-
-
 def test_meaning_counts_more_than_words(embedder: SentenceTransformerEmbedder) -> None:
     same, alike, unlike = embedder.embed(["remove the file", "delete a document", "add two numbers"])
     assert embedder.dims == 384
     assert float(same @ same) == pytest.approx(1.0, abs=1e-5)
     assert float(same @ alike) > embedder.floor > float(same @ unlike)
     assert embedder.embed([]).shape == (0, 384)
-
-
-def test_the_usual_model_reads_as_much_of_a_text_as_it_was_trained_on(embedder: SentenceTransformerEmbedder) -> None:
-    begun, shorter = "remove the file " * 50, "remove the file " * 30
-    alike, unlike, other = embedder.embed([begun + "today", begun + "add two numbers", shorter + "add two numbers"])
-    assert float(alike @ unlike) == pytest.approx(1.0, abs=1e-5)
-    assert float(unlike @ other) < 0.999
-
-
-def test_many_threads_embed_at_once(embedder: SentenceTransformerEmbedder) -> None:
-    texts = [[f"text {n} " + "word " * (n % 40)] for n in range(40)]
-    with ThreadPoolExecutor(4) as pool:
-        rows = list(pool.map(embedder.embed, texts))
-    assert [float(row[0] @ embedder.embed(text)[0]) for row, text in zip(rows, texts, strict=True)] == pytest.approx(
-        [1.0] * 40, abs=1e-4
-    )
-
-
-def test_it_stands_back_for_others(embedder: SentenceTransformerEmbedder) -> None:
-    embedder.embed(["a"])
-    assert process_of(embedder).nice() >= 10
 
 
 def test_a_process_that_was_killed_is_said_to_be_and_comes_back(embedder: SentenceTransformerEmbedder) -> None:
@@ -95,13 +67,6 @@ def test_a_process_that_hangs_is_given_up(
         embedder.embed(["a"])
     assert not process.is_running()
     assert not embedder.is_running
-
-
-def test_a_model_that_is_not_here_is_not_downloaded_unless_it_may_be(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderMissing, match="not on this machine"):
-        SentenceTransformerEmbedder(tmp_path / "nothing").load()
-    with pytest.raises(EmbedderMissing, match="pip install"):
-        SentenceTransformerEmbedder("sentence-transformers/no-such-model").load()
 
 
 def test_what_cannot_be_installed_is_missing() -> None:

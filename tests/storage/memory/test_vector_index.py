@@ -11,7 +11,7 @@ import pytest
 from nightshift.storage.db.sqlite import Connection, Error
 from nightshift.storage.memory import vector_index
 from nightshift.storage.memory.embedders import HashedEmbedder
-from nightshift.storage.memory.vector_index import LessonKind, VectorIndex, forget_vectors, keep_only
+from nightshift.storage.memory.vector_index import LessonKind, VectorIndex, forget_vectors
 from tests.support.store import Store
 
 if TYPE_CHECKING:
@@ -59,18 +59,6 @@ def test_the_nearest_come_first_with_their_similarity(index: VectorIndex) -> Non
     assert near(index, "failure", unit(1, 0), limit=2) == [(11, 1.0), (12, 0.707)]
 
 
-def test_of_equal_ones_the_older_come_first(index: VectorIndex) -> None:
-    index.add("failure", list(range(40, 0, -1)), np.stack([unit(1)] * 40))
-    assert near(index, "failure", unit(1), limit=3) == [(1, 1.0), (2, 1.0), (3, 1.0)]
-
-
-def test_kinds_do_not_meet(index: VectorIndex) -> None:
-    index.add("failure", [1], unit(1)[None])
-    index.add("pattern", [1], unit(0, 1)[None])
-    assert near(index, "failure", unit(1)) == [(1, 1.0)]
-    assert near(index, "pattern", unit(1)) == [(1, 0.0)]
-
-
 def test_embedders_do_not_meet(opened: Open) -> None:
     first, second = opened("one"), opened("two")
     first.add("failure", [1], unit(1)[None])
@@ -87,28 +75,6 @@ def test_adding_again_replaces_and_forgetting_takes_the_vectors_of_every_embedde
         assert near(index, "failure", unit(0, 0, 1)) == [(1, 1.0), (2, 0.0)]
     store.db.write(lambda conn: forget_vectors(conn, [("failure", 1), ("failure", 99)])).result()
     assert [near(index, "failure", unit(0, 0, 1)) for index in indexes] == [[(2, 0.0)], [(2, 0.0)]]
-
-
-def test_a_memory_has_the_vector_of_one_embedder(store: Store, opened: Open) -> None:
-    for name in ("hashed", "better"):
-        opened(name).add("failure", [1], unit(1)[None])
-    store.db.write(lambda conn: keep_only(conn, "better")).result()
-    rows = store.db.reader().execute("SELECT embedder FROM memory_vectors").fetchall()
-    assert [row[0] for row in rows] == ["better"]
-
-
-def test_a_text_in_which_nothing_counts_is_near_to_nothing(index: VectorIndex) -> None:
-    index.add("failure", [1], unit(1)[None])
-    assert near(index, "failure", np.zeros(DIMS, dtype=np.float32)) == [(1, 0.0)]
-
-
-def test_an_empty_index_finds_nothing(index: VectorIndex) -> None:
-    assert near(index, "failure", unit(1)) == []
-
-
-def test_any_number_may_be_asked_for(index: VectorIndex) -> None:
-    index.add("failure", [1], unit(1)[None])
-    assert near(index, "failure", unit(1), limit=100_000) == [(1, 1.0)]
 
 
 def test_the_nearest_of_real_texts_are_those_with_the_largest_products(index: VectorIndex) -> None:
