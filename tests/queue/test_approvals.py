@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import IllegalMove, StaleFence, UnknownApproval
+from nightshift.core.errors import IllegalMove, UnknownApproval
 from nightshift.core.events import Kind
-from nightshift.core.tasks.change_checks import Approval, Ask, AskKind, holding
-from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.change_checks import Ask, AskKind, holding
+from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
 from nightshift.queue.approvals import open_count
 from nightshift.storage.db import migrations, schema
@@ -56,19 +56,6 @@ def kinds(store: Store) -> list[Kind]:
     return [event.kind for event in store.events.after(0, limit=1000) if event.kind in {Kind.ASKED, Kind.ANSWERED}]
 
 
-def test_each_ask_is_an_approval_that_waits(store: Store) -> None:
-    task = running(store)
-    held = hold(store, task, TOOLZ, FLASK)
-    assert (held.status, held.reason) == (Status.WAITING, "needs packages")
-    first, second = store.queue.approvals()
-    assert first == Approval(
-        id=first.id, task_id=task.id, attempt=1, ask=TOOLZ, asked_at=store.clock(), wanted=task.spec.description
-    )
-    assert second.ask == FLASK
-    assert kinds(store) == [Kind.ASKED, Kind.ASKED]
-    assert store.queue.claim("w").result() is None, "a waiting task is not claimed"
-
-
 def test_the_last_answer_lets_the_task_go_on_with_its_attempt(store: Store) -> None:
     task = running(store)
     hold(store, task, TOOLZ, FLASK)
@@ -96,17 +83,6 @@ def test_what_was_decided_is_not_asked_again(store: Store) -> None:
     assert hold(store, again(store), TOOLZ, FLASK).status is Status.QUEUED, "nothing is left to ask"
 
 
-def test_what_is_open_is_not_asked_twice_and_what_is_no_longer_wanted_is_withdrawn(store: Store) -> None:
-    task = running(store)
-    hold(store, task, TOOLZ, FLASK)
-    approval = store.queue.approvals()[1]
-    store.queue.cancel(task.id).result()
-    assert ask(store) == [], "a task that ended waits for nothing"
-    store.queue.retry(task.id).result()
-    hold(store, again(store), FLASK)
-    assert store.queue.approvals() == [approval]
-
-
 def test_a_decision_stands(store: Store) -> None:
     task = running(store)
     hold(store, task, TOOLZ)
@@ -116,15 +92,6 @@ def test_a_decision_stands(store: Store) -> None:
         store.queue.decide(asked.id, True).result()
     with pytest.raises(UnknownApproval, match="no approval 99"):
         store.queue.decide(99, True).result()
-
-
-def test_a_task_that_ended_takes_no_answers(store: Store) -> None:
-    task = running(store)
-    hold(store, task, TOOLZ)
-    (asked,) = store.queue.approvals()
-    store.queue.cancel(task.id).result()
-    with pytest.raises(IllegalMove, match="is cancelled"):
-        store.queue.decide(asked.id, True).result()
 
 
 def test_an_answer_for_a_task_that_runs_again_moves_nothing(store: Store) -> None:
@@ -139,26 +106,6 @@ def test_an_answer_for_a_task_that_runs_again_moves_nothing(store: Store) -> Non
     assert hold(store, task, TOOLZ).status is Status.QUEUED
 
 
-def test_a_stale_worker_asks_nothing(store: Store) -> None:
-    task = running(store)
-    with pytest.raises(StaleFence):
-        store.queue.wait_for_owner(task.id, task.fence - 1, "?", (TOOLZ,)).result()
-    assert ask(store, open_only=False) == []
-
-
-def test_a_question_is_answered_and_the_task_waits_for_the_rest(store: Store) -> None:
-    task = running(store)
-    question = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
-    hold(store, task, question, FLASK)
-    first, second = store.queue.approvals()
-    assert first.ask.default == "8080"
-    store.queue.decide(first.id, True, "80").result()
-    assert store.queue.get(task.id).status is Status.WAITING
-    store.queue.decide(second.id, True).result()
-    assert store.queue.get(task.id).status is Status.QUEUED
-    assert ("Which port?", "80") in store.queue.answers(task.id)
-
-
 def test_a_question_that_nobody_answers_in_time_is_answered_by_its_default(store: Store) -> None:
     task = running(store)
     question = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
@@ -168,7 +115,11 @@ def test_a_question_that_nobody_answers_in_time_is_answered_by_its_default(store
     assert store.queue.assume(store.clock() - timedelta(hours=1)).result() == 1
     assert store.queue.get(task.id).status is Status.QUEUED
     assert store.queue.answers(task.id) == [("Which port?", "8080")]
-    assert store.queue.assume(store.clock()).result() == 0
+    package = running(store)
+    hold(store, package, TOOLZ)
+    store.clock.advance(10**7)
+    assert store.queue.assume(store.clock()).result() == 0, "only the owner decides on packages"
+    assert store.queue.get(package.id).status is Status.WAITING
     assert describe(store) == ["assumed, because nobody answered: 8080"]
 
 
@@ -191,23 +142,6 @@ def test_a_question_takes_an_answer_and_its_default_where_it_is_granted_without(
 def describe(store: Store) -> list[str]:
     """Return the log messages of the owner's answers."""
     return [event.message for event in store.events.after(0, limit=1000) if event.kind is Kind.ANSWERED]
-
-
-def test_what_only_the_owner_can_decide_is_never_assumed(store: Store) -> None:
-    task = running(store)
-    hold(store, task, TOOLZ)
-    store.clock.advance(10**7)
-    assert store.queue.assume(store.clock()).result() == 0
-    assert store.queue.get(task.id).status is Status.WAITING
-
-
-def test_approvals_of_one_task_are_those_of_no_other(store: Store) -> None:
-    first = running(store)
-    hold(store, first, TOOLZ)
-    second = running(store)
-    hold(store, second, TOOLZ)
-    assert [each.task_id for each in store.queue.approvals(task_id=second.id)] == [second.id]
-    assert [each.task_id for each in store.queue.approvals(limit=1, open_only=False)] == [second.id]
 
 
 def test_one_answer_lets_all_tasks_of_a_repository_go_on(store: Store) -> None:
@@ -264,32 +198,6 @@ def test_a_no_holds_in_its_own_project_and_the_others_ask(store: Store) -> None:
     assert holding(decided, "shop") == {"package:toolz": False}
     assert holding(decided, "till") == holding(decided, "") == {"package:toolz": True}
     assert hold(store, running(store, "later", project="shop"), TOOLZ).status is Status.QUEUED, "the yes is newer"
-
-
-def test_a_question_that_was_told_is_not_told_again_when_a_later_one_is_denied(store: Store) -> None:
-    _, till, *_ = of_three_projects(store)
-    (asked,) = store.queue.approvals(task_id=till.id)
-    store.queue.decide(asked.id, False).result()
-    assert kinds(store) == [Kind.ASKED, Kind.ANSWERED]
-
-
-def test_a_new_attempt_has_the_project_that_its_owner_named_until_it_has_planned(store: Store) -> None:
-    task = running(store)
-    store.queue.progress(task.id, task.fence, iterations=0, spent=Spent(), project="till").result()
-    store.queue.requeue(task.id, task.fence, "shutdown").result()
-    resumed = again(store)
-    assert resumed.project == "till"
-    store.queue.finish(task.id, resumed.fence, Ending.GAVE_UP).result()
-    store.queue.retry(task.id).result()
-    assert again(store).project is None
-
-
-def test_a_question_that_was_answered_meanwhile_is_not_asked(store: Store) -> None:
-    first, second = running(store), running(store)
-    hold(store, first, TOOLZ)
-    store.queue.decide(store.queue.approvals()[0].id, True).result()
-    assert hold(store, second, TOOLZ).status is Status.QUEUED
-    assert hold(store, running(store, description="later"), TOOLZ).status is Status.QUEUED
 
 
 def test_a_no_holds_for_the_tasks_that_were_there(store: Store) -> None:
@@ -362,15 +270,6 @@ def test_questions_of_an_older_database_are_kept(tmp_path: Path) -> None:
         assert (second.granted, second.answer) == (None, "")
         answer(store.queue, 1, "now")
         assert store.queue.get(1).status is Status.QUEUED
-
-
-def test_a_finished_task_lists_what_it_was_allowed(store: Store) -> None:
-    task = running(store)
-    hold(store, task, TOOLZ)
-    store.queue.decide(store.queue.approvals()[0].id, True).result()
-    task = again(store)
-    store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
-    assert ask(store, open_only=False) == [("package:toolz", True)]
 
 
 SETUP = Ask(kind=AskKind.SETUP, subject="setup:abc", question="May it run?\n\necho hello")

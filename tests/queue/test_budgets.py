@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
-
-import pytest
 
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
-from tests.support.store import HandClock, Store, open_store
+from tests.support.store import Store
 
 MORE = Ask(kind=AskKind.BUDGET, subject="budget:tokens:200", question="grant as much again (100)?")
 REPLY = Completion(text="", backend="b", model="m", tokens_in=70, tokens_out=20, cost_usd=None, latency_s=2.0)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "db.sqlite", HandClock()) as opened:
-        yield opened
 
 
 def submit(store: Store) -> int:
@@ -66,15 +56,6 @@ def test_a_retry_counts_from_what_was_spent_before_it_and_forgets_nothing(store:
     assert again.spent_before.tokens == 90
     assert again.spent_before.model_calls == 1
     assert store.state.sum_spent().tokens == 90
-
-
-def test_an_attempt_that_goes_on_by_itself_has_no_new_budget(store: Store) -> None:
-    task_id = submit(store)
-    task = claim(store)
-    pay(store, task)
-    store.queue.finish(task.id, task.fence, Ending.ERROR, reason="a part failed").result()
-    assert store.queue.get(task_id).status is Status.SCHEDULED
-    assert store.queue.get(task_id).spent_before == Spent()
 
 
 def test_more_that_was_denied_can_be_asked_for_again_and_more_that_was_granted_is_not(store: Store) -> None:

@@ -85,7 +85,7 @@ def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> No
         assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
 
 
-@pytest.mark.parametrize("priorities", [[1, 1, 1], [1, 5, 1, -2], [-1_000_000, 1_000_000, 0, 0]])
+@pytest.mark.parametrize("priorities", [[1, 1, 1], [1, 5, 1, -2]])
 def test_the_queue_is_listed_in_the_order_in_which_it_is_claimed(tmp_path: Path, priorities: list[int]) -> None:
     queue = open_store(tmp_path / "a.sqlite").queue
     running = queue.submit(TaskSpec(description="runs", priority=-9)).result().task_id

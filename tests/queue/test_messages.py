@@ -6,8 +6,8 @@ import pytest
 
 from nightshift.core.errors import IllegalMove, InvalidTask, UnknownTask
 from nightshift.core.events import Kind
-from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, MOST_MESSAGES
-from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS
+from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.task import Task, TaskSpec
 from tests.support.store import Store
 
@@ -74,15 +74,6 @@ def test_a_task_that_has_ended_takes_nothing_and_says_what_to_do(store: Store) -
     assert store.queue.say(failed, "x").result().attempt == 1
 
 
-def test_a_task_that_is_being_cancelled_takes_nothing(store: Store) -> None:
-    number = submit(store)
-    claim(store)
-    store.queue.cancel(number).result()
-    assert store.queue.get(number).status is Status.RUNNING
-    with pytest.raises(IllegalMove, match="being cancelled"):
-        store.queue.say(number, "x").result()
-
-
 @pytest.mark.parametrize(("text", "why"), [(" \n", "is empty"), ("x" * (MAX_MESSAGE_CHARS + 1), "4,001 characters")])
 def test_what_is_empty_or_too_long_is_refused_by_its_field(store: Store, text: str, why: str) -> None:
     number = submit(store)
@@ -90,14 +81,6 @@ def test_what_is_empty_or_too_long_is_refused_by_its_field(store: Store, text: s
         store.queue.say(number, text).result()
     assert why in refused.value.fields["text"]
     assert store.queue.list_messages(number) == ()
-
-
-def test_there_is_an_end_to_what_a_task_takes(store: Store) -> None:
-    number = submit(store)
-    for count in range(MOST_MESSAGES):
-        store.queue.say(number, str(count)).result()
-    with pytest.raises(InvalidTask, match="50 messages"):
-        store.queue.say(number, "one more").result()
 
 
 def test_secrets_are_not_kept(store: Store) -> None:

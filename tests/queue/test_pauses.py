@@ -26,25 +26,6 @@ def describe(store: Store) -> list[tuple[Kind, str]]:
     return [(event.kind, event.data["source"]) for event in store.events.after(0, limit=99) if "source" in event.data]
 
 
-def test_claims_wait_until_the_last_hold_is_gone(store: Store) -> None:
-    store.queue.submit(TaskSpec(description="x")).result()
-    store.queue.add_pause(PauseSource.REVIEW, "20 commits").result()
-    store.queue.add_pause(PauseSource.DISK, "3 MB left").result()
-    assert store.queue.claim("w").result() is None
-    assert store.queue.remove_pause(PauseSource.REVIEW).result().reason == "3 MB left"
-    assert store.queue.claim("w").result() is None
-    assert not store.queue.remove_pause(PauseSource.DISK).result().paused
-    assert store.queue.claim("w").result() is not None
-
-
-def test_a_hold_outlives_a_restart_with_its_reason_and_time(tmp_path: Path) -> None:
-    with open_store(tmp_path / "a.sqlite") as store:
-        held = store.queue.add_pause(PauseSource.BATTERY, "on battery").result()
-        assert (held.reason, held.since, held.state) == ("on battery", store.clock(), DaemonState.PAUSED)
-    with open_store(tmp_path / "a.sqlite") as store:
-        assert store.queue.pause_state() == held
-
-
 def test_holding_back_again_renews_the_reason_and_keeps_the_time(store: Store) -> None:
     first = store.queue.add_pause(PauseSource.REVIEW, "20 commits").result()
     store.clock.advance(60)
@@ -54,12 +35,6 @@ def test_holding_back_again_renews_the_reason_and_keeps_the_time(store: Store) -
     assert describe(store) == [(Kind.HELD_BACK, "review")]
 
 
-def test_letting_go_of_what_does_not_stand_tells_nothing(store: Store) -> None:
-    store.queue.remove_pause(PauseSource.QUIET).result()
-    store.queue.resume().result()
-    assert describe(store) == []
-
-
 def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
     store.queue.pause("lunch").result()
     store.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()
@@ -67,16 +42,6 @@ def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
     store.queue.resume().result()
     pause = [(Kind.PAUSED, "owner"), (Kind.HELD_BACK, "checkpoint")]
     assert describe(store) == [*pause, (Kind.RESUMED, "owner"), (Kind.LET_GO, "checkpoint")]
-
-
-def test_letting_go_wakes_who_waits_for_work(store: Store) -> None:
-    woken: list[int] = []
-    store.queue.on_wake(lambda: woken.append(1))
-    store.queue.add_pause(PauseSource.QUIET, "night").result()
-    assert not woken
-    store.queue.remove_pause(PauseSource.QUIET).result()
-    store.events.catch_up().result()
-    assert woken
 
 
 @settings(deadline=None, max_examples=tiers.examples(50))

@@ -80,13 +80,6 @@ def test_a_draft_whose_steps_were_pruned_says_where_it_is(store: Store) -> None:
         store.queue.retry(task.id, from_draft=True).result()
 
 
-def test_a_task_of_the_hub_is_not_begun_with_a_draft_that_lies_here(store: Store) -> None:
-    task = fail(store)
-    store.queue.shares = lambda _spec: True
-    with pytest.raises(IllegalMove, match="the hub may give task"):
-        store.queue.retry(task.id, from_draft=True).result()
-
-
 def test_the_state_is_that_of_the_best_change_and_reflects_on_its_failure_first() -> None:
     begun = begin_with_draft(JUDGED)
     assert (begun.phase, begun.change, begun.verdict, begun.feedback) == (
@@ -94,11 +87,3 @@ def test_the_state_is_that_of_the_best_change_and_reflects_on_its_failure_first(
     )  # fmt: skip
     assert (begun.iteration, begun.tries, begun.seen, begun.ending, begun.step_no) == (0, (), (), None, 0)
     assert (begun.plan, begun.saw_held_out, begun.base) == ("1.", True, "b" * 40)
-
-
-def test_a_change_that_no_run_judged_is_tested_as_it_is() -> None:
-    refused = replace(FAILED, results=(), evidence=replace(FAILED.evidence, sandbox="none"))
-    for verdict in (None, refused):
-        begun = begin_with_draft(replace(STATE, verdict=verdict))
-        assert (begun.phase, begun.change, begun.verdict, begun.feedback) == (Phase.REVIEW, STATE.change, None, "")
-        assert begun.iteration == 1

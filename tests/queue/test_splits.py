@@ -5,9 +5,6 @@ Each subtask is created only once. However the subtasks end, the split task cont
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nightshift.core.dialogue import Completion, ModelRequest
@@ -15,18 +12,11 @@ from nightshift.core.errors import StaleFence
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.subtasks import SubtaskSpec
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
-from nightshift.storage.db import recovery
-from tests.support.store import HandClock, Store, open_store
+from tests.support.store import Store
 
 S = Status
 PARTS = [SubtaskSpec(spec=TaskSpec(description=name, priority=2), after=after) for name, after in
          (("a", ()), ("b", ()), ("c", (0, 1)))]  # fmt: skip
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "a.sqlite", HandClock()) as opened:
-        yield opened
 
 
 def split(store: Store) -> Task:
@@ -77,27 +67,6 @@ def test_a_split_that_is_carried_out_twice_makes_each_part_once(store: Store) ->
     assert back.status is S.QUEUED
 
 
-def test_the_whole_goes_on_when_parts_failed_and_the_others_have_ended(store: Store) -> None:
-    parent = split(store)
-    end(store, Ending.GAVE_UP)
-    assert stand(store) == [S.BLOCKED, S.FAILED, S.QUEUED, S.FAILED]
-    assert store.queue.get(4).ending is Ending.DEPENDENCY
-    end(store, Ending.COMMITTED)
-    assert store.queue.get(parent.id).reason == "2 of its 3 parts failed"
-    assert stand(store)[0] is S.QUEUED
-
-
-def test_a_failed_part_that_its_owner_asks_for_again_is_waited_for(store: Store) -> None:
-    parent = split(store)
-    end(store, Ending.GAVE_UP)
-    store.queue.retry(2).result()
-    store.queue.retry(4).result()
-    for _ in range(3):
-        assert store.queue.get(parent.id).status is S.BLOCKED
-        end(store, Ending.COMMITTED)
-    assert store.queue.get(parent.id).reason == "all of its parts are done"
-
-
 def test_a_part_that_is_cancelled_ends_the_whole_and_with_it_the_other_parts(store: Store) -> None:
     parent = split(store)
     after = store.queue.submit(TaskSpec(description="after", depends_on=(parent.id,))).result().task_id
@@ -123,7 +92,7 @@ def test_cancelling_the_whole_cancels_what_is_open_of_it_and_asking_again_plans_
     assert store.queue.get(parent.id).status is S.BLOCKED
 
 
-@pytest.mark.parametrize("ending", [Ending.COMMITTED, Ending.GAVE_UP, Ending.USER])
+@pytest.mark.parametrize("ending", [Ending.COMMITTED, Ending.USER])
 def test_a_part_of_an_earlier_attempt_settles_nothing(store: Store, ending: Ending) -> None:
     parent = split(store)
     store.queue.cancel(parent.id).result()
@@ -140,14 +109,6 @@ def test_a_part_of_an_earlier_attempt_settles_nothing(store: Store, ending: Endi
     assert store.queue.get(parent.id).reason == "all of its parts are done"
 
 
-def test_a_whole_that_was_cancelled_while_it_planned_has_no_parts(store: Store) -> None:
-    store.queue.submit(TaskSpec(description="whole")).result()
-    parent = claim(store)
-    store.queue.cancel(parent.id).result()
-    assert store.queue.split(parent.id, parent.fence, "", PARTS).result().status is S.CANCELLED
-    assert len(store.queue.find()) == 1
-
-
 def test_what_parts_used_counts_for_the_whole_until_its_owner_asks_again(store: Store) -> None:
     parent = split(store)
     for task_id in (parent.id, 2, 4):
@@ -159,8 +120,3 @@ def test_what_parts_used_counts_for_the_whole_until_its_owner_asks_again(store: 
     store.queue.retry(parent.id).result()
     claim(store)
     assert store.queue.sum_spent_on_subtasks(parent.id) == Spent()
-
-
-def test_a_task_that_waits_for_parts_makes_sense_to_who_looks_for_damage(store: Store) -> None:
-    split(store)
-    assert list(recovery.check_rows(store.db.reader())) == []

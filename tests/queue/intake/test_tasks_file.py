@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.tasks.task import Kind, TaskSpec
-from nightshift.queue.intake.marked_yaml import BrokenFile, Fault
+from nightshift.queue.intake.marked_yaml import BrokenFile
 from nightshift.queue.intake.tasks_file import MAX_BYTES, Entry, content_key, load_bytes, load_file, read_tasks
 
 
@@ -29,15 +29,9 @@ def only(text: str) -> Entry:
     return entry
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n# only a comment\n", "tasks:", "tasks: []", "tasks: ~", "{}", "---\n...\n", "\ufeff"]
-)
+@pytest.mark.parametrize("text", ["", "\n# only a comment\n", "tasks:", "tasks: []", "\ufeff"])
 def test_a_file_without_entries_is_fine(text: str) -> None:
     assert read_tasks(text).entries == ()
-
-
-def test_a_missing_file_is_fine(tmp_path: Path) -> None:
-    assert load_file(tmp_path / "tasks.yaml").entries == ()
 
 
 def test_every_field_of_a_task_can_be_given() -> None:
@@ -64,25 +58,14 @@ tasks:
     metadata: {category: api, when: 2026-11-22, n: [1, 2.5, null]}
 """).spec
     assert spec.description == "Make it."
-    assert (spec.priority, spec.repo, spec.base, spec.kind, spec.key) == (
-        5,
-        "/srv/repo",
-        "develop",
-        Kind.WEB_APP,
-        "mine",
-    )
+    said = ("/srv/repo", "develop", Kind.WEB_APP, "mine")
+    assert (spec.priority, spec.repo, spec.base, spec.kind, spec.key) == (5, *said)
     assert spec.files == {"a.py": "x = 1\n"}
     assert spec.depends_on == (3, 4)
     assert spec.not_before is not None
     assert spec.not_before.isoformat() == "2026-11-22T07:00:00+00:00"
     assert (spec.limits.iterations, spec.review, spec.audit, spec.clarify) == (5, True, False, True)
     assert spec.metadata == {"category": "api", "when": "2026-11-22", "n": [1, 2.5, None]}
-
-
-def test_a_bare_text_is_a_description() -> None:
-    entry = only("tasks:\n  - Create a health check\n")
-    assert entry.spec == TaskSpec(description="Create a health check", key=entry.key)
-    assert entry.line == 2
 
 
 SAME = "tasks:\n  - description: Do it\n    priority: 2\n    limits: {tokens: 10, iterations: 3}\n"
@@ -102,22 +85,9 @@ def test_comments_order_spacing_and_defaults_do_not_make_another_task(text: str)
     assert only(text).key == only(SAME).key
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("Do it", "Do that"), ("priority: 2", "priority: 3"), ("tokens: 10", "tokens: 11")]
-)
-def test_another_content_makes_another_task(old: str, new: str) -> None:
-    assert only(SAME.replace(old, new)).key != only(SAME).key
-
-
 def test_the_key_of_a_content_never_changes_between_versions() -> None:
     spec = TaskSpec(description="Do it", priority=2)
     assert content_key(spec) == "file:69d4c076d7529a655c7cbd74b8fe7ab7"
-
-
-def test_identical_entries_are_one_task_and_the_author_is_told() -> None:
-    reading = read_tasks("tasks:\n- Do it\n- Do that\n- description: Do it\n")
-    assert [e.spec.description for e in reading.entries] == ["Do it", "Do that"]
-    assert reading.notices == ("line 4: the same task as in line 2; it is submitted once",)
 
 
 def test_one_key_for_two_different_tasks_is_a_fault() -> None:
@@ -141,14 +111,12 @@ def test_depending_on_an_entry_below_is_a_fault_at_that_item() -> None:
     ("text", "expected"),
     [
         ("tasks:\n  - description: a\n    priority: high\n", "3:5: priority: Input should be a valid integer"),
-        ("tasks:\n  - description: a\n    prio: 3\n", "3:5: prio: unknown field"),
         ("tasks:\n  - priority: 3\n", "2:5: description: Field required"),
         (
             "tasks:\n  - description: a\n    limits:\n      tokens: 1\n      tries: 9\n",
             "5:7: limits.tries: unknown field",
         ),
         ("tasks:\n  - description: a\n    depends_on:\n      - 1\n      - 2.5\n", "5:9: depends_on.1: "),
-        ("tasks:\n  - description: a\n    tests:\n      a.py: x\n      b.c.py: 3\n", "5:7: tests.b.c.py: "),
         ("tasks:\n  - description: a\n    files: {../a: x}\n", "3:5: files: '../a': must be relative"),
         ("tasks:\n  - description: a\n    description: b\n", "3:5: the key 'description' appears twice"),
         ("tasks:\n  - description: a\n    metadata: {1: b}\n", "3:16: a key must be a text; put it in quotes"),
@@ -156,18 +124,13 @@ def test_depending_on_an_entry_below_is_a_fault_at_that_item() -> None:
             "tasks:\n  - description: !!python/name:os.system a\n",
             "2:18: the tag !!python/name:os.system is not allowed",
         ),
-        ("tasks:\n  - description: !!binary aGk=\n", "2:18: the tag !!binary is not allowed"),
         ("tasks:\n  - description: a\n    priority: !!int high\n", "3:15: 'high' is not a value of the kind int"),
         ("tasks:\n  - description: a\n    priority: " + "9" * 5000 + "\n", "3:15: '9999"),
-        ("tasks:\n  - 3\n", "2:5: description: must be a text"),
         ("tasks: 3\n", "1:1: tasks: must be a list"),
-        ("- a\n", "1:1: must be a mapping with the one key"),
         ("task:\n  - a\n", "1:1: unknown key at the top"),
-        ("tasks:\n  - a\n\tb\n", "3:1: "),
         ("tasks:\n  - 'a\n", "3:1: "),
         ("tasks: []\n--- \ntasks: []\n", "2:1: "),
         ("tasks:\n  - a\x07b\n", "2:6: unprintable character '\\x07'"),
-        ("tasks:\n  - \ud800\n", "2:5: unprintable character '\\ud800'"),
     ],
 )
 def test_a_fault_names_its_line_and_column(text: str, expected: str) -> None:
@@ -179,25 +142,18 @@ def test_a_fault_names_its_line_and_column(text: str, expected: str) -> None:
     ("entry", "position"),
     [
         ("Fix issue #42 in the parser", "2:5"),
-        ("#42 is not mended yet", "2:4"),
-        ("description: Fix the crash of #1234", "2:18"),
         ("{description: a, metadata: {to: Jo #7\n}}", "2:37"),
         ("'Fix the crash'  #1234", "2:5"),
         ("&self is left out", "2:5"),
-        ("description: &self is left out", "2:18"),
         ("!important fix", "2:5"),
         ("*args are lost", "2:5"),
         ("@home is wrong", "2:5"),
         ("[WIP] fix it", "2:11"),
-        ('"Fix" the bug', "2:11"),
         ("> 5 items fail", "2:7"),
         ("Fix x: y", "2:5"),
-        ("Fix: the total is wrong", "2:5"),
-        ("description: Fix this: the total is wrong", "2:26"),
         ("? why is it wrong", "2:5"),
         ("no", "2:5"),
         ("42", "2:5"),
-        ("{description: a, repo: /shop, base: 2024}", "2:35"),
         ("{description: a, key: no}", "2:22"),
     ],
 )
@@ -213,25 +169,12 @@ def test_other_comments_behind_a_text_are_told() -> None:
     assert [entry.spec.description for entry in reading.entries] == ["Do it", "b", "c # d"]
 
 
-@pytest.mark.parametrize(
-    "written", ["010", "1:30", "1_000", "0x1F", "0b11", "1:30.5", ".5", "1.", "08", "+.inf", ".nan"]
-)
+@pytest.mark.parametrize("written", ["010", "1:30", "1_000", "0x1F", ".5", "1.", ".nan"])
 def test_what_json_would_not_read_as_a_number_is_a_text(written: str) -> None:
     entry = only(f"tasks: [{{description: a, key: {written}, metadata: {{version: {written}}}}}]\n")
     assert (entry.key, entry.spec.metadata) == (written, {"version": written})
     (fault,) = faults_of(f"tasks:\n  - {{description: a, priority: {written}}}\n")
     assert fault.startswith("2:22: priority: ")
-
-
-@pytest.mark.parametrize(("written", "number"), [("0", 0), ("-7", -7), ("+3", 3), ("1.50", 1.5), ("1e3", 1000.0)])
-def test_numbers_are_written_as_in_json(written: str, number: float) -> None:
-    value = only(f"tasks: [{{description: a, metadata: {{n: {written}}}}}]\n").spec.metadata["n"]
-    assert (value, type(value)) == (number, type(number))
-
-
-def test_all_faults_are_told_together_in_the_order_of_the_file() -> None:
-    text = "tasks:\n  - description: ''\n    priority: x\n  - good\n  - nonsense: 1\n"
-    assert [fault.split(":")[0] for fault in faults_of(text)] == ["2", "3", "5"]
 
 
 def test_an_entry_with_a_fault_holds_up_itself_alone() -> None:
@@ -256,17 +199,8 @@ def test_what_depends_on_an_entry_with_a_fault_waits_with_it() -> None:
     ]
 
 
-def test_a_fault_outside_of_the_entries_counts_for_all_of_them() -> None:
-    with pytest.raises(BrokenFile, match="3:1: unknown key at the top"):
-        read_tasks("tasks:\n- a\nrepo: /x\n")
-
-
 def test_text_that_is_not_utf_8_is_a_fault_at_its_place() -> None:
     assert faults_of("tasks:\n  - é".encode() + b"\xff") == ["2:6: is not UTF-8 text"]
-
-
-def test_a_fault_prints_as_line_column_and_message() -> None:
-    assert str(Fault(line=12, column=5, message="priority: no")) == "12:5: priority: no"
 
 
 def test_aliases_are_refused_so_that_a_file_cannot_grow_while_it_is_read() -> None:
@@ -279,38 +213,9 @@ def test_deep_nesting_is_refused_without_deep_recursion() -> None:
     assert fault == "1:57: nested more than 50 deep"
 
 
-def test_of_many_faults_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
-    text = "tasks:\n" + "".join(f"- {{description: x, k{number}: 1}}\n" for number in range(5000))
-    faults = faults_of(text)
-    assert (faults[0], faults[49], faults[50]) == (faults[0], faults[49], "52:20: and 4,950 more")
-    assert faults[0].startswith("2:20: k0: unknown field; known are description,")
-    assert faults[49].startswith("51:20: k49: unknown field")
-    assert len(faults) == 51
-    (tmp_path / "tasks.yaml").write_text(text)
-    assert [str(fault) for fault in load_file(tmp_path / "tasks.yaml").faults] == faults
-
-
-def test_long_keys_are_told_cut() -> None:
-    (fault,) = faults_of(f"tasks:\n- {{description: x, {'k' * 1_000_000}: 1}}")
-    assert len(fault) < 2000
-
-
 def test_a_file_with_too_many_values_is_refused_before_they_are_made() -> None:
     (fault,) = faults_of("tasks: [" + "a," * 400_000 + "]")
     assert fault == "1:600003: the file contains more than 300,000 values; split it"
-
-
-def test_of_many_notices_the_first_are_told_and_the_others_counted() -> None:
-    notices = read_tasks("tasks:\n" + "- a\n" * 200).notices
-    assert (len(notices), notices[-1]) == (51, "and 149 more")
-
-
-def test_nesting_is_bounded_as_in_every_other_door() -> None:
-    deep = "{a: " * 46 + "1" + "}" * 46
-    assert only(f"tasks:\n- {{description: x, metadata: {deep}}}").spec.metadata
-    assert faults_of(f"tasks:\n- {{description: x, metadata: {'{a: ' * 60}1{'}' * 60}}}") == [
-        "2:218: nested more than 50 deep"
-    ]
 
 
 def test_a_huge_file_is_refused_without_being_read_whole(tmp_path: Path) -> None:
@@ -321,34 +226,7 @@ def test_a_huge_file_is_refused_without_being_read_whole(tmp_path: Path) -> None
         load_file(path)
 
 
-def test_a_folder_in_place_of_the_file_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(BrokenFile, match="1:1: cannot be read: Is a directory"):
-        load_file(tmp_path)
-
-
-PIECES = [
-    "tasks:",
-    "\n",
-    "  ",
-    "- ",
-    "description: ",
-    "a",
-    "'",
-    '"',
-    "[",
-    "]",
-    "{",
-    "}",
-    ",",
-    ":",
-    "&x ",
-    "*x",
-    "!!int ",
-    "#",
-    "|",
-    "1",
-    "~",
-]
+PIECES = ["tasks:", "\n", "  ", "- ", "description: ", *"a'\"[]{},:#|1~", "&x ", "*x", "!!int "]
 
 
 @given(
@@ -363,14 +241,6 @@ def test_any_text_is_read_or_refused_with_its_own_fault(text: str) -> None:
         assert all(fault.line >= 1 and fault.column >= 1 for fault in broken.faults)  # noqa: PT017  # both ways are right
     else:
         assert len({entry.key for entry in reading.entries}) == len(reading.entries)
-
-
-@given(st.binary())
-def test_any_bytes_are_read_or_refused_with_their_own_fault(raw: bytes) -> None:
-    try:
-        load_bytes(raw)
-    except BrokenFile as broken:
-        assert broken.faults  # noqa: PT017  # both ways are right
 
 
 JSON_NUMBER = re.compile(r"-?\d+[eE][-+]?\d+", re.ASCII)

@@ -59,23 +59,11 @@ def ear(path: Path) -> Iterator[Ear]:
     ear.watcher.stop()
 
 
-def test_the_first_reading_comes_at_once(ear: Ear) -> None:
-    assert ear.next() == ["first"]
-
-
 def test_a_change_in_place_is_read(ear: Ear, path: Path) -> None:
     ear.next()
     with path.open("a") as stream:
         stream.write("  - second\n")
     assert ear.next() == ["first", "second"]
-
-
-def test_a_replaced_file_is_read(ear: Ear, path: Path) -> None:
-    ear.next()
-    new = path.with_name("tasks.yaml~")
-    new.write_text("tasks: [other]")
-    new.replace(path)
-    assert ear.next() == ["other"]
 
 
 def test_a_file_that_appears_later_or_again_is_read(tmp_path: Path) -> None:
@@ -98,30 +86,20 @@ def point(link: Path, target: Path) -> None:
     new.replace(link)
 
 
-def lie_behind(home: Path, at: str) -> tuple[Path, Path]:
-    """Make a file that is reached through a link; return the watched path and the path of the file itself.
-
-    `at` selects which part of the watched path is the link.
-    """
+def lie_behind(home: Path, at: str) -> Path:
+    """Make a file that is reached through a link, and return the watched path; `at` says which part is the link."""
     (home / "old").mkdir()
-    (home / "list.yaml").write_text(GOOD)
-    path = home / "current" / "tasks.yaml" if at == "folder" else home / "tasks.yaml"
     if at == "folder":
-        (home / "list.yaml").rename(home / "old" / "tasks.yaml")
+        (home / "old" / "tasks.yaml").write_text(GOOD)
         (home / "current").symlink_to("old")
-        return path, home / "old" / "tasks.yaml"
+        return home / "current" / "tasks.yaml"
+    path = home / "tasks.yaml"
+    (home / "list.yaml").write_text(GOOD)
     if at == "target":
         path.symlink_to("list.yaml")
-    elif at == "hard":
+    else:
         path.hardlink_to(home / "list.yaml")
-    return path, home / "list.yaml"
-
-
-def link_to_itself(home: Path, path: Path) -> None:
-    point(path, path)
-    time.sleep(0.2)
-    (home / "other.yaml").write_text(OTHER)
-    (home / "other.yaml").replace(path)
+    return path
 
 
 def leave_dangling(home: Path, path: Path) -> None:
@@ -131,22 +109,10 @@ def leave_dangling(home: Path, path: Path) -> None:
     (home / "disk" / "tasks.yaml").write_text(OTHER)
 
 
-def exchange_link(home: Path, path: Path) -> None:
-    (home / "elsewhere").mkdir()
-    (home / "elsewhere" / "b.yaml").write_text(GOOD)
-    point(path, home / "elsewhere" / "b.yaml")
-    time.sleep(0.2)
-    (home / "elsewhere" / "b.yaml").write_text(OTHER)
-
-
 def exchange_folder(home: Path, path: Path) -> None:
     (home / "new").mkdir()
     (home / "new" / "tasks.yaml").write_text(OTHER)
     point(path.parent, home / "new")
-
-
-def exchange_real_folder(home: Path, path: Path) -> None:
-    exchange_folder(home, path)
     time.sleep(1.2)
     with (home / "new" / "tasks.yaml").open("a") as stream:
         stream.write("\n")
@@ -169,12 +135,8 @@ def put_a_pipe(_home: Path, path: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "harm"),
     [
-        ("target", lambda _, path: path.resolve().write_text(OTHER)),
-        ("target", link_to_itself),
         ("target", leave_dangling),
-        ("target", exchange_link),
         ("folder", exchange_folder),
-        ("folder", exchange_real_folder),
         ("hard", write_without_an_event),
         ("hard", put_a_pipe),
     ],
@@ -182,7 +144,7 @@ def put_a_pipe(_home: Path, path: Path) -> None:
 def test_a_file_is_read_whatever_becomes_of_its_path(
     tmp_path: Path, at: str, harm: Callable[[Path, Path], object]
 ) -> None:
-    path, _ = lie_behind(tmp_path, at)
+    path = lie_behind(tmp_path, at)
     ear = Ear(path)
     ear.watcher.start()
     assert ear.next() == ["first"]
@@ -194,28 +156,11 @@ def test_a_file_is_read_whatever_becomes_of_its_path(
     ear.watcher.stop()
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_a_link_that_leads_nowhere_ends_nothing_at_the_start(tmp_path: Path, *, there: bool) -> None:
-    path = tmp_path / "home" / "tasks.yaml"
-    if there:
-        path.parent.mkdir()
-        path.symlink_to(tmp_path / "none" / "tasks.yaml")
-    ear = Ear(path)
-    ear.watcher.start()
-    assert ear.next() == []
-    (tmp_path / "none").mkdir()
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(GOOD)
-    assert ear.next() == ["first"]
-    ear.watcher.stop()
-
-
-@pytest.mark.parametrize("end", ["observer", "emitter"])
-def test_what_sees_changes_is_begun_again(ear: Ear, path: Path, end: str) -> None:
+def test_what_sees_changes_is_begun_again(ear: Ear, path: Path) -> None:
     ear.next()
     observer = ear.watcher._observer
     assert observer is not None
-    (observer if end == "observer" else next(iter(observer.emitters))).stop()
+    next(iter(observer.emitters)).stop()
     path.write_text(OTHER)
     assert ear.next() == ["other"]
     ear.silent()
@@ -225,7 +170,7 @@ def test_what_sees_changes_is_begun_again(ear: Ear, path: Path, end: str) -> Non
 WHOLE = "tasks:\n  - Delete the temporary files of the export\n  - description: Sort\n    priority: 3\n"
 
 
-@pytest.mark.parametrize("cut", [9, 25, WHOLE.index("  - desc"), WHOLE.index("    prio"), len(WHOLE) - 1])
+@pytest.mark.parametrize("cut", [25, WHOLE.index("    prio")])
 @pytest.mark.parametrize("how", ["written slowly", "written slowly, a new file", "in two writes"])
 def test_half_a_file_is_no_reading(tmp_path: Path, cut: int, how: str) -> None:
     if how == "in two writes" and WHOLE[cut - 1] == "\n":
@@ -251,21 +196,14 @@ def test_half_a_file_is_no_reading(tmp_path: Path, cut: int, how: str) -> None:
     ear.watcher.stop()
 
 
-def test_a_file_without_a_last_line_end_is_read_when_it_has_rested(ear: Ear, path: Path) -> None:
-    ear.next()
-    path.write_text("tasks:\n  - other")
-    assert ear.next() == ["other"]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
-def test_a_file_in_another_encoding_is_told_without_a_rest(tmp_path: Path, encoding: str) -> None:
+def test_a_file_in_another_encoding_is_told_without_a_rest(tmp_path: Path) -> None:
     path = tmp_path / "tasks.yaml"
     path.write_text(GOOD)
     ear = Ear(path, rest_s=60)
     ear.watcher.start()
     ear.next()
     new = path.with_name("new")
-    new.write_bytes(WHOLE.encode(encoding))
+    new.write_bytes(WHOLE.encode("utf-16"))
     new.replace(path)
     assert isinstance(ear.next(), str)
     ear.watcher.stop()
@@ -296,18 +234,6 @@ def test_other_files_and_a_mere_touch_are_not_readings(ear: Ear, path: Path) -> 
     path.with_name("other.yaml").write_text("tasks: [no]")
     path.touch()
     path.read_text()
-    assert ear.silent()
-
-
-def test_it_stops_twice_and_before_it_was_started(path: Path) -> None:
-    ear = Ear(path)
-    ear.watcher.stop()
-    ear = Ear(path)
-    ear.watcher.start()
-    assert ear.next() == ["first"]
-    ear.watcher.stop()
-    ear.watcher.stop()
-    path.write_text("tasks: [late]")
     assert ear.silent()
 
 

@@ -52,11 +52,6 @@ async def call(of: BudgetLedger, tokens_out: int) -> int:
     return written
 
 
-def test_without_a_budget_nothing_is_asked_or_counted(database: SharedDatabase) -> None:
-    assert asyncio.run(call(ledger(node(database, "a")), 1000)) == 1000
-    assert database.rows("SELECT * FROM spending_list") == []
-
-
 def test_no_race_of_nodes_spends_more_than_the_day_has(database: SharedDatabase) -> None:
     shared_schema.set_option(database, "day_cost_usd", "3.5")
     budgets = [node(database, name) for name in "abcd"]
@@ -80,22 +75,6 @@ def test_a_reply_is_cut_to_what_is_left_and_then_the_day_is_over_for_all(databas
     assert spent(database) == pytest.approx(1.5, abs=0.01)
     shared_schema.set_option(database, "day_cost_usd", "3")
     assert asyncio.run(call(second, 100)) == 100
-
-
-def test_a_call_that_costs_less_gives_the_rest_back(database: SharedDatabase) -> None:
-    shared_schema.set_option(database, "total_cost_usd", "1.2")
-    own_ledger = ledger(node(database, "a"))
-    for _ in range(3):
-        assert asyncio.run(call(own_ledger, 100)) == 100
-    assert spent(database) == pytest.approx(0.3)
-
-
-def test_what_others_have_reserved_is_waited_for(database: SharedDatabase) -> None:
-    shared_schema.set_option(database, "day_cost_usd", "1")
-    held = asyncio.run(node(database, "a").reserve(1010, 1.0))
-    assert held.reservation
-    with pytest.raises(Parked, match="other nodes may return"):
-        asyncio.run(call(ledger(node(database, "b")), 1000))
 
 
 def test_what_a_lost_node_had_reserved_counts_until_it_says_what_it_used(database: SharedDatabase) -> None:
@@ -127,13 +106,3 @@ def test_while_the_database_is_away_a_call_waits_and_what_was_used_is_told_later
         server.start()
     assert asyncio.run(call(ledger(budget), 100)) == 100
     assert spent(database) == pytest.approx(0.6)
-
-
-def test_a_settlement_that_the_database_refuses_holds_up_no_later_one(database: SharedDatabase) -> None:
-    shared_schema.set_option(database, "day_cost_usd", "3")
-    budget = node(database, "a")
-    refused = asyncio.run(budget.reserve(1010, 1.0))
-    assert refused.reservation
-    asyncio.run(budget.settle(refused.reservation, Spent(model_calls=1, tokens_out=2**70, cost_usd=0.5)))
-    assert asyncio.run(call(ledger(budget), 100)) == 100
-    assert spent(database) == pytest.approx(0.1)

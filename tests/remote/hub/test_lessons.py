@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +28,12 @@ from nightshift.remote.hub.repositories import SharedRepositories
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import StateStore
-from nightshift.storage.memory import elsewhere, exchange, fingerprints, listing, recall_log, rows
+from nightshift.storage.memory import exchange, fingerprints, listing, recall_log, rows
 from nightshift.storage.memory.embedders import choose
 from nightshift.storage.memory.lesson_standing import Standing, standing
 from nightshift.storage.memory.listing import Listed, State
 from nightshift.storage.memory.recall_log import Assignment, Recalled
-from nightshift.storage.memory.rows import Stored
-from nightshift.storage.memory.store import LongTermMemory, _concerns
+from nightshift.storage.memory.store import LongTermMemory
 from tests.support.daemon import git
 from tests.support.git_repo import make_repo
 from tests.support.postgres import PostgresServer, shared
@@ -49,8 +48,6 @@ class Learner:
 
     db: Database
     memory: LongTermMemory
-    begin: Callable[[SharedDatabase], LessonExchange]
-    database: SharedDatabase
     lessons: LessonExchange
     repo: str
     faults: list[str]
@@ -60,32 +57,25 @@ class Learner:
         line = json.dumps({"kind": "pattern", **fields, "created_at": TIME, "learned_at": TIME})
         self.db.write(lambda conn: exchange.take(conn, exchange.read(line))).result()
 
-    def restart(self, another: SharedDatabase | None = None) -> None:
-        """Restart the exchange of lessons, with the same hub or with another hub."""
-        self.database = another or self.database
-        self.lessons = self.begin(self.database)
+    def fail(self, signature: str, shapes: Sequence[str]) -> None:
+        """Add a failure that a task of this node fixed."""
 
-    def fail(self, signature: str, shapes: Sequence[str] = ()) -> int:
-        """Add a failure that a task of this node fixed; return the id of the lesson."""
-
-        def job(conn: Connection) -> int:
+        def job(conn: Connection) -> None:
             rows.add_failures(conn, 1, 1, {signature: "an error"}, "", utc_now())
             ((item, _, _),) = rows.open_failures(conn, 1)
             rows.solve(conn, item, "a fix", "a lesson", utc_now())
             fingerprints.add(conn, item, shapes)
-            return item
 
-        return self.db.write(job).result()
+        self.db.write(job).result()
 
-    def solve(self, task_id: int, problem: str) -> int:
-        """Add the pattern of a solved task of this node, replacing the task's earlier patterns; return its id."""
+    def solve(self, task_id: int, problem: str) -> None:
+        """Add the pattern of a solved task of this node, replacing the task's earlier patterns."""
 
-        def job(conn: Connection) -> int:
+        def job(conn: Connection) -> None:
             rows.drop_patterns(conn, task_id)
             rows.add_pattern(conn, task_id, problem, f"solves {problem}", "", utc_now())
-            return int(conn.execute("SELECT max(id) FROM patterns").fetchone()[0])
 
-        return self.db.write(job).result()
+        self.db.write(job).result()
 
     def attempt(self, number: int, item: int, *, shown: bool, solved: bool) -> None:
         """Add an attempt for which a pattern was relevant, and the attempt's result."""
@@ -141,40 +131,29 @@ def learner(stack: ExitStack, database: SharedDatabase, folder: Path, remote: Pa
     memory, faults = LongTermMemory(db, choose("hashed"), emit=lambda _: None), list[str]()
     stack.callback(memory.close)
 
-    def begin(of_hub: SharedDatabase) -> LessonExchange:
-        return LessonExchange(
-            of_hub, folder.name, db=db, state=StateStore(db), mask=Masker(["hunter2hunter2"]),
-            repositories=SharedRepositories(manager, folder / "clones", lambda: [str(repo)]),
-            hear=memory.hear, report=faults.append,
-        )  # fmt: skip
-
-    return Learner(db, memory, begin, database, begin(database), str(repo), faults)
+    lessons = LessonExchange(
+        database, folder.name, db=db, state=StateStore(db), mask=Masker(["hunter2hunter2"]),
+        repositories=SharedRepositories(manager, folder / "clones", lambda: [str(repo)]),
+        hear=memory.hear, report=faults.append,
+    )  # fmt: skip
+    return Learner(db, memory, lessons, str(repo), faults)
 
 
-def test_a_lesson_is_known_to_all_once(nodes: tuple[Learner, Learner], database: SharedDatabase) -> None:
+def test_a_lesson_is_known_to_all_once_without_secrets_and_with_the_path_of_each_node(
+    nodes: tuple[Learner, Learner], database: SharedDatabase
+) -> None:
     first, second = nodes
     first.learn("off by one")
     second.learn("off by one")
-    second.learn("wrong sign")
+    second.learn("wrong sign", repo=second.repo)
     for _ in range(2):
         for node in nodes:
             node.lessons.turn()
-    assert first.knows().keys() == second.knows().keys() == {"off by one", "wrong sign"}
+    assert first.knows() == {"off by one": "", "wrong sign": first.repo}
+    assert second.knows() == {"off by one": "", "wrong sign": second.repo}
     assert database.rows("SELECT count(*) AS count FROM lessons") == [{"count": 2}]
-
-
-def test_a_repository_has_the_path_that_it_has_on_each_node(nodes: tuple[Learner, Learner]) -> None:
-    first, second = nodes
-    first.learn("shop only", repo=first.repo)
+    first.learn("log in with hunter2hunter2")
     first.lessons.turn()
-    second.lessons.turn()
-    assert second.knows() == {"shop only": second.repo}
-    assert first.repo != second.repo
-
-
-def test_secrets_do_not_leave_their_node(nodes: tuple[Learner, Learner], database: SharedDatabase) -> None:
-    nodes[0].learn("log in with hunter2hunter2")
-    nodes[0].lessons.turn()
     assert "hunter2hunter2" not in str(database.rows("SELECT line FROM lessons"))
 
 
@@ -201,20 +180,6 @@ def test_while_the_hub_is_away_nothing_is_lost(nodes: tuple[Learner, Learner], s
     first.lessons.turn()
     second.lessons.turn()
     assert second.knows().keys() == {"meanwhile"}
-
-
-def test_a_lesson_of_a_repository_is_not_recalled_for_another_one(nodes: tuple[Learner, Learner]) -> None:
-    first, second = nodes
-    first.learn("shop only", repo=first.repo)
-    first.lessons.turn()
-    second.lessons.turn()
-    (row,) = second.db.reader().execute("SELECT repo FROM patterns").fetchall()
-    stored = Stored(
-        kind="pattern", id=1, task_id=None, about="", lesson="", fix="", at=utc_now(), times_used=0, helped=0,
-        language="python", repo=row["repo"], similarity=1.0,
-    )  # fmt: skip
-    assert _concerns(stored, "python", second.repo)
-    assert not _concerns(stored, "python", "")
 
 
 def settle(*nodes: Learner) -> None:
@@ -251,26 +216,6 @@ def test_nodes_judge_as_one_that_has_seen_what_all_have(
             assert lesson.elsewhere == sum(1 for where, _, _ in ends if nodes[where] is not node)
 
 
-def test_counts_told_again_or_too_late_are_counted_once(
-    nodes: tuple[Learner, Learner], database: SharedDatabase
-) -> None:
-    first, second = nodes
-    first.learn("shared")
-    settle(*nodes)
-    for number in range(1, 5):
-        first.attempt(number, first.item("shared"), shown=True, solved=True)
-    settle(*nodes)
-    first.restart()  # after a restart everything is sent again
-    settle(*nodes)
-    (row,) = database.rows("SELECT * FROM lesson_tallies WHERE shown > 0")
-    late = {**row, "shown": 2, "shown_solved": 2}
-    late = {name: late[name] for name in ("key", *elsewhere.Tally().fields())}
-    database.rows("SELECT share_tallies('a', %s::jsonb)", (json.dumps([late]),))
-    settle(*nodes)
-    assert second.listed("shared").shown == Share(4, 4)
-    assert first.listed("shared").shown == Share(4, 4)
-
-
 def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner]) -> None:
     first, second = nodes
     first.learn("shared")
@@ -293,111 +238,3 @@ def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner])
     settle(*nodes)
     assert seen() == before
     assert second.knows().keys() == {"shared", "new"}
-
-
-def test_another_hub_is_read_from_its_beginning_and_told_everything(
-    nodes: tuple[Learner, Learner], server: PostgresServer, tmp_path: Path
-) -> None:
-    first, second = nodes
-    for number in range(3):
-        first.learn(f"here {number}")
-    settle(*nodes)
-    with shared(server.database()) as another, ExitStack() as stack:
-        third = learner(stack, another, tmp_path / "c", tmp_path / "shop.git")
-        third.learn("there")
-        third.lessons.turn()
-        second.restart(another)
-        second.lessons.turn()
-        third.lessons.turn()
-        assert second.knows().keys() == third.knows().keys() == {"here 0", "here 1", "here 2", "there"}
-
-
-def test_a_lesson_restored_on_one_node_begins_again_on_all(nodes: tuple[Learner, Learner]) -> None:
-    first, second = nodes
-    first.learn("shared")
-    settle(*nodes)
-    for number in range(1, 25):
-        second.attempt(number, second.item("shared"), shown=number % 2 == 0, solved=number % 2 == 1)
-    settle(*nodes)
-    assert first.listed("shared").state is second.listed("shared").state is State.RETIRED
-    assert first.memory.restore("pattern", first.item("shared")).result()
-    first.attempt(99, first.item("shared"), shown=True, solved=True)
-    settle(*nodes)
-    for node in nodes:
-        assert node.listed("shared").state is State.ACTIVE
-        assert (node.listed("shared").shown, node.listed("shared").withheld) == (Share(1, 1), Share())
-
-
-def test_what_its_owner_retired_stays_retired_there(nodes: tuple[Learner, Learner]) -> None:
-    first, second = nodes
-    first.learn("shared")
-    settle(*nodes)
-    assert second.memory.retire("pattern", second.item("shared")).result()
-    for number in range(1, 9):
-        first.attempt(number, first.item("shared"), shown=True, solved=True)
-    settle(*nodes)
-    assert second.listed("shared").state is State.RETIRED
-    assert first.listed("shared").state is State.ACTIVE
-
-
-def test_functions_that_failed_are_known_to_all_until_they_pass_somewhere(nodes: tuple[Learner, Learner]) -> None:
-    first, second = nodes
-    first.fail("TypeError in add", ["s1", "s2"])
-    settle(*nodes)
-    assert fingerprints.failures(second.db.reader(), ["s1", "s2"]).keys() == {"s1", "s2"}
-    second.db.write(lambda conn: fingerprints.forget(conn, ["s1"])).result()
-    second.learn("another")
-    settle(*nodes)
-    first.restart()
-    settle(*nodes)
-    for node in nodes:
-        assert fingerprints.failures(node.db.reader(), ["s1", "s2"]).keys() == {"s2"}
-
-
-def test_a_pattern_that_its_node_has_replaced_is_gone_everywhere_and_stays_so(nodes: tuple[Learner, Learner]) -> None:
-    first, second = nodes
-    first.solve(7, "old")
-    settle(*nodes)
-    assert second.knows().keys() == {"old"}
-    first.solve(7, "new")
-    second.restart()
-    settle(*nodes)
-    second.restart()
-    settle(*nodes)
-    assert first.knows().keys() == second.knows().keys() == {"new"}
-
-
-def test_what_a_node_has_forgotten_does_not_come_from_another_that_learned_it_too(
-    nodes: tuple[Learner, Learner],
-) -> None:
-    first, second = nodes
-    first.solve(7, "old")
-    second.solve(3, "old")
-    settle(second)
-    first.lessons._send()
-    first.lessons._tell()
-    first.solve(7, "new")  # the first node has not read the other node's lessons yet
-    first.lessons._take()
-    settle(first, second)
-    assert first.knows().keys() == {"new"}
-    assert second.knows().keys() == {"old", "new"}  # a node keeps what it has learned itself
-
-
-def test_a_use_is_not_counted_for_a_lesson_of_the_node_that_began_the_attempt(nodes: tuple[Learner, Learner]) -> None:
-    first, _ = nodes
-    first.learn("shared")
-    lesson = Lesson(id=first.item("shared"), text="", score=0.9, source="pattern")  # the id is another node's
-    first.db.write(lambda conn: rows.count_uses(conn, [lesson], 5, 1, helped=True, at=utc_now())).result()
-    assert first.listed("shared").times_used == 0
-
-
-def test_a_lesson_that_was_forgotten_is_not_kept_in_the_hub_again(
-    nodes: tuple[Learner, Learner], database: SharedDatabase
-) -> None:
-    first, _ = nodes
-    first.learn("old")
-    settle(first)
-    (row,) = database.rows("SELECT key, line FROM lessons")
-    database.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['other'])")
-    database.rows("SELECT share_lessons('b', ARRAY['other'], %s::text[])", ([row["line"]],))
-    assert "other" not in [lesson_row["key"] for lesson_row in database.rows("SELECT key FROM lessons")]
