@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.support.answers import job
-from tests.support.browser import LIVE, NARROW, Visit, Watch, context_of
-from tests.support.daemon import Daemon, until
+from tests.support.browser import LIVE, NARROW, Visit, context_of
+from tests.support.daemon import Daemon
 from tests.support.seeded_home import SeededDaemon
 
 
@@ -40,14 +39,6 @@ def test_it_says_what_the_api_says_and_each_part_leads_there(visit: Visit, seede
     assert shown == sorted(task["task_id"] for cause in brief["causes"] for task in cause["tasks"])
 
 
-def test_why_a_task_failed_stands_on_it(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
-    causes = card(page, "Top failures")
-    expect(causes).to_contain_text("AssertionError: assert 7 == (3 + 1)")
-    expect(causes).to_contain_text("is not in a git repository")
-    expect(causes.get_by_role("link", name=f"#{seeded.task('failed')}")).to_be_visible()
-
-
 def test_a_cause_is_settled_with_a_note_and_its_tasks_are_tried_again(visit: Visit, seeded: SeededDaemon) -> None:
     page, failed = visit("/"), seeded.task("failed")
     cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="assert 7 == (3 + 1)").first
@@ -58,50 +49,6 @@ def test_a_cause_is_settled_with_a_note_and_its_tasks_are_tried_again(visit: Vis
     seeded.daemon.wait(failed, within_s=120)
     task = seeded.daemon.get(f"/api/task/{failed}")
     assert (task["description"].endswith("The boundary does not count."), task["attempt"]) == (True, 2)
-
-
-def test_a_package_that_cannot_be_is_said_at_the_cause(visit: Visit, watch: Watch) -> None:
-    watch.allow("400 POST .*/api/causes/")
-    page = visit("/tasks?status=failed")
-    cause = card(page, "Top failures").get_by_role("listitem").filter(has_text="is not in a git repository").first
-    cause.get_by_role("button", name="Resolve…").click()
-    cause.get_by_label("Allow a package").fill("no such name")
-    cause.get_by_role("button", name="Resolve and retry").click()
-    expect(cause.get_by_role("alert")).to_contain_text("package")
-    expect(cause.get_by_label("Allow a package")).to_have_value("no such name")
-    cause.get_by_role("button", name="Discard").click()
-    expect(cause.get_by_role("form")).to_have_count(0)
-
-
-def test_a_decision_is_one_click_away(visit: Visit, seeded: SeededDaemon) -> None:
-    asks = card(visit("/"), "Needs your decision")
-    expect(asks.get_by_role("button", name="Approve")).to_be_visible()
-
-
-def test_the_last_ended_lead_to_their_change(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
-    last = seeded.daemon.get("/api/tasks?sort=ended&status=done,failed,cancelled&limit=10")["tasks"]
-    rows = card(page, "Recently ended").locator("[data-task]")
-    expect(rows).to_have_count(len(last))
-    assert [int(each.get_attribute("data-task") or 0) for each in rows.all()] == [task["task_id"] for task in last]
-    done = card(page, "Recently ended").locator(f"[data-task='{seeded.task('second_try')}']")
-    done.get_by_role("link", name="Diff").click()
-    expect(page.get_by_role("region", name="Changes of job_1.py")).to_be_visible()
-
-
-def test_what_runs_is_shown_with_its_last_reply(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
-    expect(card(page, "Running now")).to_contain_text("Nothing is running")
-    seeded.server.fail_next("hang", 1, phase="CODING", about="job_41")
-    task = seeded.daemon.submit(**job(41))
-    until(lambda: any(request.fault == "hang" for request in seeded.server.requests), 120)
-    running = card(page, "Running now")
-    expect(running.get_by_role("link", name=f"#{task}")).to_be_visible()
-    expect(running).to_contain_text("Last reply (planning)")
-    expect(running.get_by_label("Last reply")).to_contain_text("Read the tests")
-    seeded.daemon.ask("POST", f"/api/task/{task}/cancel")
-    seeded.daemon.wait(task, within_s=120)
-    expect(running).to_contain_text("Nothing is running")
 
 
 def test_what_was_read_is_not_told_again_and_can_be_undone(visit: Visit, seeded: SeededDaemon) -> None:
@@ -120,36 +67,6 @@ def test_what_was_read_is_not_told_again_and_can_be_undone(visit: Visit, seeded:
     expect(page.get_by_role("heading", level=1)).to_have_text("Since 00:00")
     page.get_by_label("Since when").select_option("read")
     expect(part(page, "failed")).to_contain_text(str(before["failed"]))
-
-
-def test_an_undo_is_offered_for_ten_seconds(page: Page, seeded: SeededDaemon) -> None:
-    page.clock.install()
-    page.goto("/")
-    page.wait_for_selector(LIVE, state="attached")
-    page.clock.pause_at(page.evaluate("Date.now()") + 1000)  # from here on, only the test advances timers
-    page.get_by_role("button", name="Mark as read").click()
-    undo = page.get_by_role("button", name="Undo")
-    expect(undo).to_be_visible()
-    page.clock.run_for(9900)
-    expect(undo).to_be_visible()
-    page.clock.run_for(200)
-    expect(undo).to_have_count(0)
-
-
-def test_it_tells_what_ends_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
-    landed = seeded.daemon.get("/api/brief")["landed"]
-    seeded.daemon.wait(seeded.daemon.submit(**job(42)), within_s=120)
-    expect(part(page, "landed")).to_contain_text(str(landed + 1))
-
-
-def test_a_task_is_found_by_its_words(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/")
-    page.keyboard.press("/")
-    page.keyboard.type("job_4.py")
-    page.keyboard.press("Enter")
-    expect(page.locator(f"#queue tr[data-key='{seeded.task('reviewed')}']")).to_be_visible()
-    expect(page.locator(f"#queue tr[data-key='{seeded.task('failed')}']")).to_have_count(0)
 
 
 @pytest.fixture

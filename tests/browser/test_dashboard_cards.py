@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,20 +13,14 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.model_profile import ModelProfile
-from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, ParkedTasks, WorkerStatus
-from nightshift.core.tasks.queueing import PauseReason, PauseSource
+from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, WorkerStatus
+from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import CircuitState, DaemonState, Phase
 from nightshift.server.context import AppContext
 from tests.support.app_context import make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of
 from tests.support.worked_task import submit
 
-BY_OWNER = PauseReason(
-    source=PauseSource.OWNER, reason="", since=utc_now(), lifted_by=PauseSource.OWNER.lifted_by, label="Paused by you"
-)
-AWAY = ModelStatus(
-    name="openai", model="m", available=False, detail="connection refused", checked_at=utc_now(), since=utc_now()
-)
 LINE = "suite judged: 11 of 14 tests passed <b>3</b> failed"
 
 
@@ -96,19 +89,6 @@ def test_a_worker_is_shown_at_its_work(page: Page, app_context: AppContext, says
     expect(card.locator(".line")).to_have_text(LINE)
 
 
-def test_a_phase_that_is_rare_stands_in_the_track_while_it_lasts(
-    page: Page, app_context: AppContext, says: Says
-) -> None:
-    for phase in (Phase.CLARIFYING, Phase.REVIEW, Phase.REFLECTING):
-        says.change(app_context, workers=(WorkerStatus(name="worker-1", task_id=1, description="x", phase=phase),))
-        expect(worker(page, "worker-1").locator(".now")).to_have_text(phase.lower())
-
-
-def test_without_workers_and_models_it_says_what_to_do(page: Page) -> None:
-    for text in ("No worker is running yet; the daemon is starting.", "Start Ollama, or set OPENAI_API_KEY"):
-        expect(page.get_by_text(text)).to_be_visible()
-
-
 def test_a_model_that_is_not_asked_says_why(page: Page, app_context: AppContext, says: Says) -> None:
     down = ModelStatus(
         name="openai", model="gpt", available=False, circuit=CircuitState.OPEN, calls=1212, failures=9,
@@ -167,27 +147,6 @@ def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, app_contex
     expect(notice.locator("code").first).to_have_text("./cli.py review")
     expect(page.get_by_text("Set models.prices.")).to_be_visible()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("values", "icon"),
-    [
-        ({"workers": (WorkerStatus(name="worker-1", task_id=1),)}, "busy"),
-        ({"holds": (BY_OWNER,)}, "held"),
-        ({"holds": (BY_OWNER,), "approvals": 3}, "asks"),
-        ({"approvals": 3}, "asks"),
-        ({"models": (AWAY,), "parked": ParkedTasks(count=1, first=(1,))}, "fault"),
-        ({}, "idle"),
-    ],
-)
-def test_the_icon_shows_what_is_most_pressing(
-    page: Page, app_context: AppContext, says: Says, values: dict[str, object], icon: str
-) -> None:
-    says.change(app_context, **values)
-    expect(page.locator("#icon")).to_have_attribute("href", f"./static/{version(page)}/icons/{icon}.svg")
-    if "approvals" in values:
-        expect(page).to_have_title(re.compile(r"^(⏸ )?\(3\) Dashboard · Nightshift$"))
-        expect(page.get_by_role("link", name="3 need you")).to_have_attribute("href", "/inbox")
 
 
 def version(page: Page) -> str:

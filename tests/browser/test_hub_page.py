@@ -5,11 +5,9 @@ The test adds other nodes and tasks through the hub's interface.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -18,7 +16,7 @@ from nightshift.core.tasks.reasons import with_failure
 from nightshift.core.tasks.states import Status
 from nightshift.remote.hub.control import read_settings
 from nightshift.remote.hub.nodes import nodes
-from tests.browser.test_access_for_all import OUT_OF_REACH, SMALLEST, ZOOMED, faults, wide_things
+from tests.browser.test_access_for_all import OUT_OF_REACH, SMALLEST, faults, wide_things
 from tests.browser.test_access_for_all import open_page as visited
 from tests.support.browser import NARROW, WIDE, Watch, context_of
 from tests.support.daemon import Daemon, settings_for, until
@@ -164,48 +162,7 @@ def test_a_node_is_drained_and_let_in_again_and_all_are_paused(page: Page, rig: 
     assert read_settings(rig.rack.connection).paused is None
 
 
-def test_what_other_nodes_do_is_seen_without_a_reload(page: Page, rig: Rig) -> None:
-    expect(row(page, "Tasks", "invoice")).to_have_count(0)
-    number = rig.submit("Mend the invoice")
-    expect(row(page, "Tasks", "invoice")).to_contain_text("queued")
-    rig.rack.queue.cancel(number)
-    expect(row(page, "Tasks", "invoice")).to_contain_text("cancelled")
-
-
-def test_the_name_of_another_node_leads_to_its_dashboard_though_it_is_another_site(
-    browser: Browser, rig: Rig, untouched: Daemon
-) -> None:
-    there = untouched.url.replace("127.0.0.1", "localhost")
-    with light_node(rig.url, "cellar", id="c", url=there):
-        pass
-    with context_of(browser, rig.daemon.url) as context:
-        page = visited(context.new_page(), "/hub")
-        row(page, "Nodes", "cellar").get_by_role("link", name="cellar").click()
-        expect(page).to_have_url(f"{there}/")
-        expect(page).to_have_title(re.compile("Brief"))
-
-
-def test_the_navigation_and_the_palette_lead_there(page: Page, rig: Rig) -> None:
-    page.goto(f"{rig.daemon.url}/tasks")
-    expect(page.get_by_role("navigation", name="Pages").get_by_role("link", name="Nodes")).to_be_visible()
-    page.keyboard.press("Control+k")
-    page.keyboard.type("nodes")
-    page.get_by_role("option", name="Nodes").click()
-    expect(page).to_have_url(f"{rig.daemon.url}/hub")
-
-
-def test_a_machine_without_a_hub_has_no_such_page(browser: Browser, untouched: Daemon) -> None:
-    with context_of(browser, untouched.url) as context:
-        page = visited(context.new_page(), "/dashboard")
-        expect(page.get_by_role("navigation", name="Pages").get_by_role("link", name="Nodes")).to_have_count(0)
-        answer = page.goto(f"{untouched.url}/hub")
-        assert answer
-        assert answer.status == 404
-
-
-@pytest.mark.parametrize(
-    ("size", "dark"), [(WIDE, False), (WIDE, True), (NARROW, False), (NARROW, True), (ZOOMED, False), (SMALLEST, True)]
-)
+@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (NARROW, True), (SMALLEST, False)])
 def test_it_is_for_everybody(browser: Browser, rig: Rig, size: tuple[int, int], dark: bool) -> None:
     with context_of(browser, rig.daemon.url, size=size, dark=dark) as context:
         page = visited(context.new_page(), "/hub")
@@ -229,10 +186,3 @@ def test_a_hub_that_is_away_is_told_what_was_known_stays_and_it_comes_back(brows
         rig.server.start()
         expect(banner).to_have_count(0)
         expect(page.get_by_role("button", name="Drain rack-01")).to_be_enabled()
-
-
-def screenshots(browser: Browser, rig: Rig, folder: Path) -> None:
-    """Save screenshots for a person to look at, in both sizes and colour schemes."""
-    for name, size, dark in (("wide-light", WIDE, False), ("wide-dark", WIDE, True), ("narrow-light", NARROW, False)):
-        with context_of(browser, rig.daemon.url, size=size, dark=dark) as context:
-            visited(context.new_page(), "/hub").screenshot(path=folder / f"{name}.png", full_page=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.support.answers import job
-from tests.support.browser import LIVE, Visit, context_of
-from tests.support.daemon import Daemon, until
+from tests.support.browser import Visit
+from tests.support.daemon import until
 from tests.support.seeded_home import ASSUMED, QUESTION, VAGUE, SeededDaemon
 
 PATIENCE_S = 60.0
@@ -45,17 +43,6 @@ def test_each_ask_says_who_wants_what_and_what_is_assumed_when(visit: Visit, see
     expect(page.get_by_role("link", name="2 need you")).to_be_visible()
 
 
-def test_a_question_is_answered_with_what_was_typed(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/inbox")
-    question = item(page, QUESTION)
-    question.get_by_label("Answer").fill("yes, it counts")
-    question.get_by_role("button", name="Answer").click()
-    expect(question).to_have_count(0)
-    row = decide(page, QUESTION)
-    for text in ("answered", "yes, it counts", "you"):
-        expect(row).to_contain_text(text)
-
-
 def test_keys_walk_and_deny_with_a_note(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     wait_for_asks(seeded, 1)
@@ -89,17 +76,6 @@ def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, 
         expect(decide(page, f"part {number}")).to_contain_text(ASSUMED)
 
 
-def test_what_is_decided_elsewhere_goes_by_itself(visit: Visit, seeded: SeededDaemon) -> None:
-    vague(seeded, 3)
-    wait_for_asks(seeded, 1)
-    page = visit("/inbox")
-    expect(item(page, "part 3")).to_be_visible()
-    (open_ask,) = asks(seeded)
-    seeded.daemon.ask("POST", f"/api/approvals/{open_ask['approval_id']}", {"granted": False, "answer": "as you like"})
-    expect(item(page, "part 3")).to_have_count(0)
-    expect(decide(page, "part 3")).to_contain_text("as you like")
-
-
 def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     commits = page.locator("#unread li.item")
@@ -117,37 +93,3 @@ def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, seeded: Seede
     page.get_by_role("dialog").get_by_role("button", name="Mark all as read").click()
     expect(page.get_by_text("You have read every commit.")).to_be_visible()
     assert seeded.daemon.get("/api/commits?unread=1")["unread"] == 0
-
-
-def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: SeededDaemon) -> None:
-    with context_of(browser, taken.url) as context:
-        page = context.new_page()
-        page.goto("/inbox")
-        page.wait_for_selector(LIVE, state="attached")
-        commit = page.locator("#unread li.item").filter(has=page.get_by_role("button", name="Revert")).first
-        name = str(commit.get_attribute("data-commit"))
-        commit.get_by_role("button", name="Revert").click()
-        page.get_by_role("dialog").get_by_role("button", name="Keep the commit").click()
-        commit.get_by_role("button", name="Revert").click()
-        page.get_by_role("dialog").get_by_role("button", name="Revert").click()
-        expect(page.get_by_text("Reverted by")).to_be_visible(timeout=PATIENCE_S * 1000)
-        expect(page.locator(f"#unread li[data-commit='{name}']")).to_have_count(0)
-    (row,) = [each for each in taken.daemon.get("/api/commits?limit=50")["commits"] if each["commit"] == name]
-    assert row["reverted_by"]
-
-
-@pytest.fixture
-def taken(seeded: SeededDaemon) -> SeededDaemon:
-    """Let the daemon make a commit, which the owner has neither read nor reverted."""
-    task = seeded.daemon.submit(**job(12))
-    seeded.daemon.wait(task, within_s=PATIENCE_S)
-    return seeded
-
-
-def test_where_nothing_waits_the_page_says_what_comes_here(browser: Browser, untouched: Daemon) -> None:
-    with context_of(browser, untouched.url) as context:
-        page = context.new_page()
-        page.goto("/inbox")
-        page.wait_for_selector(LIVE, state="attached")
-        for text in ("Nothing needs your decision.", "You have read every commit.", "Nothing has been decided yet."):
-            expect(page.get_by_text(text)).to_be_visible()

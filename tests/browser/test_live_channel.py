@@ -75,15 +75,6 @@ def streams(context: BrowserContext) -> list[str]:
     return asked
 
 
-def test_all_tabs_of_a_browser_share_one_stream(tabs: BrowserContext, app_context: AppContext) -> None:
-    asked = streams(tabs)
-    pages = [open_page(tabs) for _ in range(3)]
-    ids = lines(app_context, 40)
-    for page in pages:
-        assert until_seen(page, ids[-1]) == ids
-    assert len(asked) == 1
-
-
 def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
     tabs: BrowserContext, app_context: AppContext
 ) -> None:
@@ -98,28 +89,6 @@ def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
         assert until_seen(page, ids[-1]) == ids
     assert len(asked) == 2
     assert asked[1].endswith(f"&after={ids[9]}"), "it resumes behind the last line that it saw"
-
-
-def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(
-    tabs: BrowserContext, app_context: AppContext
-) -> None:
-    open_page(tabs)
-    page = tabs.new_page()
-    # The page's scripts are held back until more events have been stored.
-    early: list[int] = []
-
-    def hold(route: Route) -> None:
-        early.extend(lines(app_context, 5))
-        route.continue_()
-
-    page.route("**/app/live.js", hold)
-    page.goto("/")
-    page.wait_for_selector(LIVE, state="attached")
-    page.evaluate(COLLECT)
-    assert early
-    page.wait_for_function("() => window.live && document.querySelector('#live.on')")
-    ids = lines(app_context, 3)
-    assert until_seen(page, ids[-1]) == ids, "what was before it began to collect was delivered before"
 
 
 @pytest.mark.parametrize(("others", "meanwhile"), [(0, 0), (1, 0), (1, 1100)])

@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from nightshift.core.text.masking import MASK
-from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.answers import job
-from tests.support.browser import LIVE, NARROW, Watch, context_of, draw
+from tests.support.browser import LIVE, Watch, context_of, draw
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_dialects import Reply
 from tests.support.wire_server import WireServer
@@ -98,43 +97,3 @@ def test_a_reply_is_seen_as_it_is_written_in_every_tab_and_stays_when_it_is_whol
     until(lambda: daemon.get(f"/api/task/{number}")["status"] == "done", 120)
     expect(page.locator(".writing")).to_have_count(0)
     expect(page.locator("#s1-0")).to_contain_text("planning")
-
-
-def test_a_tool_call_is_seen_as_it_is_made_and_a_model_that_is_silent_is_waited_for(
-    page: Page, daemon: Daemon, server: WireServer
-) -> None:
-    server.fail_next("hold", phase="CODING")
-    server.fail_next("hang", phase="CODING")
-    number = daemon.submit(**job(5))
-    open_page(page, f"/task/{number}")
-    call = page.locator(".writing-call")
-    expect(call).to_contain_text("write_file", timeout=PATIENCE_MS)
-    expect(call).to_contain_text(CODE.strip(), use_inner_text=True)
-    server.let_go()
-    expect(page.locator(".writing")).to_contain_text(
-        re.compile(r"openai=tiny-coder was asked .*\d+ s.* ago and has written nothing yet"), timeout=PATIENCE_MS
-    )
-    expect(reply(page)).to_have_count(0)
-    expect(page.locator(".step.running .flags")).to_contain_text("1 tool call")
-
-
-def test_whoever_scrolls_up_is_left_there_and_the_page_is_fit_for_all(
-    page: Page, daemon: Daemon, server: WireServer
-) -> None:
-    server.fail_next("hold", phase="PLANNING")
-    number = daemon.submit(**job(5))
-    open_page(page, f"/task/{number}")
-    expect(reply(page)).to_contain_text("3. Write it.", timeout=PATIENCE_MS)
-    page.locator(".step.running > .head").click()
-    assert not faults(page)
-    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
-    assert not faults(page)
-    assert not wide_things(page)
-    reply(page).evaluate("(pre) => { pre.scrollTop = 0; }")
-    page.wait_for_function("document.querySelector('.writing pre').scrollTop === 0")
-    server.fail_next("hold", phase="CODING")
-    before = reply(page).inner_text()
-    reply(page).evaluate("(pre) => { window.pre = pre; }")
-    server.let_go()
-    page.wait_for_function("(text) => window.pre.innerText.length > text.length || !window.pre.isConnected", arg=before)
-    assert page.evaluate("window.pre.scrollTop") == 0

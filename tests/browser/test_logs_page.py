@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from nightshift.core.events import Event, Kind, Level
 from nightshift.server.context import AppContext
-from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.browser import LIVE, Watch, context_of, hear
 from tests.support.seeded_home import SeededDaemon
@@ -153,25 +151,11 @@ def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(app_context
         until_ids(page, list(range(1, 46)))
 
 
-def test_an_empty_log_and_an_empty_filter_say_what_to_do(app_context: AppContext, opened: Open) -> None:
-    with serving(app_context) as client:
-        page = opened(client)
-        expect(page.get_by_text("No events yet.")).to_be_visible()
-        put(app_context, line(1))
-        until_ids(page, [1])
-        page.get_by_label("Level").select_option("ERROR")
-        expect(page.get_by_text("No line passes this filter")).to_be_visible()
-        page.get_by_role("button", name="Show all lines").click()
-        until_ids(page, [1])
-
-
 @pytest.mark.parametrize(
     ("query", "passing"),
     [
-        ("level=ERROR", lambda n: n % 100 == 0),
         ("task=3&worker=worker-1", lambda n: n % 7 == 2 and n % 2 == 0),
         ("kind=stuck&level=WARNING", lambda n: n % 100 == 0),
-        ("q=NUMBER+29", lambda n: str(n).startswith("29")),
         (r"q=number+\d{2}00\.&regex=1", lambda n: n >= 1000 and n % 100 == 0),
         ("q=number&inverse=1", lambda n: False),
     ],
@@ -208,14 +192,6 @@ def test_filters_that_are_typed_change_the_address(long: Client, opened: Open) -
     until_last(page, 3000)
 
 
-def test_a_wrong_filter_is_named_and_can_be_mended(long: Client, opened: Open) -> None:
-    page = opened(long, "/logs?level=LOUD", allow="400 GET .*level=LOUD")
-    expect(page.get_by_role("alert")).to_contain_text("level")
-    page.get_by_label("Level").select_option("ERROR")
-    page.wait_for_function(f"() => ({IDS})().at(-1) === 3000 && ({IDS})().every((id) => id % 100 === 0)")
-    expect(page.get_by_role("alert")).to_have_count(0)
-
-
 def test_scrolling_up_loads_all_that_is_older_and_moves_nothing(long: Client, opened: Open) -> None:
     page = opened(long)
     until_last(page, 3000)
@@ -229,33 +205,6 @@ def test_scrolling_up_loads_all_that_is_older_and_moves_nothing(long: Client, op
     until_ids(page, list(range(1, 3001)))
 
 
-def test_what_is_laid_in_above_leaves_what_is_read_where_it_is(long: Client, opened: Open) -> None:
-    page = opened(long)
-    until_last(page, 3000)
-    scroll(page, "2500")
-    top = "() => document.elementFromPoint(400, 300).closest('.line')?.id"
-    page.wait_for_function(top)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
-    before = page.wait_for_function(top).json_value()
-    scroll(page, "box.scrollTop - 600")
-    page.wait_for_function(f"() => ({IDS})()[0] < 2751")
-    scroll(page, "box.scrollTop + 600")
-    page.wait_for_function("before => document.elementFromPoint(400, 300).closest('.line')?.id === before", arg=before)
-
-
-def test_the_browsers_own_search_finds_lines_out_of_sight(long: Client, opened: Open) -> None:
-    page = opened(long)
-    until_last(page, 3000)
-    scroll(page, "500")
-    page.wait_for_function(f"() => ({IDS})()[0] < 2000")
-    page.keyboard.press("G")
-    until_in_sight(page, 3000)
-    page.wait_for_function("() => !document.getElementById('L2100').checkVisibility({contentVisibilityAuto: true})")
-    assert page.evaluate("() => window.find('number 2100.')")
-    row = "() => getSelection().anchorNode.parentElement.closest('.line').id"
-    assert page.evaluate(row) == "L2100"
-
-
 def test_a_link_to_a_line_opens_it_with_its_surroundings(long: Client, opened: Open) -> None:
     page = opened(long, "/logs#L1234")
     until_in_sight(page, 1234)
@@ -267,32 +216,6 @@ def test_a_link_to_a_line_opens_it_with_its_surroundings(long: Client, opened: O
     page.get_by_role("button", name="To the end").click()
     until_last(page, 3000)
     until_in_sight(page, 3000)
-
-
-def test_a_link_to_a_line_that_is_gone_says_so_and_shows_what_lies_around(
-    app_context: AppContext, opened: Open
-) -> None:
-    put(app_context, *(line(number) for number in range(1, 21)))
-    app_context.database.write(lambda conn: conn.execute("DELETE FROM execution_logs WHERE id = 9")).result()
-    with serving(app_context) as client:
-        page = opened(client, "/logs#L9")
-        expect(page.get_by_text("Line 9 is not there")).to_be_visible()
-        until_ids(page, [*range(1, 9), *range(10, 21)])
-
-
-def test_scrolling_down_from_a_line_reaches_the_end_and_goes_on_live(app_context: AppContext, opened: Open) -> None:
-    put(app_context, *(line(number) for number in range(1, 1001)))
-    with serving(app_context) as client:
-        page = opened(client, "/logs#L300")
-        until_in_sight(page, 300)
-        while (last := ids(page)[-1]) < 1000:
-            scroll(page, "box.scrollHeight")
-            page.wait_for_function(f"last => ({IDS})().at(-1) > last", arg=last)
-        scroll(page, "box.scrollHeight")
-        put(app_context, line(1001))
-        until_last(page, 1001)
-        shown_ids = ids(page)
-        assert shown_ids == list(range(shown_ids[0], 1002))
 
 
 def test_a_row_opens_with_its_data_and_its_link(app_context: AppContext, opened: Open) -> None:
@@ -313,33 +236,6 @@ def test_a_row_opens_with_its_data_and_its_link(app_context: AppContext, opened:
         expect(page).to_have_url(f"{url_of(client)}/logs")
         page.locator("#L1 .at").click()
         expect(page).to_have_url(f"{url_of(client)}/logs#L1")
-
-
-def test_the_number_of_its_task_leads_to_the_step_or_the_attempt_of_a_line(
-    app_context: AppContext, opened: Open
-) -> None:
-    about = {"task_id": 3, "attempt": 2, "iteration": 4}
-    put(
-        app_context,
-        Event(kind=Kind.STEP_FINISHED, data={"step_no": 0}, **about),  # type: ignore[arg-type]
-        Event(kind=Kind.LESSON_RECALLED, **about),  # type: ignore[arg-type]
-        Event(kind=Kind.TASK_SUBMITTED, task_id=3),
-    )
-    with serving(app_context) as client:
-        page = opened(client)
-        for number, fragment in ((1, "#2-4-0"), (2, "#2"), (3, "")):
-            expect(page.locator(f"#L{number} .about")).to_have_attribute("href", f"/task/3{fragment}")
-
-
-def test_colours_are_left_out_and_nothing_is_obeyed(app_context: AppContext, opened: Open) -> None:
-    put(
-        app_context,
-        Event(kind=Kind.REMARK, message="\x1b[1;31mbad\x1b[0m <img src=x onerror=alert(1)>\x1b]0;t\x07\x1b[8mhidden"),
-    )
-    with serving(app_context) as client:
-        page = opened(client)
-        expect(page.locator("#L1 .text")).to_have_text(r"bad <img src=x onerror=alert(1)>\x1b]0;t\x07hidden")
-        assert page.locator("#L1 img").count() == 0
 
 
 def test_a_pause_holds_lines_back_and_counts_them(app_context: AppContext, opened: Open) -> None:
@@ -399,16 +295,6 @@ def test_finding_marks_without_filtering_and_goes_beyond_what_is_loaded(long: Cl
     expect(page.get_by_text("No further line above")).to_be_visible()
 
 
-def test_a_time_is_jumped_to(long: Client, opened: Open) -> None:
-    page = opened(long)
-    at = START + timedelta(minutes=1500, seconds=30)
-    page.get_by_label("Time").fill(f"{at:%Y-%m-%dT%H:%M:%S}")
-    page.get_by_role("button", name="Go").click()
-    until_in_sight(page, 1501)
-    shown_ids = ids(page)
-    assert shown_ids == list(range(shown_ids[0], shown_ids[-1] + 1))
-
-
 def test_the_keyboard_moves_among_the_lines(long: Client, opened: Open) -> None:
     page = opened(long)
     until_last(page, 3000)
@@ -446,30 +332,6 @@ def test_more_lines_than_are_kept_leave_at_the_other_end(long: Client, opened: O
     assert ids(page)[0] > 1
 
 
-def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
-    page: Page, watch: Watch, seeded: SeededDaemon
-) -> None:
-    watch.allow("failed GET .*")
-    watch.allow("console: .*ERR_")
-    home = seeded.daemon
-    page.goto("/logs")
-    page.wait_for_selector(LIVE, state="attached")
-    before = home.get("/api/logs?limit=1")["last_id"]
-    until_last(page, before)
-    port = home.url.rsplit(":", 1)[1]
-    home.stop()
-    expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
-    home.settings["FLASK_PORT"] = port
-    home.start()
-    note = page.locator("#lines .note")
-    expect(note).to_contain_text(re.compile(r"connection was lost for .* arrived meanwhile; none is missing"))
-    last = home.get("/api/logs?limit=1")["last_id"]
-    assert last > before, "its end and its start were told"
-    page.wait_for_function(f"last => ({IDS})().at(-1) >= last", arg=last)
-    shown_ids = ids(page)
-    assert shown_ids == list(range(shown_ids[0], shown_ids[-1] + 1))
-
-
 def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Watch, seeded: SeededDaemon) -> None:
     """A stopped daemon (SIGSTOP) answers nothing and closes nothing, as after a laptop's sleep."""
     watch.allow("failed GET .*")
@@ -486,18 +348,3 @@ def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Wat
         process.send_signal(signal.SIGCONT)
     page.wait_for_selector(LIVE, state="attached")
     expect(page.get_by_text("The daemon does not answer.")).to_be_hidden()
-
-
-def test_a_server_that_restarts_under_a_filter_of_texts_leaves_no_gap(app_context: AppContext, opened: Open) -> None:
-    with serving(app_context) as first:
-        port = first.host.port
-    put(app_context, *(line(number) for number in range(1, 11)))
-    with serving(app_context, Listen(port=port)) as client:
-        page = opened(client, "/logs?q=number", allow="failed GET .*/api/.*")
-        until_ids(page, list(range(1, 11)))
-    expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
-    put(app_context, *(line(number) for number in range(11, 31)))
-    with serving(app_context, Listen(port=port)):
-        until_ids(page, list(range(1, 31)))
-        put(app_context, line(31))
-        until_ids(page, list(range(1, 32)))

@@ -7,11 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from nightshift.storage.memory import exchange
-from tests.support.browser import LIVE, Visit, Watch, context_of
-from tests.support.daemon import Daemon
+from tests.support.browser import Visit
 from tests.support.seeded_home import SeededDaemon
 
 HOSTILE = "<img src=x onerror=alert(1)>{{7*7}}\x1b[31m\u202egnp"
@@ -56,15 +55,6 @@ def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit,
     expect(rows(page)).to_have_count(find(seeded))
 
 
-def test_a_search_by_meaning_finds_the_like_of_an_error(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/memory")
-    page.get_by_role("button", name="Meaning").click()
-    page.get_by_label("Search lessons").fill("Write total() in job_99.py")
-    expect(page.get_by_role("columnheader", name="Near")).to_be_visible()
-    expect(rows(page).first).to_contain_text("Write total() in job_")
-    expect(rows(page).first).to_contain_text("%")
-
-
 def test_a_lesson_shows_its_error_its_fix_and_where_it_was_used(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
     name = newest(seeded, kind="failure", order="used")
@@ -101,17 +91,6 @@ def test_a_lesson_is_retired_after_a_question_and_used_again(visit: Visit, seede
     assert seeded.daemon.get(f"/api/lesson/{name}")["state"] == "active"
 
 
-def test_keys_walk_through_lessons_and_open_one(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/memory")
-    expect(rows(page)).to_have_count(find(seeded))
-    for index in range(2):
-        page.keyboard.press("j")
-        expect(rows(page).nth(index)).to_have_class(re.compile(r"\bat\b"))
-    name = str(page.locator("tr.at").get_attribute("data-key"))
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog", name=f"Lesson {name}")).to_be_visible()
-
-
 @pytest.fixture
 def file(seeded: SeededDaemon, tmp_path: Path) -> Path:
     """Write a file with one lesson that is new to the daemon and has hostile texts."""
@@ -142,26 +121,3 @@ def test_lessons_go_out_and_come_in_by_files_and_hostile_ones_are_shown_as_texts
     dialog = page.get_by_role("dialog").filter(has_text="What failed")
     expect(dialog.locator("pre").first).to_contain_text("<img src=x onerror=alert(1)>")
     assert page.locator("img[src=x]").count() == 0
-
-
-def test_a_file_with_a_fault_is_refused_and_its_lines_are_named(
-    visit: Visit, seeded: SeededDaemon, watch: Watch, tmp_path: Path
-) -> None:
-    watch.allow("400 POST .*/api/lessons/import")
-    path = tmp_path / "lessons.jsonl"
-    path.write_text("{}\nno json\n")
-    page, before = visit("/memory"), find(seeded)
-    page.get_by_label("A file of lessons").set_input_files(path)
-    dialog = page.get_by_role("dialog", name="Nothing was imported")
-    expect(dialog).to_contain_text("line 1: ")
-    expect(dialog).to_contain_text("line 2: ")
-    assert find(seeded) == before
-
-
-def test_where_nothing_was_learned_the_page_says_how_lessons_come(browser: Browser, untouched: Daemon) -> None:
-    with context_of(browser, untouched.url) as context:
-        page = context.new_page()
-        page.goto("/memory")
-        page.wait_for_selector(LIVE, state="attached")
-        expect(page.get_by_text("Nothing has been learned yet.")).to_be_visible()
-        expect(page.get_by_text("not enough attempts yet").first).to_be_visible()

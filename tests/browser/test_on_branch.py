@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.answers import job
-from tests.support.browser import NARROW, WIDE, Visit, Watch
+from tests.support.browser import NARROW, Visit, Watch
 from tests.support.daemon import git
 from tests.support.seeded_home import SeededDaemon
 
@@ -34,34 +34,21 @@ def commit_of(seeded: SeededDaemon, task: int) -> dict[str, object]:
     return row
 
 
-def assert_for_everybody(page: Page) -> None:
-    """Check that no part of the page is wider than the window and that axe reports no serious violation."""
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []
-
-
-@pytest.mark.parametrize(("number", "size", "dark"), [(701, WIDE, False), (702, NARROW, True)])
-def test_a_commit_is_integrated_on_its_tasks_page(
-    visit: Visit, seeded: SeededDaemon, tmp_path: Path, number: int, size: tuple[int, int], dark: bool
-) -> None:
-    task = leave(seeded, number)
+def test_a_commit_is_integrated_on_its_tasks_page(visit: Visit, seeded: SeededDaemon, tmp_path: Path) -> None:
+    task = leave(seeded, 702)
     page = visit(f"/task/{task}")
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
     expect(page.locator(".commits")).to_contain_text(f"waits on agent/{task}-")
     page.screenshot(path=tmp_path / "waits.png", full_page=True)
-    assert_for_everybody(page)
+    assert faults(page) + wide_things(page) == []
     page.get_by_role("button", name="Integrate…").click()
     box = page.get_by_role("dialog")
     expect(box).to_contain_text("on top of dev")
     expect(box.get_by_role("button", name="Leave it on its branch")).to_be_focused()
-    page.screenshot(path=tmp_path / "asked.png")
     box.get_by_role("button", name="Integrate", exact=True).click()
     expect(page.locator(".commits")).to_contain_text("on dev")
     expect(page.get_by_role("button", name="Integrate…")).to_have_count(0)
     expect(page.get_by_role("button", name="Revert…")).to_be_visible()
-    page.screenshot(path=tmp_path / "integrated.png", full_page=True)
     assert git(seeded.snapshot.repo, "rev-parse", "dev") == commit_of(seeded, task)["commit"]
 
 
@@ -73,10 +60,7 @@ def test_a_commit_is_discarded_in_the_brief_with_the_command_that_undoes_it(
     row = page.locator(f"#waiting [data-task='{task}']")
     expect(row).to_contain_text(f"agent/{task}-")
     page.screenshot(path=tmp_path / "brief.png", full_page=True)
-    assert_for_everybody(page)
-    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
-    page.screenshot(path=tmp_path / "narrow.png", full_page=True)
-    assert_for_everybody(page)
+    assert faults(page) + wide_things(page) == []
     row.get_by_role("button", name="Discard…").click()
     box = page.get_by_role("dialog")
     box.get_by_role("button", name="Keep the branch").click()
@@ -85,29 +69,11 @@ def test_a_commit_is_discarded_in_the_brief_with_the_command_that_undoes_it(
     row.get_by_role("button", name="Discard…").click()
     box.get_by_role("button", name="Discard", exact=True).click()
     expect(page.locator(".toast.good")).to_contain_text(f"branch {branch} {commit}")
-    page.screenshot(path=tmp_path / "discarded.png", full_page=True)
     expect(row).to_have_count(0)
     assert git(seeded.snapshot.repo, "branch", "--list", branch) == ""
     page = visit(f"/task/{task}")
     expect(page.locator(".commits")).to_contain_text("discarded")
     expect(page.locator(".commits .command")).to_contain_text(f"branch {branch} {commit}")
-
-
-def test_what_cannot_be_integrated_says_why_and_stays(
-    visit: Visit, seeded: SeededDaemon, watch: Watch, tmp_path: Path
-) -> None:
-    watch.allow("409 POST .*/integrate")
-    task = seeded.task("owned")  # its target branch is checked out, which prevents the integration
-    page = visit(f"/review?task={task}")
-    page.keyboard.press("i")
-    page.get_by_role("dialog").get_by_role("button", name="Integrate", exact=True).click()
-    expect(page.locator(".toast.bad")).to_contain_text("trunk is checked out in")
-    expect(page.locator(".toast.bad code").first).to_contain_text("git merge agent/")
-    page.screenshot(path=tmp_path / "review.png", full_page=True)
-    assert_for_everybody(page)
-    page.keyboard.press("x")
-    page.get_by_role("dialog").get_by_role("button", name="Keep the branch").click()
-    assert commit_of(seeded, task)["waits"] is True
 
 
 def test_what_fails_with_newer_work_is_integrated_only_when_that_is_asked_for(
@@ -126,7 +92,6 @@ def test_what_fails_with_newer_work_is_integrated_only_when_that_is_asked_for(
     box.get_by_role("button", name="Integrate", exact=True).click()
     expect(box).to_contain_text("It was not integrated")
     expect(box).to_contain_text("does not pass on dev")
-    page.screenshot(path=tmp_path / "refused.png")
     tip = git(repo, "rev-parse", "dev")
     box.get_by_role("button", name="Leave it on its branch").click()
     assert git(repo, "rev-parse", "dev") == tip

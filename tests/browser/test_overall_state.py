@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.answers import Answers, job
+from tests.support.answers import job
 from tests.support.browser import LIVE, Watch, context_of
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
@@ -103,19 +103,6 @@ def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(
     daemon.wait(task)
 
 
-def test_saving_a_setting_shows_no_model_as_unreachable(page: Page, daemon: Daemon) -> None:
-    seen = daemon.get("/api/status")["models"]
-    (openai,) = [each for each in seen if each["name"] == "openai"]
-    assert openai["available"]
-    digest = daemon.get("/api/settings")["digest"]
-    status, _ = daemon.ask("PUT", "/api/settings", {"changes": {"max_iterations": 7}, "digest": digest})
-    assert status == 200
-    (after,) = [each for each in daemon.get("/api/status")["models"] if each["name"] == "openai"]
-    assert after["available"]
-    assert after["since"] == openai["since"]
-    expect(page.locator("[data-model=openai] .dot")).to_have_class(re.compile("up"))
-
-
 def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(page: Page, daemon: Daemon) -> None:
     pause = page.get_by_role("button", name="Pause")
     checkpoint = page.get_by_role("button", name="Checkpoint now")
@@ -131,23 +118,6 @@ def test_while_the_daemon_is_away_nothing_can_be_changed_and_then_it_can_again(p
     expect(pause).to_be_enabled(timeout=60_000)
     expect(checkpoint).to_be_enabled()
     expect(page.locator("#overall")).to_have_text("Idle")
-
-
-def test_on_every_page_what_sends_is_off_while_the_daemon_is_away(browser: Browser, tmp_path: Path) -> None:
-    sending = {"/": "Mark as read", "/tasks": "Pause", "/review": "Read, next", "/inbox": "Mark as read"}
-    with WireServer(Answers()) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        daemon.wait(daemon.submit(**job(2)))
-        with context_of(browser, daemon.url) as context:
-            pages = {path: context.new_page() for path in sending}
-            for path, page in pages.items():
-                page.goto(path)
-                page.wait_for_selector(LIVE, state="attached")
-            buttons = [page.get_by_role("button", name=sending[path], exact=True).first for path, page in pages.items()]
-            for button in buttons:
-                expect(button).to_be_enabled()
-            daemon.kill()
-            for button in buttons:
-                expect(button).to_be_disabled()
 
 
 def test_a_home_without_a_model_invites_to_connect_one_on_the_first_page(browser: Browser, tmp_path: Path) -> None:

@@ -106,15 +106,6 @@ def test_the_number_of_workers_is_two(browser: Browser, tmp_path: Path) -> None:
             assert len(daemon.get("/api/status")["workers"]) == many + 1
 
 
-def test_a_task_is_found_by_its_words_with_one_key(visit: Visit, seeded: SeededDaemon) -> None:
-    hand = Hand(visit("/tasks"))
-    hand.press("/")
-    hand.page.keyboard.type("job_4.py")
-    expect(hand.page.locator(f"#queue tr[data-key='{seeded.task('failed')}']")).to_have_count(0)
-    expect(hand.page.locator(f"#queue tr[data-key='{seeded.task('reviewed')}']")).to_be_visible()
-    assert hand.acts <= 1
-
-
 def test_an_approval_is_one_click(visit: Visit, seeded: SeededDaemon) -> None:
     hand = Hand(visit("/"))
     waiting = len(seeded.daemon.get("/api/approvals?open=1")["approvals"])

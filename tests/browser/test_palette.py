@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.browser import NARROW, Visit
 from tests.support.seeded_home import VAGUE, SeededDaemon
 
@@ -70,22 +69,10 @@ def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(
     expect(page.get_by_role("combobox", name="Find tasks, settings")).to_have_count(0)
 
 
-def test_what_is_nowhere_is_said(visit: Visit) -> None:
-    page = visit("/memory")
-    open_part(page, "zyzzyva quux")
-    expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("No results for “zyzzyva quux”")
-    page.keyboard.press("Escape")  # by default, the browser would only empty the field
-    expect(page.get_by_role("combobox", name="Find tasks, settings")).to_have_count(0)
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_nothing_about_it_is_in_the_way_of_a_screen_reader_or_a_small_screen(visit: Visit, dark: bool) -> None:
+def test_nothing_about_it_is_in_the_way_of_a_screen_reader_or_a_small_screen(visit: Visit) -> None:
     page = visit("/")
-    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
     page.get_by_role("button", name="Find", exact=True).click()
     expect(page.locator("[role=option]").first).to_be_visible()
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    grave = [each for each in violations if each["impact"] in {"serious", "critical"}]
-    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in grave] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert faults(page) + wide_things(page) == []

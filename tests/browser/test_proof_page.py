@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Browser, expect
 
+from tests.browser.test_access_for_all import faults
 from tests.support.browser import NARROW, WIDE, Visit
 from tests.support.seeded_home import SeededDaemon
 
 
-@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (WIDE, True), (NARROW, False), (NARROW, True)])
+@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (NARROW, True)])
 def test_a_proof_is_downloaded_and_stands_alone(
     visit: Visit, seeded: SeededDaemon, browser: Browser, tmp_path: Path, size: tuple[int, int], dark: bool
 ) -> None:
@@ -43,13 +43,4 @@ def test_a_proof_is_downloaded_and_stands_alone(
     with browser.new_context(color_scheme="dark" if dark else "light") as looser:
         copy = looser.new_page()
         copy.set_content(html)
-        violations = Axe().run(copy, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []
-
-
-def test_the_review_offers_the_proof_of_the_commit_that_is_looked_at(visit: Visit, seeded: SeededDaemon) -> None:
-    (commit,) = seeded.daemon.get(f"/api/commits?task={seeded.task('second_try')}")["commits"]
-    page = visit(f"/review?task={commit['task_id']}")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Proof", exact=True).click()
-    assert download.value.suggested_filename == f"proof-{commit['commit'][:12]}.html"
+        assert faults(copy) == []

@@ -7,8 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.answers import job
-from tests.support.browser import Visit, Watch
+from tests.support.browser import Visit
 from tests.support.daemon import Daemon
 from tests.support.seeded_home import FAR_AHEAD, SeededDaemon
 
@@ -186,55 +185,6 @@ def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, seeded: 
     expect(page.get_by_text("3 tasks cancelled", exact=False)).to_be_visible()
     expect(bar).to_have_count(0)
     assert [status_of(seeded, task) for task in (first, *rest)] == ["cancelled"] * 4 + ["scheduled"]
-
-
-def test_all_that_match_are_prioritised_though_not_all_are_shown(
-    visit: Visit, seeded: SeededDaemon, many: list[int]
-) -> None:
-    page = visit("/tasks?q=cheddar&status=scheduled")
-    expect(rows(page)).to_have_count(50)
-    page.get_by_role("checkbox", name="Choose all rows").click()
-    page.get_by_role("button", name=f"Choose all {MANY} that match").click()
-    bar = page.get_by_role("region", name="Chosen tasks")
-    expect(bar).to_contain_text(f"All {MANY} tasks that match")
-    bar.get_by_role("button", name="Priority").click()
-    box = page.get_by_role("dialog", name=f"Prioritise {MANY} tasks?")
-    box.get_by_label("Priority").fill("4")
-    box.get_by_role("button", name="Set").click()
-    expect(page.get_by_text(f"{MANY} tasks prioritised.")).to_be_visible()
-    assert {seeded.daemon.get(f"/api/task/{task}")["priority"] for task in (many[0], many[-1])} == {4}
-
-
-def test_a_list_that_cannot_be_had_says_why_and_is_tried_again(visit: Visit, watch: Watch, many: list[int]) -> None:
-    watch.allow(r"400 GET .*/api/tasks\?.*sort=colour|status of 400")
-    page = visit("/tasks?sort=colour&q=cheddar")
-    fault = page.locator("#queue").get_by_role("alert")
-    expect(fault).to_contain_text("sort: ")
-    page.get_by_role("searchbox", name="Search tasks").fill("")
-    expect(fault).to_be_visible()
-    visit("/tasks?q=cheddar&kind=library")
-    expect(page.get_by_text("No task matches.")).to_be_visible()
-    page.get_by_role("button", name="Show every kind").click()
-    expect(row(page, many[-1])).to_be_visible()
-
-
-def test_a_task_that_is_worked_on_moves_before_the_owners_eyes(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/tasks?q=job_31")
-    task_id = seeded.daemon.submit(**job(31))
-    expect(row(page, task_id)).to_be_visible()
-    expect(row(page, task_id).get_by_text("done", exact=True)).to_be_visible()
-    commit = seeded.daemon.get(f"/api/task/{task_id}")["commit"]
-    expect(row(page, task_id)).to_contain_text(commit[:8])
-
-
-def test_a_row_says_when_and_why_a_task_begins_and_what_a_blocked_one_waits_for(
-    visit: Visit, seeded: SeededDaemon
-) -> None:
-    page = visit("/tasks?q=job_5")
-    expect(row(page, seeded.task("scheduled"))).to_contain_text(re.compile(r"starts in \d+ d: as requested"))
-    page = visit("/tasks?status=blocked")
-    row(page, seeded.task("blocked")).get_by_role("link", name=f"#{seeded.task('scheduled')}").click()
-    page.wait_for_url(f"**/task/{seeded.task('scheduled')}")
 
 
 def test_what_was_done_to_many_can_be_undone_for_a_while(visit: Visit, seeded: SeededDaemon) -> None:

@@ -57,16 +57,3 @@ def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
     expect(page.get_by_text("The connection was lost for").first).to_be_visible()
     daemon.wait(daemon.submit(**job(21)), within_s=120)
     hear(page, lambda: page.evaluate(SHOWN) == [each for each in ids(daemon) if each >= first])
-
-
-def test_the_list_of_tasks_shows_what_happened_meanwhile(watched: tuple[Page, Watch], seeded: SeededDaemon) -> None:
-    page, daemon = watched[0], seeded.daemon
-    page.goto("/tasks")
-    page.wait_for_selector(LIVE, state="attached")
-    daemon.stop()
-    expect(page.get_by_text("The daemon does not answer.")).to_be_visible()
-    result = daemon.cli("Write total() in job_22.py")
-    assert result.returncode == 0, result.stderr
-    daemon.start()
-    page.wait_for_selector(LIVE, state="attached")
-    expect(page.get_by_text("Write total() in job_22.py").first).to_be_visible()

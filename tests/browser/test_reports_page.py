@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from playwright.sync_api import Locator, Page, expect
 
-from playwright.sync_api import Browser, Locator, Page, expect
-
-from tests.support.browser import LIVE, Visit, Watch, context_of
-from tests.support.daemon import Daemon
+from tests.support.browser import Visit, Watch
 from tests.support.seeded_home import SeededDaemon
-
-PATIENCE_MS = 60_000
-
-
-def rows(page: Page) -> Locator:
-    return page.get_by_role("table", name="Reports", exact=True).locator("tbody tr")
 
 
 def section(page: Page, title: str) -> Locator:
     return page.get_by_role("region", name=title, exact=True)
-
-
-def test_reports_are_listed_and_opened(visit: Visit, seeded: SeededDaemon) -> None:
-    page, (first, *_) = visit("/reports"), seeded.daemon.get("/api/reports")["reports"]
-    row = rows(page).filter(has_text=first["name"])
-    row.get_by_role("link", name=first["name"]).click()
-    expect(page.get_by_role("heading", level=1, name=f"Nightshift, {first['name']}")).to_be_visible()
 
 
 def test_a_report_is_drawn_whole_with_links_to_its_tasks(visit: Visit, seeded: SeededDaemon) -> None:
@@ -42,13 +26,6 @@ def test_a_report_is_drawn_whole_with_links_to_its_tasks(visit: Visit, seeded: S
     expect(entry).to_contain_text(f"./cli.py revert {commit['task_id']}")
     expect(section(page, "Tasks")).to_contain_text("How they ended: 4 committed, 1 refused, 1 stuck, 1 user")
     expect(section(page, "Recommendations")).to_be_visible()
-
-
-def test_a_report_is_downloaded(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit(f"/reports/{seeded.report}")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Markdown", exact=True).click()
-    assert Path(download.value.path()).read_text(encoding="utf-8").startswith("# Nightshift")
 
 
 def test_a_report_is_made_now(visit: Visit) -> None:
@@ -87,19 +64,3 @@ def test_hostile_texts_in_a_report_are_texts(visit: Visit, seeded: SeededDaemon)
         "<img src=x onerror=alert(1)> ![i](x)\\x1b[31m\\u{202e}gnp"
     )
     assert page.locator("img[src=x]").count() == 0
-
-
-def test_an_address_of_no_report_is_not_found(page: Page, seeded: SeededDaemon, watch: Watch) -> None:
-    watch.allow("404 GET .*/reports/2020-W01")
-    answer = page.goto("/reports/2020-W01")
-    assert answer is not None
-    assert answer.status == 404
-    expect(page.get_by_text("there is no report")).to_be_visible()
-
-
-def test_where_there_is_none_the_page_says_how_one_comes(browser: Browser, untouched: Daemon) -> None:
-    with context_of(browser, untouched.url) as context:
-        page = context.new_page()
-        page.goto("/reports")
-        page.wait_for_selector(LIVE, state="attached")
-        expect(page.get_by_text("There is no report yet.")).to_be_visible()

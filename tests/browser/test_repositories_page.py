@@ -43,16 +43,6 @@ def test_found_values_and_commands_are_shown_with_their_places(visit: Visit, rep
     expect(option(page, "allow").locator("input")).to_have_count(0)
 
 
-def test_what_the_suite_did_before_any_change_is_shown(visit: Visit, repo: Path, seeded: SeededDaemon) -> None:
-    page = visit(f"/repositories?repo={repo}")
-    expect(page.get_by_text("Its first task runs it")).to_be_visible()
-    done = seeded.daemon.cli("check", str(repo), within_s=200)
-    assert done.returncode == 0, done.stderr
-    page.reload()
-    table = page.get_by_role("table", name="Tests in python")
-    expect(table).to_contain_text("there are none")
-
-
 def test_what_is_saved_holds_and_is_taken_back(visit: Visit, repo: Path, seeded: SeededDaemon) -> None:
     page = visit(f"/repositories?repo={repo}")
     expect(page.get_by_role("button", name="Save")).to_be_disabled()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.answers import job
-from tests.support.browser import LIVE, NARROW, Visit, Watch, context_of
+from tests.support.browser import LIVE, NARROW, Visit, context_of
 from tests.support.seeded_home import LEFT_OPEN, SeededDaemon
 
 SWIPE = """([element, by]) => {
@@ -81,40 +79,6 @@ def test_m_marks_as_read_and_goes_on_without_moving_the_stack(visit: Visit, seed
     assert commits[2] not in unread(seeded)
 
 
-def test_a_revert_is_asked_for_made_and_undone(visit: Visit, seeded: SeededDaemon, watch: Watch) -> None:
-    task = seeded.daemon.get("/api/tasks?q=job_51.py")["tasks"][0]["task_id"]
-    page = visit(f"/review?task={task}")
-    page.keyboard.press("r")
-    box = page.get_by_role("dialog")
-    expect(box).to_contain_text("It can be reapplied")
-    expect(box.get_by_role("button", name="Keep it")).to_be_visible()
-    box.get_by_role("button", name="Revert", exact=True).click()
-    expect(page.locator(".in-stack.at")).to_contain_text("reverted")
-    page.get_by_role("button", name="Undo").click()  # the button is shown for ten seconds
-    expect(page.get_by_text("Reapplied.")).to_be_visible()
-    expect(page.get_by_role("button", name="Revert…")).to_be_visible()
-    assert seeded.daemon.get(f"/api/task/{task}")["reverted_by"] is None
-    events = seeded.daemon.get(f"/api/logs?task={task}&limit=1000")["events"]
-    assert [bool(each["data"].get("reapplied")) for each in events if each["event"] == "reverted"] == [False, True]
-
-
-def test_a_part_of_the_brief_leads_to_exactly_its_commits(visit: Visit, seeded: SeededDaemon) -> None:
-    page, brief = visit("/"), seeded.daemon.get("/api/brief")
-    page.locator(".brief-line [data-topic=landed] a").click()
-    page.wait_for_selector(LIVE, state="attached")
-    expect(stack(page)).to_have_count(brief["landed"])
-    expect(page.get_by_role("heading", name=re.compile("Landed since"))).to_be_visible()
-
-
-def test_look_at_the_change_shows_the_change(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/inbox")
-    first = page.locator("#unread [data-commit]").first
-    commit = first.get_attribute("data-commit")
-    first.get_by_role("button", name="Look at the change").click()
-    expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", str(commit))
-    expect(page.get_by_role("region", name=re.compile("^Changes of")).first).to_be_visible()
-
-
 def test_a_swipe_goes_on_on_a_phone(browser: Browser, seeded: SeededDaemon) -> None:
     commits = [each["commit"] for each in seeded.daemon.get("/api/commits?order=risk&integrated=1")["commits"]]
     with context_of(browser, seeded.url, size=NARROW) as context:
@@ -127,11 +91,3 @@ def test_a_swipe_goes_on_on_a_phone(browser: Browser, seeded: SeededDaemon) -> N
         page.evaluate(SWIPE, [".one-head", -30])
         page.evaluate(SWIPE, [".one-head", 120])
         expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", commits[0])
-
-
-def test_who_has_read_all_is_told_so(visit: Visit, seeded: SeededDaemon) -> None:
-    seeded.daemon.ask("POST", "/api/commits/reviewed", {"all": True})
-    page = visit("/review")
-    expect(page.get_by_text("You have read every commit.")).to_be_visible()
-    page.get_by_role("link", name="What landed today").click()
-    expect(page.get_by_role("heading", name="Landed since today")).to_be_visible()

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from nightshift.core.dialogue import ModelRequest
-from nightshift.core.tasks.messages import MOST_MESSAGES
 from nightshift.core.tasks.states import Phase, Status
 from nightshift.server.context import AppContext
 from tests.models.test_call import Script
@@ -94,33 +93,6 @@ def test_without_the_tick_the_reply_is_finished_first(page: Page, watch: Watch, 
     assert texts(app_context, number) == [("Use csv.", False)]
 
 
-def test_a_task_that_waits_is_told_and_nothing_is_interrupted(
-    page: Page, watch: Watch, app_context: AppContext
-) -> None:
-    number = submit(app_context, "Write calc.py")
-    dialog = open_part(page, number, "Say…")
-    expect(dialog.get_by_label("Interrupt the reply that is being written")).to_have_count(0)
-    field(dialog).fill("Use csv.")
-    dialog.get_by_role("button", name="Say", exact=True).click()
-    expect(page.get_by_text("Sent. It is part of the next request to a model.")).to_be_visible()
-    assert [text for text, _ in texts(app_context, number)] == ["Use csv."]
-
-
-@pytest.mark.parametrize("leave", ["Escape", "Say nothing"])
-def test_who_leaves_says_nothing_and_begins_anew(page: Page, watch: Watch, app_context: AppContext, leave: str) -> None:
-    number = submit(app_context, "Write calc.py")
-    dialog = open_part(page, number, "Say…")
-    field(dialog).fill("Use csv.")
-    if leave == "Escape":
-        page.keyboard.press(leave)
-    else:
-        dialog.get_by_role("button", name=leave).click()
-    expect(dialog).to_have_count(0)
-    page.get_by_role("button", name="Say…").click()
-    expect(field(dialog)).to_have_value("")
-    assert texts(app_context, number) == []
-
-
 def test_a_task_that_ended_meanwhile_says_what_to_do_and_the_words_are_kept(
     page: Page, watch: Watch, app_context: AppContext
 ) -> None:
@@ -134,15 +106,3 @@ def test_a_task_that_ended_meanwhile_says_what_to_do_and_the_words_are_kept(
     expect(dialog.get_by_role("alert")).to_contain_text(f"retry {number}")
     expect(field(dialog)).to_have_value("Use csv.")
     assert texts(app_context, number) == []
-
-
-def test_too_many_messages_are_refused_in_words(page: Page, watch: Watch, app_context: AppContext) -> None:
-    watch.allow("4.. POST .*/say")
-    number = submit(app_context, "Write calc.py")
-    for count in range(MOST_MESSAGES):
-        app_context.queue.say(number, f"word {count}", interrupts=False).result()
-    dialog = open_part(page, number, "Say…")
-    field(dialog).fill("one more")
-    dialog.get_by_role("button", name="Say", exact=True).click()
-    expect(dialog.get_by_role("alert")).to_contain_text(str(MOST_MESSAGES))
-    assert len(texts(app_context, number)) == MOST_MESSAGES

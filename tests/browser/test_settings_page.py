@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.support.browser import LIVE, Watch, context_of
 from tests.support.daemon import Daemon, settings_for
-from tests.support.receiver import receiving
 from tests.support.wire_server import WireServer
 
 SECRET = "sk-never-shown-0123456789abcdef"
@@ -174,31 +173,6 @@ def test_what_the_environment_sets_or_the_hand_alone_changes_is_shown_with_the_r
         expect(row(settings, name).locator("input, select, textarea")).to_have_count(0)
 
 
-def test_settings_are_found_by_words_and_by_what_is_changed(settings: Page) -> None:
-    settings.keyboard.press("/")
-    expect(settings.get_by_label("Search the settings")).to_be_focused()
-    settings.keyboard.type("quiet hours")
-    expect(row(settings, "quiet_hours")).to_be_visible()
-    expect(row(settings, "worker_count")).to_have_count(0)
-    search(settings, "no such words")
-    expect(settings.get_by_text("No setting matches")).to_be_visible()
-    search(settings, "")
-    settings.get_by_label("changed only").check()
-    expect(row(settings, "notify_on")).to_be_visible()
-    expect(row(settings, "checkpoint_days")).to_have_count(0)
-
-
-def test_a_rarely_changed_setting_is_shown_when_it_is_searched_for_or_set(settings: Page, daemon: Daemon) -> None:
-    expect(settings.get_by_role("navigation", name="Groups of settings").get_by_role("listitem")).to_have_count(6)
-    expect(row(settings, "drain_s")).to_have_count(0)
-    search(settings, "drain")
-    field(settings, "drain_s").fill("30")
-    save(settings)
-    search(settings, "")
-    expect(field(settings, "drain_s")).to_have_value("30")
-    assert write(daemon)["drain_s"] == 30
-
-
 def test_lists_prices_and_choices_are_written_as_they_are_meant(settings: Page, daemon: Daemon) -> None:
     field(settings, "quiet_hours").fill("22:00-07:00\nSat,Sun 00:00-24:00")
     row(settings, "notify_on").get_by_label("needs you").check()
@@ -249,20 +223,3 @@ def test_what_is_not_saved_is_not_left_without_a_word(settings: Page, watch: Wat
     expect(field(settings, "log_keep")).to_have_value("9")
     settings.get_by_role("button", name="Undo all").click()
     expect(settings.get_by_role("region", name="Unsaved changes")).to_have_count(0)
-
-
-def test_a_test_notice_goes_to_the_typed_url(settings: Page) -> None:
-    with receiving() as receiver:
-        field(settings, "notify_url").fill(receiver.url)
-        settings.get_by_role("button", name="Send a test notice").click()
-        expect(settings.get_by_text("notify_url: sent")).to_be_visible()
-        assert receiver.notices[0]["kind"] == "test"
-
-
-def test_what_holds_now_can_be_read_at_once(settings: Page) -> None:
-    settings.get_by_role("button", name="Effective settings").click()
-    text = settings.get_by_role("dialog", name="Effective settings")
-    expect(text).to_contain_text(re.compile(r"task_timeout: +200  # environment"))
-    expect(text).to_contain_text(re.compile(r"openai_api_key: +\*\*\*  # config.yaml"))
-    settings.keyboard.press("Escape")
-    expect(text).to_have_count(0)

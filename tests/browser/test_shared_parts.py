@@ -19,7 +19,6 @@ from nightshift.core.text.masking import printable
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.browser import LIVE, Visit, Watch, context_of
-from tests.support.worked_task import submit
 
 FORMATS = json.loads((Path(__file__).parents[1] / "core" / "text" / "formats.json").read_text())
 """Cases for each formatting function: its arguments and the expected text."""
@@ -132,41 +131,10 @@ def test_values_are_written_as_the_server_does_it(library: Page, name: str) -> N
     assert texts == [expected for _, expected in FORMATS[name]]
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "text"),
-    [
-        ("elapsed", [-3], "0 s"),
-        ("elapsed", [59.9], "59 s"),
-        ("elapsed", [3725], "1 h 2 min"),
-        ("counted", [1, "line"], "1 line"),
-        ("counted", [1200, "reply", "replies"], "1,200 replies"),
-        ("firstLine", ["\n\n  hello\nworld"], "hello"),
-        ("firstLine", ["x" * 10, 5], "xxxx…"),
-        ("relative", [0, 200_000], "3 min ago"),
-        ("relative", [7_300_000, 0], "in 2 h"),
-    ],
-)
-def test_values_are_said_in_brief(library: Page, name: str, values: list[Any], text: str) -> None:
-    assert call(library, "text", name, *values) == text
-
-
-def test_control_and_direction_characters_of_a_task_are_visible(stage: Page, app_context: AppContext) -> None:
-    submit(app_context, "safe\u202eevil\x1b[31m")
-    row = stage.get_by_text(r"safe\u{202e}evil\x1b[31m").first
-    expect(row).to_be_visible()
-    assert "\u202e" not in stage.inner_text("body")
-
-
 def test_names_in_answers_are_made_visible_as_well(library: Page) -> None:
     assert call(library, "boot", "parse", '{"a\\u202e": ["b\\u001b", 1, null, {"c": "d"}]}') == {
         r"a\u{202e}": [r"b\x1b", 1, None, {"c": "d"}]
     }
-
-
-def test_addresses_are_the_same_however_they_are_put_together(library: Page) -> None:
-    given = {"limit": 50, "after": None, "status": ["a", "b"], "q": ""}
-    address = call(library, "boot", "address", "/api/tasks?kind=x", given)
-    assert address == "/api/tasks?kind=x&limit=50&status=a&status=b"
 
 
 # The tests below cover model replies that a page shows while they are written.
@@ -291,18 +259,6 @@ def test_keys_do_nothing_while_somebody_writes(stage: Page) -> None:
     assert stage.evaluate("() => window.heard") == ["y", "g q"]
 
 
-def test_the_help_lists_the_keys_and_gives_the_focus_back(stage: Page) -> None:
-    button = stage.get_by_role("button", name="Keyboard help")
-    button.focus()
-    stage.keyboard.press("?")
-    dialog = stage.get_by_role("dialog", name="Keyboard")
-    expect(dialog.get_by_text("go to Dashboard")).to_be_visible()
-    expect(dialog.get_by_text("describe a new task")).to_be_visible()
-    stage.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-    expect(button).to_be_focused()
-
-
 def test_the_skip_link_is_first_and_leads_to_the_content(stage: Page) -> None:
     table(stage)  # if the table had the focus, it would handle Enter
     stage.keyboard.press("Tab")
@@ -324,18 +280,6 @@ def test_tabs_are_changed_by_arrows(stage: Page) -> None:
     expect(stage.get_by_role("tab", name="Two")).to_be_focused()
     expect(stage.get_by_role("tab", name="Two")).to_have_attribute("aria-selected", "true")
     expect(stage.get_by_role("tabpanel")).to_have_text("two")
-
-
-@pytest.mark.parametrize(("press", "answer"), [("Delete", True), ("Keep it", False), ("Close", False)])
-def test_a_question_before_something_final_is_answered(stage: Page, press: str, answer: bool) -> None:
-    stage.evaluate(
-        """async () => { const {confirmed} = await load('parts');
-          confirmed({title: 'Delete it?', yes: 'Delete', no: 'Keep it', danger: true})
-            .then((answer) => { window.answer = answer; }); }"""
-    )
-    stage.get_by_role("dialog", name="Delete it?").get_by_role("button", name=press).click()
-    stage.wait_for_function("() => window.answer !== undefined")
-    assert stage.evaluate("() => window.answer") is answer
 
 
 def test_a_question_has_its_focus_on_what_changes_nothing_and_escape_says_that(stage: Page) -> None:
@@ -439,13 +383,6 @@ def test_what_goes_wrong_is_said_with_the_field(stage: Page, watch: Watch) -> No
     )
     expect(stage.get_by_role("alert").filter(has_text="limit: Input should be a valid integer")).to_be_visible()
     expect(stage.get_by_role("button", name="Try again")).to_be_visible()
-
-
-def test_the_files_of_the_pages_stay_small() -> None:
-    for path in (each for each in Path("nightshift/server/static").rglob("*.js") if "vendor" not in each.parts):
-        text = path.read_text()
-        assert text.count("\n") <= 300, path
-        assert text.startswith("//"), f"{path} does not say what it is for"
 
 
 def test_a_dialog_that_is_asked_for_again_at_once_stays_open(visit: Visit) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
-from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.support.answers import job
-from tests.support.browser import LIVE, Visit, Watch, context_of
-from tests.support.daemon import Daemon
+from tests.support.browser import Visit, Watch
 from tests.support.seeded_home import SeededDaemon
 
 CODE = "from code_a import a\n\n\ndef test_a():\n    assert a() == 1\n"
@@ -141,31 +138,3 @@ def test_the_common_filters_show_what_they_say_and_the_address_keeps_them(visit:
     expect(page.locator("#queue")).to_contain_text(re.compile(rf"\b{total} tasks?\b|No task matches"))
     page.get_by_role("button", name="Show every ended").click()
     expect(task_row(page, seeded.task("second_try"))).to_be_visible()
-
-
-def test_a_repository_is_chosen_from_those_that_are_known(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/tasks")
-    page.get_by_role("combobox", name="Repository", exact=True).select_option(str(seeded.snapshot.repo))
-    expect(task_row(page, seeded.task("owned"))).to_be_visible()
-    expect(task_row(page, seeded.task("failed"))).to_have_count(0)
-
-
-@pytest.fixture
-def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
-    with context_of(browser, untouched.url) as context:
-        page = context.new_page()
-        page.goto("/tasks")
-        page.wait_for_selector(LIVE, state="attached")
-        yield page
-
-
-def test_an_empty_list_says_what_to_do(fresh: Page) -> None:
-    for text in ("Nothing here yet", "tasks.yaml", "Create a FastAPI"):
-        expect(fresh.get_by_text(text).first).to_be_visible()
-
-
-def test_on_a_phone_the_form_is_one_tap_away(fresh: Page) -> None:
-    fresh.set_viewport_size({"width": 390, "height": 844})
-    assert fresh.evaluate("() => document.documentElement.scrollWidth") <= 390
-    fresh.get_by_role("link", name="New task").click()
-    expect(fresh.get_by_label("What should be built or changed?")).to_be_in_viewport()

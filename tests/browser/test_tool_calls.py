@@ -9,9 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from nightshift.server.context import AppContext
-from tests.browser.test_access_for_all import faults, wide_things
 from tests.support.app_context import serving
-from tests.support.browser import LIVE, NARROW, WIDE, Watch, context_of, draw
+from tests.support.browser import LIVE, Watch, context_of, draw
 from tests.support.explored_task import ACTS, explore, explore_it
 
 
@@ -59,16 +58,6 @@ def test_each_call_is_a_line_and_opens_with_what_came_of_it(page: Page, app_cont
     expect(edit.locator("tr.added").first).to_contain_text("[$A-ZÀ-Ü][$\\w]*")
 
 
-def test_a_long_result_shows_its_first_lines_and_all_of_it_on_demand(page: Page, app_context: AppContext) -> None:
-    open_page(page, explore_it(app_context))
-    long = tool(page, 5)
-    long.locator("summary").click()
-    expect(long.get_by_label("Result", exact=True)).to_contain_text("pattern_212")
-    expect(long.get_by_label("Result", exact=True)).not_to_contain_text("pattern_213'")
-    long.get_by_role("button", name=re.compile("Show all [0-9,]+ characters")).click()
-    expect(long.get_by_label("Result", exact=True)).to_contain_text("pattern_400")
-
-
 def test_calls_appear_while_the_step_runs(page: Page, app_context: AppContext) -> None:
     number = explore_it(app_context, acts=ACTS[:3], finished=False)
     open_page(page, number)
@@ -78,14 +67,3 @@ def test_calls_appear_while_the_step_runs(page: Page, app_context: AppContext) -
     expect(page.locator(".tool")).to_have_count(6)
     expect(tool(page, 2).get_by_label("Result", exact=True)).to_contain_text("2 matches in 2 files")
     expect(page.locator("#s1-1 .head .flags")).to_contain_text("6 tool calls")
-
-
-@pytest.mark.parametrize(("size", "dark"), [(WIDE, True), (NARROW, False)])
-def test_everybody_can_read_them(browser: Browser, app_context: AppContext, size: tuple[int, int], dark: bool) -> None:
-    with serving(app_context) as client:
-        url = f"http://127.0.0.1:{client.host.port}"
-        with context_of(browser, url, size=size, dark=dark) as context:
-            page = open_page(context.new_page(), explore_it(app_context))
-            page.evaluate("() => document.querySelectorAll('.tool details').forEach((each) => { each.open = true; })")
-            expect(tool(page, 25).get_by_label("Result", exact=True)).to_be_visible()
-            assert faults(page) + wide_things(page) == []

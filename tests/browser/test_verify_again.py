@@ -5,17 +5,11 @@ The verification is shown live, can be cancelled, and is still shown after a rel
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it ships no types
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.answers import TESTS, job
-from tests.support.browser import LIVE, NARROW, WIDE, Visit
-from tests.support.daemon import git
-from tests.support.git_repo import git as owners_git
+from tests.support.browser import LIVE, Visit
 from tests.support.seeded_home import SeededDaemon
 
 SLOW = "import time\n\n\ndef test_slow():\n    time.sleep(6)\n\n\n"
@@ -79,27 +73,3 @@ def test_a_run_is_followed_in_every_page_and_cancelled(visit: Visit, seeded: See
     kinds = [each["event"] for each in seeded.daemon.get(f"/api/logs?task={slow}&limit=1000")["events"]]
     assert [kind for kind in kinds if kind.startswith("verif")] == ["verify_started", "verify_cancelled"]
     second.close()
-
-
-@pytest.mark.parametrize(("size", "dark"), [(WIDE, False), (NARROW, True)])
-def test_what_differs_is_named(
-    visit: Visit, seeded: SeededDaemon, tmp_path: Path, size: tuple[int, int], dark: bool
-) -> None:
-    task = seeded.task("recalling")
-    commit, repo = commit_of(seeded, task), seeded.snapshot.home / "workspace"
-    note = json.loads(git(repo, "notes", "--ref=nightshift", "show", commit))
-    note["passed"] = 40
-    owners_git(repo, "notes", "--ref=nightshift", "add", "-f", "-F", "-", commit, stdin=json.dumps(note))
-    page = visit(f"/review?task={task}")
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.emulate_media(color_scheme="dark" if dark else "light")
-    evidence(page).get_by_role("button", name="Verify again").click()
-    result = evidence(page).locator(".verified")
-    expect(result).to_contain_text("differs")
-    expect(result).to_contain_text("the note was altered after this home had sealed it")
-    expect(result).to_contain_text("the note counts 40, 2 passed")
-    expect(result.get_by_role("img", name="refuted").first).to_be_visible()
-    page.screenshot(path=tmp_path / "differs.png", full_page=True)
-    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []

@@ -3,8 +3,6 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-import pytest
-
 from nightshift.server.auth.access import Access, read_or_make_token
 from nightshift.server.auth.asgi import Scope
 
@@ -42,11 +40,6 @@ def test_a_new_token_ends_all_sessions() -> None:
     old, new = Access("one"), Access("two")
     assert old.cookie_name != new.cookie_name
     assert not new.admits(scope(cookie=f"{new.cookie_name}={old.session}"))
-
-
-def test_an_empty_token_is_none() -> None:
-    with pytest.raises(ValueError, match="empty"):
-        Access("")
 
 
 def test_a_kept_token_is_made_once_and_is_the_owners_alone(tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from nightshift.core.clock import utc_now
-from nightshift.core.tasks.attempt_state import AttemptState, Step
 from nightshift.core.tasks.change_checks import Ask, AskKind
-from nightshift.core.tasks.states import Outcome, Phase, Status
+from nightshift.core.tasks.states import Status
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.asking import package, wait_for
@@ -85,36 +83,6 @@ def test_what_is_not_there_or_was_decided_is_told_apart(client: Client, asked: i
     again = client.post(f"/api/approvals/{asked}", {"granted": False})
     assert (again.status, again.json["error"]) == (409, f"approval {asked} is already granted")
     assert client.get("/api/approvals?open=maybe").status == 400
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Content-Type": "text/plain"},
-        {"Content-Type": "application/json", "Origin": "https://evil.example"},
-        {"Content-Type": "application/json", "Sec-Fetch-Site": "cross-site"},
-        {"Content-Type": "application/x-www-form-urlencoded"},
-    ],
-)
-def test_a_page_of_somebody_else_cannot_decide(
-    client: Client, context: AppContext, asked: int, headers: dict[str, str]
-) -> None:
-    got = client.request("POST", f"/api/approvals/{asked}", '{"granted": true}', headers)
-    assert got.status in {400, 403, 415}
-    assert len(context.queue.approvals()) == 2
-
-
-def test_a_step_names_the_packages_that_it_ran_with(client: Client, context: AppContext) -> None:
-    submit(context, "Tell the moon", packages=["moonphase"])
-    task = context.queue.claim("worker-1").result()
-    assert task is not None
-    work = AttemptState(phase=Phase.COMMIT, base="c0ffee" * 6, step_no=1, packages={"moonphase": "1.0", EVIL: EVIL})
-    step = Step(phase=Phase.TESTING, outcome=Outcome.OK, state=work)
-    context.steps.save_step(task.id, 1, task.fence, step, started_at=utc_now(), duration_s=0.1).result()
-    assert client.get("/api/task/1/timeline").json["words"]["packages"] == ["moonphase"]
-    ran = client.get("/api/task/1/step/1/0").json["packages"]
-    assert ran["moonphase"] == "1.0"
-    assert not [text for pair in ran.items() for text in pair if "\x1b" in text]
 
 
 def test_a_hostile_question_cannot_end_what_it_comes_in(client: Client, context: AppContext) -> None:

@@ -58,14 +58,6 @@ def test_there_is_nothing_beside_the_files(shared: Client, path: str) -> None:
     assert got.json["error"] == "there is nothing at this address"
 
 
-def test_a_file_is_only_read(shared: Client) -> None:
-    got = shared.request("POST", "/static/style.css", b"x")
-    assert (got.status, got.headers["allow"]) == (405, "GET, HEAD")
-    head = shared.request("HEAD", "/static/style.css")
-    assert (head.status, head.body) == (200, b"")
-    assert int(head.headers["content-length"]) == (FOLDER / "style.css").stat().st_size
-
-
 def test_the_addresses_of_all_files_change_with_the_content_of_one(folder: Path) -> None:
     before = Assets(folder).url("two.js")
     assert Assets(folder).url("two.js") == before
@@ -76,18 +68,6 @@ def test_the_addresses_of_all_files_change_with_the_content_of_one(folder: Path)
 def test_what_a_page_needs_at_its_start_is_known(folder: Path) -> None:
     modules = Assets(folder).modules("pages/one.js")
     assert modules == ["pages/one.js", "two.js", "three.js", "vendor/small.js", "vendor/other.js"]
-
-
-def test_an_import_of_nothing_is_noticed_at_the_start(folder: Path) -> None:
-    (folder / "two.js").write_text("import {x} from './gone.js';\n")
-    with pytest.raises(KeyError, match=r"gone\.js"):
-        Assets(folder).modules("pages/one.js")
-
-
-def test_the_styles_of_all_pages_are_one_file(shared: Client) -> None:
-    styles = shared.get(Assets().url("base.css")).text
-    places = [styles.index((FOLDER / name).read_text()) for name in ("vendor/pico.css", "style.css", "app/parts.css")]
-    assert places == sorted(places)
 
 
 def test_files_of_other_kinds_are_not_served(folder: Path) -> None:

@@ -82,12 +82,6 @@ def test_a_page_about_nothing_does_not_exist(context: AppContext, routes: Map) -
         boot_data(context, routes, page("/api/task/{task_id}"), {"task_id": 99})
 
 
-@pytest.mark.parametrize("address", ["/api/nothing", "/api/tasks?limit=many", "/api/task"])
-def test_what_cannot_be_answered_is_left_to_the_script(context: AppContext, routes: Map, address: str) -> None:
-    data = json.loads(boot_data(context, routes, page(address, STATUS), {}))
-    assert list(data["answers"]) == [STATUS]
-
-
 def test_secrets_are_masked_in_answers_and_in_pages(careful: AppContext) -> None:
     submit(careful, f"use {SECRET} to log in", metadata={SECRET: [SECRET, 12345678]}, files={"a.py": SECRET})
     with serving(careful) as client:
@@ -110,9 +104,3 @@ def test_all_that_a_page_is_made_of_is_there(shared: Client, each: Page) -> None
         assert shared.get(link).status == 200, link
         assert re.match(r"/static/v-\w{12}/", link), link
     assert f"<title>{each.title} · Nightshift</title>" in html
-
-
-def test_a_page_without_scripts_names_the_command_line(shared: Client) -> None:
-    match = re.search(r"<noscript>(.*?)</noscript>", shared.get("/").text, re.DOTALL)
-    assert match
-    assert "./cli.py status" in match[1]

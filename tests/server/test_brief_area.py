@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -109,20 +108,3 @@ def test_what_failed_over_the_same_assertion_is_one_cause(client: Client, contex
     (cause,) = client.get("/api/brief").json["causes"]
     assert (cause["count"], cause["ending"]) == (2, "stuck")
     assert cause["title"].startswith("AssertionError: assert -1 == 5")
-
-
-def test_no_secret_is_told(client: Client, context: AppContext) -> None:
-    context.mask.learn(["hunter2-of-the-owner"])
-    submit(context, "log in with hunter2-of-the-owner")
-    task = context.queue.claim("w").result()
-    assert task is not None
-    context.queue.finish(task.id, task.fence, Ending.REFUSED, reason="hunter2-of-the-owner is wrong").result()
-    response = client.get("/api/brief")
-    assert "hunter2" not in response.text
-    assert response.json["failed"] == 1
-
-
-def test_a_commit_on_a_branch_is_told_apart(client: Client, night: AppContext) -> None:
-    other = replace(LANDED, commit="cc33" + "0" * 36, integrated=False, target="")
-    StateStore(night.database).record_commit(other).result()
-    assert "1 left on a branch" in texts(client.get("/api/brief").json)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from nightshift.core.events import Kind
-from nightshift.core.tasks.states import Status
 from nightshift.server.context import AppContext
 from nightshift.server.lists.bulk import MAX_AT_ONCE
 from tests.support.app_context import Client
@@ -77,14 +76,6 @@ def test_more_than_fit_into_a_request_go_on_behind_the_last(context: AppContext,
     assert {task.spec.priority for task in context.queue.find(limit=MAX_AT_ONCE + 3)} == {7}
 
 
-def test_a_running_task_is_asked_to_end(context: AppContext, client: Client) -> None:
-    submit(context, "runs")
-    context.queue.claim("worker-1").result()
-    results = client.post(BULK, {"action": "cancel", "ids": [1]}).json["results"]
-    assert [(each["ok"], each["status"]) for each in results] == [(True, "running")]
-    assert context.queue.get(1).cancel_requested
-
-
 @pytest.mark.parametrize(
     ("asked", "word"),
     [
@@ -119,16 +110,6 @@ def test_a_priority_decides_what_is_claimed_next_and_is_told(context: AppContext
     assert (claimed.id, claimed.spec.priority) == (2, 5)
     assert client.post("/api/task/2/priority", {"priority": 5}).status == 200  # the same priority again emits no event
     assert len(context.events.last(9, kind=Kind.TASK_PRIORITISED)) == 1
-
-
-def test_what_is_done_has_no_priority(context: AppContext, client: Client) -> None:
-    submit(context, "first")
-    work_on(context)
-    got = client.post("/api/task/1/priority", {"priority": 5})
-    assert (got.status, "done" in got.json["error"]) == (409, True)
-    assert client.post("/api/task/9/priority", {"priority": 5}).status == 404
-    assert client.post("/api/task/1/priority", {}).status == 400
-    assert context.queue.get(1).status is Status.DONE
 
 
 def test_each_result_tells_whether_it_can_be_undone_and_the_priority_before(

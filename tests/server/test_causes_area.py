@@ -62,13 +62,6 @@ def test_a_note_and_a_package_are_added_to_each_task(client: Client, context: Ap
     assert sorted(task["task_id"] for task in tasks) == numbers
 
 
-def test_what_was_added_is_what_the_next_attempt_is_given(client: Client, context: AppContext) -> None:
-    number = fail(context, "first")
-    retry(client, causes(client)[0], note="Count the boundary.")
-    assert claim(context).spec.description.endswith("Count the boundary.")
-    assert client.get(f"/api/task/{number}").json["description"].endswith("Count the boundary.")
-
-
 def test_one_that_waits_for_another_follows_it_unchanged(client: Client, context: AppContext) -> None:
     first = submit(context, "first")
     second = submit(context, "second", depends_on=[first])

@@ -82,11 +82,6 @@ def test_what_was_marked_as_read_can_be_unread_again(client: Client, ledger: Sta
     assert client.post("/api/commits/reviewed", {"undo": [1], "all": True}).status == 400
 
 
-def test_all_are_marked_at_once(client: Client, ledger: StateStore) -> None:
-    assert len(client.post("/api/commits/reviewed", {"all": True}).json["commits"]) == 3
-    assert ledger.unread_count() == 0
-
-
 def test_what_cannot_be_marked_is_told(client: Client, ledger: StateStore) -> None:
     assert "made no commit" in client.post("/api/task/3/reviewed").json["error"]
     assert client.post("/api/task/9/reviewed").status == 404
@@ -151,15 +146,6 @@ def test_a_name_is_resolved_within_a_repository(client: Client, ledger: StateSto
     ledger.record_commit(third).result()
     assert resolve("agent/3") == resolve("3-x&repo=/other/below") == (200, "branch", third.commit)
     assert resolve("agent/3&repo=/r")[0] == 404
-
-
-def test_a_task_tells_by_what_it_was_taken_back(context: AppContext, client: Client, ledger: StateStore) -> None:
-    assert client.get("/api/task/1").json["reverted_by"] is None
-    context.database.write(
-        lambda conn: conn.execute("UPDATE git_commits SET reverted_by = 'dd44' WHERE task_id = 1")
-    ).result()
-    assert client.get("/api/task/1").json["reverted_by"] == "dd44"
-    assert client.get("/api/task/2").json["reverted_by"] is None
 
 
 LOSES = Remark(path="a.py", line=3, gravity=Gravity.CRITICAL, reason="it loses the last word")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from nightshift.core.errors import HookRefused
-from nightshift.server.context import NO_DAEMON
 from nightshift.server.routes.forges import HOOK_PATH
 from nightshift.server.serving.listen import Listen
 from tests.support.app_context import make_desk, serving
@@ -34,11 +33,4 @@ def test_a_hook_needs_its_signature_and_no_token(tmp_path: Path) -> None:
         assert client.request("POST", HOOK_PATH, b"{}", {**sent, "Origin": "https://evil.example"}).status == 403
         assert client.request("POST", HOOK_PATH, b"x" * 70_000, sent).status == 413
         assert len(taken) == 2
-    context.database.close()
-
-
-def test_without_a_daemon_no_hook_is_taken(tmp_path: Path) -> None:
-    context = replace(make_desk(tmp_path), forge_hook=NO_DAEMON)
-    with serving(context) as client:
-        assert client.request("POST", HOOK_PATH, b"{}", {"Content-Type": "application/json"}).status == 503
     context.database.close()

@@ -31,9 +31,3 @@ def test_every_text_of_a_value_is_masked_printable_and_cut() -> None:
     assert (len(shown.text), shown.text[-1]) == (LINE_CHARS, "…")
     assert shown.parts == (Part(text=clean),)
     assert shown.names == {clean: clean}
-
-
-def test_what_is_no_text_stays_as_it_is() -> None:
-    shown = shorten(Whole(text="", parts=(Part(text=""),)), str)
-    assert (shown.number, shown.parts[0].phase) == (7, Phase.CODING)
-    assert shown.parts[0].phase is Phase.CODING

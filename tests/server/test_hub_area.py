@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from nightshift.app.hub_client import AT_ONCE, HubClient, ui_of
+from nightshift.app.hub_client import AT_ONCE, HubClient
 from nightshift.core.errors import HubAway
 from nightshift.core.hub import OwnNode
 from nightshift.core.tasks.states import Status
@@ -117,17 +117,6 @@ def test_the_hub_is_paused_and_resumed_and_a_node_drained_and_let_in(rig: Rig) -
     assert rig.client.get("/api/hub").json["nodes"][0]["state"] == "draining"
     assert rig.client.post("/api/hub/nodes/a/drain", {"draining": False}).json["draining"] is False
     assert rig.client.post("/api/hub/nodes/c/drain", {}).status == 404
-
-
-@pytest.mark.parametrize(
-    ("url", "page"),
-    [
-        ("temporal://host/prod", "http://host:8233/namespaces/prod/workflows"),
-        ("temporal://x.a1b2.tmprl.cloud:7233/x.a1b2", "https://cloud.temporal.io/namespaces/x.a1b2/workflows"),
-    ],
-)
-def test_temporals_own_page_is_named(url: str, page: str) -> None:
-    assert ui_of(url) == page
 
 
 def test_without_a_hub_it_is_not_found_and_says_why(client: Client) -> None:

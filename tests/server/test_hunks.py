@@ -50,11 +50,6 @@ def test_the_words_that_changed_inside_of_a_line_are_marked() -> None:
     assert ("k", "return ") in gone.parts
 
 
-def test_lines_that_have_little_in_common_have_no_marked_words() -> None:
-    diff = difference("import os\n", "class Shop(Base):\n", "a.py")
-    assert not [kind for line in diff.hunks[0].lines for kind, _ in line.parts if "w" in kind.split()]
-
-
 def test_far_changes_are_hunks_of_their_own_with_three_lines_around() -> None:
     before = [f"line {number}" for number in range(100)]
     after = ["new", *before[:-1], "other"]

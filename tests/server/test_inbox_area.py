@@ -19,13 +19,6 @@ from tests.support.worked_task import submit
 PORT = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which port?", default="8080")
 
 
-def test_an_ask_says_which_task_wants_it(client: Client, context: AppContext) -> None:
-    submit(context, "\n  Serve the moon\nin two lines")
-    wait_for(context.queue, package("moonphase"))
-    (asked,) = client.get("/api/approvals?open=1").json["approvals"]
-    assert (asked["wanted"], asked["answered_by"]) == ("Serve the moon", None)
-
-
 def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, context: AppContext) -> None:
     for number in range(2):
         submit(context, f"task {number}")
@@ -37,16 +30,6 @@ def test_several_are_decided_at_once_and_what_cannot_be_is_told(client: Client, 
         (1, "approval 1 is already granted"), (99, "there is no approval 99"),
     ]  # fmt: skip
     assert {context.queue.get(number).status for number in (1, 2)} == {Status.QUEUED}
-
-
-def test_what_is_no_list_of_asks_decides_nothing(client: Client, context: AppContext) -> None:
-    submit(context, "x")
-    wait_for(context.queue, package("moonphase"))
-    for body in ({}, {"approvals": [], "granted": True}, {"approvals": [1]}, {"approvals": ["1"], "granted": "yes"}):
-        got = client.post("/api/decisions", body)
-        assert got.status == 400
-    assert "granted" in client.post("/api/decisions", {"approvals": [1]}).json["error"]
-    assert len(context.queue.approvals()) == 1
 
 
 def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, context: AppContext) -> None:
@@ -78,12 +61,3 @@ def test_a_commit_tells_its_size_and_its_first_files(client: Client, context: Ap
     assert small["files"][1]["added"] is None
     assert (large["added"], large["file_count"], len(large["files"])) == (30, 30, 20)
     assert (unknown["files"], unknown["file_count"]) == (None, None)
-
-
-def test_secrets_and_controls_are_not_shown(client: Client, context: AppContext) -> None:
-    context.mask.learn(["hunter2222"])
-    submit(context, "Log in with hunter2222")
-    wait_for(context.queue, package("x", "\x1b[31m"), replace(PORT, default="hunter2222"))
-    text = client.get("/api/approvals").text
-    assert "hunter2222" not in text
-    assert "\\u001b" not in text

@@ -121,28 +121,6 @@ async def test_who_joins_in_the_middle_gets_what_was_written_so_far() -> None:
     assert first.last["end"] == "broken"
 
 
-async def test_nobody_is_watched_for_when_nobody_watches() -> None:
-    calls = LiveCalls()
-    live = Live(calls, Masker(), pause_s=0)
-    with watching(live):
-        assert calls._watchers
-    assert not calls._watchers
-    with watching(live) as watcher:
-        begin(calls)
-        await watcher.woken.wait()
-        assert len(watcher.take(None)) == 1
-
-
-async def test_only_the_wanted_task_is_told() -> None:
-    calls, live = LiveCalls(), None
-    live = Live(calls, Masker(), pause_s=0)
-    begin(calls, 1)
-    begin(calls, 2)
-    with watching(live) as watcher:
-        (frame,) = watcher.take(2)
-        assert b'"task_id":2' in frame
-
-
 async def test_who_falls_behind_gets_all_of_it_again_and_no_queue_grows_for_him() -> None:
     calls, quick, slow = LiveCalls(), Screen(), Screen()
     live = Live(calls, Masker(), pause_s=0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.server.diffs.marking import MOST_CHARS, MOST_LINE, cut_at, language_of, lines_of, words
+from nightshift.server.diffs.marking import MOST_CHARS, MOST_LINE, cut_at, lines_of
 from tests.support import tiers
 
 EVIL = "<script>alert(1)</script>"
@@ -39,13 +39,6 @@ def test_words_of_a_language_have_classes() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("path", "language"), [("a/b.PY", "python"), ("x.mjs", "javascript"), ("Makefile", ""), ("a.xyz", "")]
-)
-def test_the_language_follows_from_the_name(path: str, language: str) -> None:
-    assert language_of(path) == language
-
-
 @pytest.mark.parametrize("text", ["x = 1\n" * MOST_CHARS, "x" * (MOST_LINE + 1), f"{EVIL}"])
 def test_long_texts_and_unknown_languages_stay_plain(text: str) -> None:
     path = "a.txt" if text == EVIL else "a.py"
@@ -64,7 +57,3 @@ def test_marks_cut_pieces_and_lose_nothing(marks: list[int]) -> None:
         marked |= set(range(at, at + len(text))) if kind.split()[-1:] == ["w"] else set()
         at += len(text)
     assert marked == {at for first, last in ranges for at in range(first, last)}
-
-
-def test_words_are_the_line() -> None:
-    assert words("a_b += 'é';") == ["a_b", " ", "+", "=", " ", "'", "é", "'", ";"]

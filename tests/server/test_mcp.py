@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
-from nightshift.core.errors import ExtraMissing
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.states import Status
 from nightshift.server.context import AppContext
@@ -177,18 +175,6 @@ def test_a_task_is_cancelled_and_queued_again(client: Client, context: AppContex
     assert "there is no task 99" in call(client, "cancel", task_id=99)
 
 
-def test_something_is_said_to_a_task_that_is_open(client: Client, context: AppContext) -> None:
-    submit(context, "Tell the moon")
-    assert call(client, "say", task_id=1, text="Use csv.")["interrupted"] is False
-    assert [(message.text, message.interrupts) for message in context.queue.list_messages(1)] == [("Use csv.", True)]
-    call(client, "cancel", task_id=1)
-    assert "retry it first" in call(client, "say", task_id=1, text="Use csv.")
-
-
-def test_lessons_are_found_by_meaning(client: Client, context: AppContext) -> None:
-    assert call(client, "search_lessons", text="off by one") == {"result": []}
-
-
 def test_reports_are_documents(client: Client, context: AppContext) -> None:
     assert "no report yet" in document(client, "nightshift://report")
     context.report("")
@@ -223,26 +209,6 @@ def test_the_packages_are_installed_when_they_are_first_wanted(
         first = client.request("POST", "/mcp", "{}", {"Content-Type": "application/json"})
     assert (first.status, first.headers["Retry-After"], wanted) == (503, "10", ["no_such_package"])
     assert "being installed" in first.json["error"]
-
-
-def test_where_nothing_may_be_installed_the_reason_is_told(
-    context: AppContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_name: str) -> None:
-        raise ExtraMissing("nothing is installed here")
-
-    monkeypatch.setattr(http, "EXTRA", "no_such_package")
-    with serving(replace(context, ensure_extra=refuse)) as client:
-        errors = [client.post("/mcp", {}).json["error"] for _ in range(3)]
-    assert any("nothing is installed here" in each for each in errors), errors
-
-
-def test_many_calls_at_once_are_all_answered(client: Client, context: AppContext) -> None:
-    def submitted(number: int) -> int:
-        return int(call(client, "submit_task", description=f"task {number}")["task_id"])
-
-    with ThreadPoolExecutor(8) as threads:
-        assert sorted(threads.map(submitted, range(16))) == list(range(1, 17))
 
 
 def test_the_server_ends_while_somebody_waits(context: AppContext, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from nightshift.core.tasks.states import Ending
 from nightshift.server.context import AppContext
 from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, serving
-from tests.support.sse import Listener
 from tests.support.worked_task import submit, work_on
 
 CALLED = {
@@ -115,12 +114,6 @@ def test_the_time_a_task_ran_is_from_its_claim(context: AppContext, client: Clie
     assert read_figure(values, "task_run_seconds_bucket", to="waiting", le="30.0") == 0
     assert read_figure(values, "task_run_seconds_bucket", to="waiting", le="60.0") == 1
     assert not [name for name, labels in values if ("to", "cancelled") in labels]
-
-
-def test_who_follows_the_live_log_is_counted(client: Client, listen: type[Listener]) -> None:
-    assert read_figure(figures(client), "stream_clients") == 0
-    listen(client.host.port, "?after=0")  # returns when the response's headers have arrived
-    assert read_figure(figures(client), "stream_clients") == 1
 
 
 def test_no_task_and_none_of_its_texts_is_named(context: AppContext, client: Client) -> None:

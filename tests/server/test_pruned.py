@@ -79,12 +79,6 @@ def test_a_fork_begins_although_the_steps_of_its_source_were_pruned(
     assert work.change == {"calc.py": RIGHT}
 
 
-def test_the_api_says_so(client: Client, context: AppContext, worked: int) -> None:
-    assert client.get(f"/api/task/{worked}").json["pruned"] == []
-    prune(context, worked)
-    assert client.get(f"/api/task/{worked}").json["pruned"] == [SAID]
-
-
 def test_a_call_that_was_pruned_is_gone_and_not_unknown(client: Client, context: AppContext, worked: int) -> None:
     assert client.get(f"/task/{worked}/call/1/0/0").status == 200
     prune(context, worked)
@@ -120,9 +114,3 @@ def test_a_stream_goes_on_while_what_it_has_shown_is_pruned(
     prune_log(context, 10)
     fill(context, 2)
     assert live.ids(2) == [11, 12]
-
-
-def test_log_pages_go_on_behind_what_was_pruned(context: AppContext, client: Client) -> None:
-    fill(context, 10)
-    prune_log(context, 8)
-    assert [line["id"] for line in client.get("/api/logs?after=2").json["events"]] == [9, 10]

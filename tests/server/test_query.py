@@ -24,10 +24,6 @@ def test_values_are_read_into_their_types() -> None:
     assert read_query(TasksQuery, "").limit == 50
 
 
-def test_a_parameter_without_a_value_is_not_given() -> None:
-    assert read_query(TasksQuery, "status=&limit=&after=") == read_query(TasksQuery, "")
-
-
 def test_all_faults_are_told_together() -> None:
     with pytest.raises(BadQuery) as bad:
         read_query(LogsQuery, "level=loud&task=-1&nope=x")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nightshift.report.weekly import summarise, write_report
-from nightshift.server.context import NO_DAEMON, AppContext
+from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
 from tests.support.history import FIRST, WEEK, History, open_history
 
@@ -116,14 +116,6 @@ def test_a_report_of_before_is_shown_from_its_markdown(tmp_path: Path) -> None:
         assert paragraph["tag"] == "p"
         assert "".join(paragraph["children"]) == "<i>[l](http://x)</i> ![i](//x)"
         assert client.get("/api/report/2026-W47/file").text.startswith("# old")
-    context.database.close()
-
-
-def test_without_a_folder_there_are_no_reports(tmp_path: Path) -> None:
-    context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "nowhere", report=NO_DAEMON)
-    with serving(context) as client:
-        assert client.get("/api/reports").json == {"reports": [], "next_after": None}
-        assert "without a daemon" in client.post("/api/reports", {}).json["error"]
     context.database.close()
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-import pytest
-from pydantic import ValidationError
-
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.states import Status
 from nightshift.server.openapi import document
@@ -38,21 +35,9 @@ class Row(Answer):
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 
-def test_an_answer_takes_from_a_value_what_is_not_given() -> None:
-    inner = Inner(at=NOON)
-    row = Row.from_values(Value(id=7, name="a", inner=inner), number=7)
-    assert (row.name, row.number) == ("a", 7)
-    assert row.inner is inner
-
-
 def test_the_first_value_that_has_a_field_counts() -> None:
     assert Row.from_values(Value(id=1, name="first"), Value(id=2, name="second"), number=0).name == "first"
     assert Row.from_values(Inner(), Value(id=2, name="second"), number=0).name == "second"
-
-
-def test_a_field_that_no_value_has_is_missed() -> None:
-    with pytest.raises(ValidationError, match="number"):
-        Row.from_values(Value(id=1))
 
 
 def test_a_dataclass_is_sent_whole_with_times_as_everywhere_and_is_read_again() -> None:

@@ -96,26 +96,12 @@ def test_an_owner_who_edits_what_the_page_overrules_is_told(rig: SettingsRig) ->
     assert rig.row("worker_count")["in_file"] == "{2020-01-01: [a]}", "whatever it says"
 
 
-def test_what_an_older_page_wrote_into_the_owners_file_can_be_changed_and_removed(rig: SettingsRig) -> None:
-    assert rig.put({"openai_api_key": None, "notify_on": ["done"]}).status == 200
-    assert (rig.live.now.secrets, rig.live.now.notify_on, rig.written) == ((), ["done"], CONFIG)
-    row = rig.row("openai_api_key")
-    assert (row["is_set"], row["origin"], row["in_file"]) == (False, "page", "***")
-
-
 def test_a_daemon_without_a_file_gets_one_for_its_owner_alone(tmp_path: Path) -> None:
     with settings_served(tmp_path / "home") as rig:
         assert rig.put({"quiet_hours": ["22:00-07:00"], "model_name": "off"}).status == 200
         assert rig.page == {"quiet_hours": ["22:00-07:00"], "model_name": "off"}
         assert stat.S_IMODE(rig.own_file.stat().st_mode) == 0o600
         assert not rig.file.exists()
-
-
-def test_what_needs_a_restart_is_said_and_shown_until_then(rig: SettingsRig) -> None:
-    got = rig.put({"flask_port": 5001})
-    assert (got.json["changed"], got.json["later"]) == ([], [{"name": "flask_port", "holds": "5000"}])
-    row = rig.row("flask_port")
-    assert (row["value"], row["next"], row["waits"]) == (5000, 5001, True)
 
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
@@ -136,11 +122,6 @@ def test_a_wrong_value_is_refused_as_the_file_refuses_it(rig: SettingsRig) -> No
         got = rig.put({"task_timeout": 100, **changes})
         assert (got.status, why in got.json["fields"][field]) == (422, True), (changes, got.text)
     assert (rig.page, rig.live.now.task_timeout) == (None, 300)
-
-
-def test_all_faults_are_told_at_once(rig: SettingsRig) -> None:
-    got = rig.put({"worker_count": 0, "task_timeout": -1, "checkpoint_days": "soon"})
-    assert got.json["fields"].keys() == {"worker_count", "task_timeout", "checkpoint_days"}
 
 
 def test_a_secret_is_taken_and_never_told(rig: SettingsRig) -> None:

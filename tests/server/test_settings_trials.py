@@ -102,11 +102,6 @@ def test_one_trial_at_a_time(rig: SettingsRig, server: WireServer) -> None:
         assert first.result().json["works"] is False
 
 
-def test_ollama_is_tried_at_the_typed_address(rig: SettingsRig, server: WireServer) -> None:
-    got = rig.send("POST", "/api/models/test", {"backend": "ollama", "base_url": server.ollama_base_url, "ask": True})
-    assert (got.json["works"], got.json["model"]) == (True, "tiny-coder")
-
-
 def test_a_notice_is_sent_to_the_typed_url_and_signed_with_the_typed_secret_alone(tmp_path: Path) -> None:
     with receiving() as stored, receiving() as typed:
         with settings_served(tmp_path / "home", f"notify_url: {stored.url}\nnotify_secret: stored-secret\n") as rig:

@@ -198,16 +198,3 @@ def test_hostile_texts_are_printable_in_every_answer(client: Client, context: Ap
         assert got.status == 200, path
         assert got.headers["content-type"] == "application/json"
         assert not [each for each in ("\\u202e", "\\u001b", "\u202e") if each in got.text], path
-
-
-def test_a_fork_names_its_source_and_the_source_its_forks(client: Client, context: AppContext, worked: int) -> None:
-    before = client.get(f"/api/task/{worked}").json
-    answer = client.post(f"/api/task/{worked}/fork", {"step_no": 2, "model": "qwen2.5-coder:7b", "note": EVIL})
-    assert answer.status == 201
-    assert answer.headers["location"] == "/api/task/2"
-    assert answer.json["model"] == "ollama=qwen2.5-coder:7b"
-    timeline = client.get("/api/task/2/timeline").json
-    assert timeline["forked_from"]["source"] == worked
-    assert client.get(f"/api/task/{worked}/timeline").json["forks"] == [timeline["forked_from"]]
-    assert client.get(f"/api/task/{worked}").json == before
-    assert context.queue.get(2).spec.description.endswith(EVIL)

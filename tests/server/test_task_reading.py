@@ -105,12 +105,6 @@ def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, contex
     assert (only["about"], only["arm"]) == ("AttributeError: no total", "shown")
 
 
-def test_a_task_that_nobody_read_has_none_of_it(client: Client, context: AppContext) -> None:
-    submit(context, "Write calc.py")
-    timeline = client.get("/api/task/1/timeline").json
-    assert (timeline["recalls"], timeline["tries"], timeline["attempts"], timeline["attempt"]) == ([], [], [], 0)
-
-
 def test_hostile_words_are_printable_and_masked_as_data(client: Client, context: AppContext) -> None:
     brief = Brief(goal=EVIL, constraints=(EVIL,), questions=(Question(text=EVIL, default=EVIL, answer=f"{EVIL}!"),))
     live(context, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
