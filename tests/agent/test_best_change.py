@@ -10,7 +10,6 @@ from nightshift.core.tasks.best_change import holds_work
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from nightshift.storage.db.codec import decode, encode
-from tests.agent.test_change_check import WordGate
 from tests.support.agent_parts import Bench, block, case_for, model_for
 from tests.support.trees import TextTree
 
@@ -62,21 +61,6 @@ async def test_it_is_stored_with_each_step_and_a_state_of_an_older_version_has_n
     old = {name: value for name, value in json.loads(encode(last)).items() if name not in {"best", "test_prompts"}}
     again = decode(AttemptState, json.dumps(old))
     assert (again.best, again.at_best(), again.test_prompts) == (None, again, ())
-
-
-async def test_what_only_checks_refused_and_what_nobody_wrote_is_no_best_change() -> None:
-    broken = block("add.py", "def add(a, b:\n    return a\n")
-    bench = Bench(model_for(broken, broken, broken))
-    state = await bench.run(case_for(tests=TESTS, iterations=2))
-    assert state.best is None
-    refused = block("add.py", "def add(a, b):\n    return eval('5')\n")
-    bench = Bench(model_for(refused, refused), change_checks=(WordGate(),))
-    state = await bench.run(case_for(tests=TESTS, iterations=2))
-    assert (bench.walk.count(Phase.TESTING), state.best) == (1, None)
-    given = {"add.py": "def add(a, b):\n    return None\n"}
-    bench = Bench(model_for("Nothing to do.\n\nDONE: it is there already", forever=True))
-    state = await bench.run(case_for(tests=TESTS, files=given, iterations=2))
-    assert (state.phase, state.best) == (Phase.ABANDON, None)
 
 
 def test_one_that_passed_comes_first_then_the_count_then_few_failures_then_the_later() -> None:

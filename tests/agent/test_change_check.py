@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from nightshift.core.tasks.states import Outcome, Phase
-from nightshift.core.tasks.task import Kind as TaskKind
 from tests.support.agent_parts import Bench, block, case_for, model_for
 
 P = Phase
@@ -74,14 +73,6 @@ async def test_what_is_blocked_goes_back_with_line_and_reason_and_nothing_runs()
     assert [event.level for event in list_events(bench)] == [Level.WARNING]
 
 
-async def test_the_same_block_for_ever_ends_the_attempt() -> None:
-    bench = Bench(model_for(BAD, forever=True), change_checks=(WordGate(),))
-    work = await bench.run(case_for(tests=TESTS))
-    assert work.phase is P.ABANDON
-    assert "x.word: do without" in work.reason
-    assert bench.suite.jobs == []
-
-
 async def test_a_question_holds_in_testing_and_nothing_runs() -> None:
     bench = bench_with(WordGate(word="return", severity=Severity.ASK, asks=(ASK,)))
     work = await bench.run(case_for(tests=TESTS))
@@ -102,14 +93,6 @@ async def test_the_owners_yes_lets_it_go_on_where_it_was_held() -> None:
     assert len(bench.suite.jobs) == 1
 
 
-async def test_nothing_is_asked_about_code_that_is_sent_back() -> None:
-    checks = WordGate(), WordGate(word="return", severity=Severity.ASK, asks=(ASK,))
-    bench = bench_with(*checks, codings=(BAD, RIGHT))
-    work = await bench.run(case_for(tests=TESTS))
-    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
-    assert work.phase is P.AWAITING_APPROVAL
-
-
 async def test_a_note_holds_nothing_up_and_is_told_once() -> None:
     wrong = block("add.py", "def add(a, b):\n    return a - b\n")
     bench = bench_with(WordGate(word="return", severity=Severity.NOTE), codings=(wrong, RIGHT))
@@ -117,14 +100,6 @@ async def test_a_note_holds_nothing_up_and_is_told_once() -> None:
     assert (work.phase, work.noted) == (P.COMMIT, ("x.word:add.py",))
     assert [event.level for event in list_events(bench)] == [Level.INFO]
     assert [len(step.data["findings"]) for step in bench.steps if step.phase is P.TESTING] == [1, 1]
-
-
-async def test_a_command_that_never_runs_is_told_with_its_words() -> None:
-    bench = bench_with(WordGate(rule="command.power"), codings=(BAD, RIGHT))
-    await bench.run(case_for(tests=TESTS))
-    (event,) = list_events(bench, lambda event: event.kind is Kind.COMMAND_BLOCKED)
-    assert event.data["argv"] == ["a", "b"]
-    assert event.data["pattern"] == "power"
 
 
 async def test_the_agents_own_tests_pass_the_checks_too_and_are_blamed_alone() -> None:
@@ -144,12 +119,3 @@ async def test_reports_of_all_checks_are_merged_and_packages_reach_the_suite() -
     await bench.run(case_for(tests=TESTS, iterations=2, warn_at=2))
     (job,) = bench.suite.jobs
     assert job.packages == {"requests": "2.1", "yaml": "6.0"}
-
-
-async def test_a_check_sees_the_kind_of_the_task_and_what_the_owner_decided() -> None:
-    check = WordGate()
-    case = case_for("Write a command line tool", tests=TESTS, granted=frozenset({"a"}), denied=frozenset({"b"}))
-    await bench_with(check).run(case)
-    (job,) = check.jobs
-    assert (job.spec.kind, job.granted, job.denied) == (TaskKind.CLI_TOOL, frozenset({"a"}), frozenset({"b"}))
-    assert dict(job.change) == {"add.py": "def add(a, b):\n    return a + b\n"}

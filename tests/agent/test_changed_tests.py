@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from nightshift.agent.changed_tests import MOST_DIFF_CHARS
 from nightshift.agent.services import AgentSettings, ChangeTests
 from nightshift.attempt.regression import WithRegression
 from nightshift.core.code.dependencies import ImportCache
@@ -98,37 +97,12 @@ async def test_a_yes_is_for_that_very_text(judge: Judge) -> None:
     assert again.asks[0].subject != work.asks[0].subject
 
 
-async def test_tests_that_the_agent_alone_wrote_change_unasked(judge: Judge) -> None:
-    bench = replace(bench_for(judge, BOTH), wrote={PATH})
-    done = await bench.run(case_for(TASK))
-    assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
-    assert dict(done.changed_tests) == {PATH: CHANGED}
-
-
-@pytest.mark.parametrize("allowed", ["tests/test_grades.py", "tests/*"])
-async def test_a_task_may_allow_it(judge: Judge, allowed: str) -> None:
-    bench = bench_for(judge, BOTH)
-    done = await bench.run(case_for(TASK, allow=[allowed]))
-    assert done.phase is P.COMMIT, done.feedback
-
-
-async def test_the_settings_may_allow_it_or_keep_all_tests(judge: Judge) -> None:
-    free = bench_for(judge, BOTH, change_tests="allow")
-    assert (await free.run(case_for(TASK))).phase is P.COMMIT
-    bound = bench_for(judge, BOTH, change_tests="keep")
-    end = await bound.run(case_for(TASK, iterations=1))
-    assert end.phase is P.ABANDON
-    assert not end.changed_tests
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         (CHANGED.replace("best() == 100", "best() > 0"), "changes test_best, which pass as they stand"),
-        (CHANGED.partition("def test_best")[0], "changes test_best, which pass as they stand"),
         (CHANGED.replace("def test_grade", "@pytest.mark.skip\ndef test_grade"), "lets tests off"),
         (TESTS.replace(CHECKS, "    grade(1)\n"), "assert nothing"),
-        ("def test_grade()\n    assert 1\n", "is not valid"),
     ],
 )
 async def test_what_loses_more_than_the_contradiction_is_left_out_and_told(judge: Judge, text: str, why: str) -> None:
@@ -193,27 +167,6 @@ async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(judge
     assert (ended.phase, ended.removed_tests) == (P.ABANDON, ())
 
 
-async def test_a_yes_to_a_removal_is_for_the_text_that_goes(judge: Judge) -> None:
-    work = await removing(judge).run(case_for(REMOVE))
-    other = removing(judge, base={**SHOP, OF_CART: CART_TESTS + "    assert total([]) == 0\n"})
-    again = await other.run(case_for(REMOVE, granted=frozenset({work.asks[0].subject})))
-    assert again.phase is P.AWAITING_APPROVAL
-
-
-async def test_a_long_file_of_tests_is_asked_about_by_its_beginning_and_where_all_of_it_is(judge: Judge) -> None:
-    long = CART_TESTS + "".join(f"    assert total([{number}]) == {number}\n" for number in range(400))
-    held = await removing(judge, base={**SHOP, OF_CART: long}).run(case_for(REMOVE))
-    assert held.phase is P.AWAITING_APPROVAL, held.feedback
-    (ask,) = held.asks
-    assert OF_CART in ask.question
-    assert f"`git show {'0' * 12}:{OF_CART}` shows the whole file" in ask.question
-    shown = ask.question.count("\n-    assert total([")
-    left = int(ask.question.partition(" more lines;")[0].rpartition("and ")[2])
-    assert 100 < shown < 400
-    assert len(ask.question) < MOST_DIFF_CHARS + 300
-    assert shown + left == 401
-
-
 async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_may_let_others_go(judge: Judge) -> None:
     own = replace(removing(judge), wrote={OF_CART})
     allowed = removing(judge)
@@ -238,12 +191,6 @@ STAYING = "def test_best():\n    assert best() == 100\n"
     ("words", "reply", "tests", "why"),
     [
         (REMOVE, GONE, MIXED + STAYING, "also tests what stays (test_best)"),
-        (
-            REMOVE,
-            GONE.partition("\n\n")[0] + "\n\n" + block(OF_CART, "def test_other():\n    assert 1 + 1 == 2\n"),
-            MIXED + STAYING,
-            "changes test_best, which test what stays",
-        ),
         (REMOVE, GONE + block("basket.py", CART), CART_TESTS, "stays while the change adds files (basket.py)"),
         ("Rename cart.py to basket.py", GONE + block("basket.py", CART), CART_TESTS, "does not ask to remove"),
     ],
@@ -254,15 +201,6 @@ async def test_tests_of_what_stays_are_not_removed(judge: Judge, words: str, rep
     assert not end.removed_tests
     feedbacks = [step.state.feedback for step in bench.steps if step.outcome is Outcome.REDO]
     assert any(why in feedback for feedback in feedbacks), (feedbacks, end.phase)
-
-
-async def test_the_tests_of_what_stays_remain_where_the_others_are_taken_out(judge: Judge) -> None:
-    left = f"from importlib.util import find_spec\n\nfrom grades import best\n\n\n{STAYING}\n\n"
-    left += "def test_cart_is_gone():\n    assert find_spec('cart') is None\n"
-    reply = GONE.partition("\n\n")[0] + "\n\n" + block(OF_CART, left)
-    bench = replace(removing(judge, reply, {**SHOP, OF_CART: MIXED + STAYING}), wrote={OF_CART})
-    done = await bench.run(case_for(REMOVE))
-    assert (done.phase, dict(done.changed_tests)) == (P.COMMIT, {OF_CART: left}), done.feedback
 
 
 async def test_tests_do_not_go_while_what_they_test_is_there(judge: Judge) -> None:

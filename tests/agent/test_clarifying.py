@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from nightshift.agent.clarifying import clarity, is_wanted
-from nightshift.core.tasks.brief import Question
 from nightshift.core.tasks.change_checks import AskKind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.submission import parse_spec
@@ -53,13 +52,6 @@ async def test_a_vague_task_is_put_in_other_words_that_every_later_prompt_shows(
         assert "Outputs: a text, such as `Hello,  Ada` with two spaces\n" in done.model.prompt(at)
 
 
-async def test_a_clear_task_costs_no_question_to_the_model() -> None:
-    tests = {"test_login.py": "from login import greet\n\n\ndef test_it():\n    assert greet('') == 'Hello'\n"}
-    done = Bench(model_for(CODE))
-    await done.run(case_for(VAGUE, tests=tests))
-    assert P.CLARIFYING not in done.walk
-
-
 async def test_where_the_owner_wants_to_be_asked_the_task_waits_with_what_will_be_assumed() -> None:
     done = bench(READ)
     held = await done.run(case_for(VAGUE, clarify=True))
@@ -83,13 +75,6 @@ async def test_answers_and_defaults_go_into_the_reading_and_the_model_is_not_ask
     assert "- Which language? Latin\n- With a full stop? no" in second.model.prompt(0)
 
 
-async def test_a_question_that_was_answered_is_not_asked_again_in_a_new_attempt() -> None:
-    asked = Question(text="Which language?", default="English")
-    case = case_for(VAGUE, clarify=True, granted=frozenset({asked.subject}), answers={asked.subject: "Latin"})
-    held = await bench(READ).run(case)
-    assert [ask.question for ask in held.asks] == ["With a full stop?"]
-
-
 async def test_at_most_three_questions_are_asked() -> None:
     many = {**READ, "questions": [{"question": f"Number {n}?", "default": "yes"} for n in range(9)]}
     assert len((await bench(many).run(case_for(VAGUE, clarify=True))).asks) == 3
@@ -102,20 +87,10 @@ async def test_words_that_cannot_be_read_go_on_as_they_stand() -> None:
     assert "goal: " in done.model.prompt(2)
 
 
-async def test_a_step_that_is_resumed_asks_the_model_once() -> None:
-    done = bench(READ)
-    await done.run(case_for(VAGUE))
-    again = bench()
-    work = await again.run(case_for(VAGUE), done.steps[0].state)
-    assert work.phase is P.COMMIT
-    assert P.CLARIFYING not in again.model.phases
-
-
 @pytest.mark.parametrize(
     "words",
     [
         "Write `add` in add.py",
-        "Write slugify(text) with tests",
         "Add a function parse_duration to durations.py that turns '1h30m' into seconds and raises ValueError otherwise",
         "Create a FastAPI health check endpoint that returns {'status': 'ok'}",
     ],
@@ -126,15 +101,10 @@ def test_words_that_say_what_and_where_are_clear(words: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["Make it better", VAGUE, "clean up some stuff", "Improve performance", "the thing with the export", "fix it"],
+    ["Make it better", "clean up some stuff", "fix it"],
 )
 def test_words_that_say_neither_are_vague(words: str) -> None:
     assert clarity(parse_spec({"description": words})) < 0.5
-
-
-def test_longer_words_are_clearer_up_to_a_dozen() -> None:
-    clarities = [clarity(parse_spec({"description": " ".join(["word"] * count)})) for count in (1, 6, 12, 40)]
-    assert clarities == [0.01, 0.07, 0.15, 0.15]
 
 
 def test_a_task_that_is_just_clear_enough_is_not_read_and_nought_turns_it_off() -> None:

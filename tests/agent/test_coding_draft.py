@@ -8,7 +8,6 @@ from nightshift.agent.draft import Draft, Taken
 from nightshift.agent.replies import Edit, Parsed
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES
 from nightshift.core.tasks.task import TaskSpec
-from tests.support.agent_parts import Bench, block, case_for, model_for
 from tests.support.trees import TextTree
 
 
@@ -33,10 +32,9 @@ def put(coding_draft: Draft, *paths: str, text: str = "x = 1\n") -> Taken:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("link", "symbolic link"), ("link/x.py", "symbolic link"), ("link/a/b.py", "'link'"), ("README/x.py", "README"),
-        ("pkg", "pkg/Foo.py"), ("pkg/foo.py", "pkg/Foo.py"), ("Pkg", "pkg/Foo.py"), ("readme", "README"),
-        (".github/workflows/ci.yml", "not asked for"), (".vscode/tasks.json", "not asked for"),
-        ("a/.envrc", "not asked for"), (".husky/pre-push", "not asked for"),
+        ("link", "symbolic link"), ("link/x.py", "symbolic link"), ("README/x.py", "README"),
+        ("pkg", "pkg/Foo.py"), ("pkg/foo.py", "pkg/Foo.py"), (".github/workflows/ci.yml", "not asked for"),
+        (".husky/pre-push", "not asked for"),
     ],
 )  # fmt: skip
 def test_what_may_not_be_written_is_refused_with_the_reason(path: str, why: str) -> None:
@@ -51,18 +49,11 @@ def test_what_may_not_be_written_is_refused_with_the_reason(path: str, why: str)
     ("asked", "path"),
     [
         ("Add a GitHub Actions workflow for the tests", ".github/workflows/ci.yml"),
-        ("Mend .github/CODEOWNERS", ".github/CODEOWNERS"),
-        ("Write ci.yml", ".github/workflows/ci.yml"),
-        ("Set up a GitLab pipeline", ".gitlab-ci.yml"),
         ("Create .envrc", ".envrc"),
     ],
 )
 def test_tooling_is_written_where_the_task_asks_for_it(asked: str, path: str) -> None:
     assert put(draft(asked), path).paths == (path,)
-
-
-def test_an_address_of_the_hosting_service_is_no_wish_for_its_workflows() -> None:
-    assert put(draft("See https://github.com/a/b, then mend the bug"), ".github/workflows/ci.yml").paths == ()
 
 
 def test_two_names_in_one_change_that_differ_in_case_are_not_both_taken() -> None:
@@ -82,18 +73,6 @@ def test_a_change_is_bounded_in_files_and_in_characters() -> None:
     assert "longer than" in dict(put(draft(), "long.py", text="x" * (MAX_FILE_CHARS + 1)).refused)["long.py"]
     big = draft(change={f"f{n}.py": "x" * 1_000_000 for n in range(8)})
     assert "together" in dict(put(big, "more.py").refused)["more.py"]
-
-
-async def test_a_test_of_its_own_is_not_put_beside_its_double() -> None:
-    test = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
-    model = model_for(
-        block("add.py", "def add(a, b):\n    return a + b\n"),
-        TESTING=[block("Pkg/Foo.py/test_a.py", test), block("test_add.py", test)],
-    )
-    bench = Bench(model, base={"pkg/Foo.py": "a = 1\n"})
-    work = await bench.run(case_for("Write add() in add.py"))
-    assert list(work.own_tests) == ["test_add.py"]
-    assert "cannot exist beside 'pkg/Foo.py'" in model.prompt(3)
 
 
 GUARD = Edit(path="pkg/Foo.py", search="a = 1\n", replace="assert True\na = 1\n")

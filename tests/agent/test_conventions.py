@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from nightshift.agent.library import FileTree
-from nightshift.agent.prompt.conventions import MOST_TOKENS, conventions, front_matter, nearest, skills
+from nightshift.agent.prompt.conventions import MOST_TOKENS, conventions, front_matter, nearest
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, block, case_for, model_for
@@ -55,10 +53,6 @@ def test_what_does_not_fit_is_clipped_and_the_nearest_stays_whole() -> None:
     assert GAUGE.tokens(section.text) <= MOST_TOKENS
 
 
-def test_a_repository_without_conventions_has_no_such_part() -> None:
-    assert show({"a.py": "", "AGENTS.md": " \n"}, "a.py") == ""
-
-
 SKILL = "---\nname: release\ndescription: Makes a release,\n  with notes.\nlicense: MIT\n---\nSECRET BODY\n"
 
 
@@ -71,22 +65,6 @@ def test_a_skill_is_one_line_and_only_who_has_tools_is_sent_to_its_file() -> Non
     assert "read_file" in show(base, tools=True)
 
 
-def test_names_and_descriptions_of_skills_are_limited_and_each_name_counts_once() -> None:
-    long = "---\nname: {}\ndescription: {}\n---\n".format("n" * 100, "d" * 2000)
-    base = {
-        ".agents/skills/x/SKILL.md": long,
-        ".agents/skills/y/SKILL.md": SKILL,
-        ".claude/skills/y/SKILL.md": SKILL,
-        ".agents/skills/z/SKILL.md": "---\nname: nothing said\n---\n",
-        ".agents/skills/q/SKILL.md": "no front matter",
-    }
-    listed_skills = list(skills(FileTree(base)))
-    assert [(len(name), len(about), path) for name, about, path in listed_skills] == [
-        (64, 200, ".agents/skills/x/SKILL.md"),
-        (7, 28, ".agents/skills/y/SKILL.md"),
-    ]
-
-
 BOMB = "a: &a {x: 1}\n" + "".join(
     f"{b}: &{b} {{<<: [{', '.join([f'*{a}'] * 9)}]}}\n" for a, b in zip("abcdefghi", "bcdefghij", strict=True)
 )
@@ -94,17 +72,11 @@ BOMB = "a: &a {x: 1}\n" + "".join(
 
 @pytest.mark.parametrize(
     "inside",
-    ["name: [", "[" * 4000, BOMB, "- a\n- b", "name: !!python/object/apply:os.system [ls]", "name: 2026-99-99"],
+    ["[" * 4000, BOMB, "name: !!python/object/apply:os.system [ls]", "name: 2026-99-99"],
 )
 def test_odd_front_matter_is_read_as_plain_values_or_not_at_all(inside: str) -> None:
     fields = front_matter(f"---\n{inside}\n---\n")
     assert all(isinstance(value, str) for value in fields.values())
-
-
-@settings(deadline=None)
-@given(st.text(max_size=80))
-def test_any_text_may_stand_in_front(text: str) -> None:
-    front_matter(f"---\n{text}\n---\n")
 
 
 async def test_every_phase_that_writes_or_reads_code_sees_them_as_data_and_from_the_base_alone() -> None:
@@ -146,20 +118,15 @@ ZEBRA = "---\nname: zebra\ndescription: Mark with zebra_mark.\n---\n"
 @pytest.mark.parametrize(
     ("files", "links"),
     [
-        ({"docs/rules.md": RULES}, {"AGENTS.md": "docs/rules.md"}),
         ({"docs/rules.md": RULES}, {"AGENTS.md": "CLAUDE.md", "CLAUDE.md": "docs/rules.md"}),
         ({"shared/agents/AGENTS.md": RULES}, {"src": "shared/agents", "AGENTS.md": "src/AGENTS.md"}),
-        ({"AGENTS.md": "See @docs/rules.md.\n", "docs/rules.md": RULES}, {}),
         ({"AGENTS.md": "- @docs/a.md\n", "docs/a.md": "@b/c.md", "docs/b/c.md": "@../a.md and\n" + RULES}, {}),
         ({"CLAUDE.md": "@./AGENTS.txt\n", "AGENTS.txt": RULES}, {}),
         ({"agents.md": RULES}, {}),
-        ({"GEMINI.md": RULES}, {}),
         ({".github/copilot-instructions.md": RULES}, {}),
         ({"AGENTS.md": "Gr\udcfc\udcdfe\n" + RULES}, {}),
         ({"AGENTS.md": "\ufeff" + RULES.replace("\n", "\r\n")}, {}),
-        ({"shared/skills/zebra/SKILL.md": ZEBRA}, {".claude/skills": "shared/skills"}),
         ({"shared/zebra/SKILL.md": ZEBRA}, {".agents/skills/zebra": "shared/zebra"}),
-        ({".agents/skills/zebra/SKILL.md": ZEBRA}, {".claude": ".agents"}),
     ],
 )
 def test_the_owners_words_are_found_behind_links_imports_and_other_names(

@@ -65,13 +65,11 @@ FORMS: dict[str, tuple[str, str, Callable[[str], bytes]]] = {
     "a mark": (PATH, "", lambda text: text.encode("utf-8-sig")),
     "a mark and CRLF": (PATH, "", lambda text: text.replace("\n", "\r\n").encode("utf-8-sig")),
     "UTF-16": (PATH, "# €\n", lambda text: b"\xff\xfe" + text.encode("utf-16-le")),
-    "no newline at the end": (PATH, "", lambda text: text.removesuffix("\n").encode()),
     "CRLF, none at the end": (PATH, "", lambda text: text.removesuffix("\n").replace("\n", "\r\n").encode()),
     "declared cp1252": (PATH, "# -*- coding: cp1252 -*-\n# €, Größe\n", lambda text: text.encode("cp1252")),
-    "declared for vim": (PATH, "#!/bin/py\n# vim: set fileencoding=koi8-r :\n# да\n", lambda t: t.encode("koi8-r")),
     "declared and ASCII": (PATH, "# coding: latin-1\n", str.encode),
     "Latin-1, undeclared": (PATH, "# Größe\n", lambda text: text.encode("latin-1")),
-    "form feed and tab": (PATH, "\x0c\nif True:\n\tpass\n", str.encode),
+
 }  # fmt: skip
 
 
@@ -89,7 +87,6 @@ def test_a_file_keeps_its_form_in_whichever_way_it_is_changed(way: Callable[[Dra
     ("held", "text", "sign"),
     [
         (b"# coding: cp1252\nx = 1\n", "# coding: cp1252\nx = '→'\n", "'→' (U+2192)"),
-        (b"# coding: latin-1\nx = 1\n", "# coding: latin-1\nx = '€'\n", "'€' (U+20AC)"),
         (b"x = '\xfc'\n", "x = 'ü→'\n", "cp1252"),
         (b"", "# coding: ascii\nx = 'ü'\n", "'ü' (U+00FC)"),
     ],
@@ -105,10 +102,8 @@ def test_a_sign_that_the_files_encoding_cannot_hold_is_named(held: bytes, text: 
 @pytest.mark.parametrize(
     ("held", "text", "bytes_"),
     [
-        (b"x = 1", "x = 1\n", b"x = 1\n"),
         (b"x = 1\n", "x = 1", b"x = 1"),
         (b"# coding: latin-1\nx = '\xfc'\n", "# coding: utf-8\nx = 'ü'\n", "# coding: utf-8\nx = 'ü'\n".encode()),
-        (b"# coding: latin-1\nx = '\xfc'\n", "x = 'ü'\n", "x = 'ü'\n".encode()),
         (b"a\r\nb\n", "a\r\nc\n", b"a\r\nc\n"),
         (b"a\nb\n", "a\r\nc\r\n", b"a\nc\n"),
         (b"", "a\r\nb\r\n", b"a\r\nb\r\n"),
@@ -118,19 +113,3 @@ def test_a_form_changes_where_that_is_what_was_meant(held: bytes, text: str, byt
     draft = Draft(TextTree({"a.py": decode(held)}), {}, TaskSpec(description="Do it"))
     draft.put("a.py", text)
     assert encode(draft.change["a.py"] or "") == bytes_
-
-
-def test_what_a_program_wrote_keeps_its_bytes() -> None:
-    draft = Draft(TextTree({"a.txt": "\ufeffa\r\n"}), {}, TaskSpec(description="Do it"))
-    draft.put("a.txt", "b\n", raw=True)
-    assert draft.change == {"a.txt": "b\n"}
-
-
-def test_what_is_no_text_is_not_shown() -> None:
-    draft = Draft(
-        TextTree({"a.bin": decode(b"\x89PNG\x00\x01"), "b.bin": decode(b"\xff\x01\x02")}),
-        {},
-        TaskSpec(description="Do it"),
-    )
-    assert draft.view.text("a.bin") is None
-    assert draft.view.text("b.bin") is None

@@ -95,13 +95,6 @@ async def test_a_table_of_the_shown_answers_is_never_committed_and_learns_nothin
     assert "a held-out case of `twice` gives a wrong value" in work.feedback
 
 
-async def test_the_same_table_would_be_committed_if_nothing_were_held_out() -> None:
-    work, _ = await walk(Cheat(), case_with(HeldOut()))
-    assert work.phase is P.COMMIT
-    assert work.verdict is not None
-    assert work.verdict.evidence.label is Label.TESTS_PASSED
-
-
 async def test_a_rule_is_committed_as_verified_at_the_first_try() -> None:
     held, _ = read_held_out()
     work, _ = await walk(Honest(), case_with(held))
@@ -125,15 +118,3 @@ async def test_what_its_author_has_seen_is_judged_and_is_no_witness() -> None:
     assert work.saw_held_out
     assert work.verdict is not None
     assert (work.verdict.evidence.label, work.verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
-
-
-async def test_explicit_cases_alone_judge_and_no_tests_are_written() -> None:
-    cases = [{"call": "double.twice", "args": ["wren"], "expect": "wren-wren"}]
-    case = case_for(TASK, cases=cases, whole_tree=False)
-    held = hold(case.task.spec, (), 0.25)
-    model = Honest()
-    work, _ = await walk(model, case_for(TASK, cases=cases, held=held, whole_tree=False))
-    assert work.phase is P.COMMIT, work.feedback
-    assert work.verdict is not None
-    assert work.verdict.evidence.label is Label.VERIFIED
-    assert not any("wren" in prompt for prompt in model.prompts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from nightshift.agent.history import afresh, fit, hand_over, history_tokens, lines_of
+from nightshift.agent.history import afresh, fit, history_tokens
 from nightshift.agent.services import AgentSettings
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import SHORT_TERM, AttemptState, Reflection, Try
@@ -61,30 +61,6 @@ def test_a_hand_over_names_goal_done_pending_files_and_what_was_tried() -> None:
     assert "OUTPUT" not in text
 
 
-def test_an_earlier_hand_over_goes_on_in_the_next_one_and_the_oldest_tries_are_counted() -> None:
-    work = afresh(work_of(5))
-    assert lines_of(work) == []
-    work = replace(work, iteration=10, tries=tuple(attempt(n) for n in range(6, 11)))
-    assert len(lines_of(work)) == 5
-    later = describe(afresh(work))
-    assert "(the 2 oldest tries are left out)" in later
-    assert "Try 3 failed" in later
-    assert "Try 10 failed" in later
-    assert "Try 2 failed" not in later
-
-
-def test_a_hand_over_that_is_too_long_loses_its_oldest_tries_first() -> None:
-    work = afresh(work_of(5))
-    assert work.handed
-    (full_text, is_cut), (short_text, is_shorter) = fit(work, 1000, Gauge()), fit(work, 170, Gauge())
-    assert (full_text, is_cut) == (hand_over(work.handed), False)
-    assert is_shorter
-    assert "oldest tries are left out" in short_text
-    assert "Try 5 failed" in short_text
-    assert "Try 1 failed" not in short_text
-    assert Gauge().tokens(short_text) <= 170
-
-
 def test_a_story_is_bounded_however_long_an_attempt_lasts() -> None:
     work, gauge = work_of(1), Gauge()
     for n in range(2, 200):
@@ -111,13 +87,6 @@ async def test_a_long_story_ends_in_a_fresh_context_that_counts_for_nothing() ->
     assert "What was tried, and why it failed:\n- Try 1 failed" in after
 
 
-async def test_a_short_story_is_told_as_it_is() -> None:
-    bench = Bench(model_for(wrong(1), wrong(2), wrong(3), RIGHT))
-    await bench.run(case_for(tests=TESTS))
-    assert not any(step.data.get("fresh") for step in bench.steps)
-    assert "Earlier tries" in bench.model.prompt(len(bench.model.requests) - 1)
-
-
 async def test_the_output_of_earlier_runs_is_masked() -> None:
     bench = Bench(model_for(wrong(1), wrong(2), RIGHT))
     await bench.run(case_for(tests=TESTS))
@@ -125,7 +94,3 @@ async def test_the_output_of_earlier_runs_is_masked() -> None:
     assert last.count("tests failed") <= 1
     assert "----- begin result" in last
     assert "Try 1 failed: test_add.py::" in last
-
-
-def test_without_a_fresh_start_there_is_no_hand_over_and_nothing_was_left_out() -> None:
-    assert fit(AttemptState(phase=Phase.CODING, base="0" * 40), 1000, Gauge()) == ("", False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightshift.agent import javascript_outline, protected_files, syntax
+from nightshift.agent import javascript_outline, syntax
 
 MODULE = """#!/usr/bin/env node
 import { a } from './lib/a.mjs';
@@ -35,14 +35,6 @@ def test_signatures_leave_the_bodies_out() -> None:
     ]
 
 
-def test_types_are_part_of_a_signature() -> None:
-    text = "export interface A { x: number }\nexport const f = <T,>(a: T): T => a;\n"
-    assert javascript_outline.signatures("a.ts", text) == [
-        "export interface A { x: number }",
-        "export const f = <T,>(a: T): T =>",
-    ]
-
-
 def test_imports_are_followed_from_the_place_of_the_file() -> None:
     files = {"src/lib/a.mjs", "b/index.js", "z.js"}
     assert javascript_outline.local_files("src/x.mjs", MODULE, files) == ["src/lib/a.mjs", "b/index.js"]
@@ -60,13 +52,3 @@ def test_what_does_not_parse_never_runs() -> None:
     assert ">    3    return (1;" in failure.excerpt
     assert syntax.fault("src/a.mjs", MODULE) is None
     assert syntax.fault("a.ts", "const a: number = 1;\n") is None
-
-
-def test_coding_may_not_install_or_steer() -> None:
-    def refusal(path: str) -> str | None:
-        return protected_files.refusal(path, "{}", before=None, given=(), asked="")
-
-    assert "installation" in (refusal("node_modules/assert/index.js") or "")
-    assert "fixed" in (refusal("node.config.json") or "")
-    assert "is a test" in (refusal("test/helper.js") or "")
-    assert refusal("package.json") is None

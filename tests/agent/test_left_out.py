@@ -27,24 +27,11 @@ SPEC = TaskSpec(description="Let a return 10.")
     "line",
     [
         "# ... rest of the code unchanged ...",
-        "# ... (existing functions remain the same)",
-        "# [keep the other functions as they are]",
-        "# (other functions unchanged)",
-        "...",
         "// ... existing code ...",
-        "<!-- rest of the file as before -->",
-        "[rest of the file omitted]",
         "... remaining functions unchanged ...",
-        "# Rest der Datei unverändert",
         "# 其余代码保持不变",
-        "# … остальной код без изменений",
         "/* ... */",
         "# ...",
-        "pass  # rest unchanged",
-        ":: rest unchanged",
-        "@* rest unchanged *@",
-        "# kodun geri kalanı aynı",
-        "# 既存のコード",
         "# b and c are as they were",
     ],
 )
@@ -58,10 +45,8 @@ def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
     "text",
     [
         FILE.replace("return 1", "return 10"),
-        HEAD + "\n\ndef rest():\n    ...\n",
         "# the rest of the tokens is read lazily\n" + FILE,
         FILE.replace("def b", "# existing behaviour stays the same\ndef b"),
-        "",
         HEAD + "\n\n# def b():\n#     return 2\n\n\ndef c():\n    return 3\n",
     ],
 )
@@ -108,19 +93,9 @@ def test_half_a_file_of_a_reply_that_something_cut_is_not_taken() -> None:
     "label",
     [
         '文件: "src/a.py"',
-        "文件：src/a.py",
-        "File: `src/a.py`",
-        "**src/a.py**",
-        "Datei: „src/a.py“",
         "Fichier : « src/a.py »",
-        "Файл: src/a.py",
-        "1:6:src/a.py",
         "src/a.py:1-6",
-        "src/a.py:",
-        "### src/a.py",
-        "New file: src/a.py",
         "路径=src/a.py",
-        "[src/a.py]",
         "src/a.py（新建）",
     ],
 )
@@ -133,21 +108,10 @@ def test_a_label_around_a_name_is_no_part_of_it(form: str, label: str) -> None:
     assert set(read.files) == {"src/a.py"}
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "Datei: „src/a.py“\n```python\n{}```\n",
-        "Fichier : « src/a.py »\n```python\n{}```\n",
-        '```python 文件: "src/a.py"\n{}```\n',
-        "```python path=Fichier : « src/a.py »\n{}```\n",
-    ],
-)
-def test_a_name_in_the_quotes_of_its_language_is_read(form: str) -> None:
-    read = parse(Completion(text=form.format("x = 1\n"), backend="b", model="m"), expected=("src/a.py", "b.py"))
-    assert read.files == {"src/a.py": "x = 1\n"}
-
-
-LABELS = ["File src/a.py", "文件 src/a.py", "Datei src/a.py", "file path src/a.py", "ملف src/a.py"]
+LABELS = [
+    "File src/a.py",
+    "文件 src/a.py",
+]
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -176,13 +140,6 @@ def test_a_folder_that_is_called_like_a_label_keeps_its_name() -> None:
     assert draft.change == {"File formats/a.py": "x = 2\n", "File formats/b.py": "y = 1\n"}
 
 
-def test_no_file_with_a_label_in_its_name_is_made() -> None:
-    draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
-    for path in ("文件：a.py", "name:a.py", "“a.py”"):
-        with pytest.raises(BadReply, match="label or quotes"):
-            draft.put(path, "x = 1\n")
-
-
 UPDATE = "*** Begin Patch\n*** Update File: m.py\n@@\n def a():\n-    return 1\n+    return 10\n*** End Patch\n"
 ADD = "*** Begin Patch\n*** Add File: new/n.py\n+x = 1\n+y = 2\n*** Delete File: old.py\n*** End Patch"
 
@@ -191,12 +148,7 @@ ADD = "*** Begin Patch\n*** Add File: new/n.py\n+x = 1\n+y = 2\n*** Delete File:
     "form",
     [
         "{}",
-        "```\n{}```\n",
-        "```diff\n{}```\n",
-        "```patch\n{}```",
-        "Summary: s.\n\n{}\nThat is all.",
         "```bash\napply_patch <<'EOF'\n{}EOF\n```",
-        "```patch path=m.py\n{}```\n",
         "```\napply_patch '{}'\n```\n",
         "<function=apply_patch><parameter=input>{}</parameter></function>",
     ],
@@ -210,30 +162,17 @@ def test_a_patch_in_codexs_form_is_read_with_or_without_a_fence(form: str) -> No
     assert (draft.change["new/n.py"], draft.change["old.py"]) == ("x = 1\ny = 2\n", None)
 
 
-def test_a_file_that_holds_such_a_patch_is_a_file() -> None:
-    read = parse(Completion(text=f"```markdown path=doc.md\n{UPDATE}```\n", backend="b", model="m"))
-    assert read.files == {"doc.md": UPDATE}
-
-
 TWICE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n\n\nclass A:\n    def f(self):\n        return 1\n"
 CHANGES = {
     # Maps a patch, without the line that names its file, to the old and the new text of the edit that the patch
     # describes.
     "@@ def g():\n-    return 1\n+    return 2\n": ("def g():\n    return 1", "def g():\n    return 2"),
-    "@@ class A:\n@@     def f(self):\n-        return 1\n+        return 2\n": (
-        "        return 1",
-        "        return 2",
-    ),
-    "@@ class A\n@@ def f\n-        return 1\n+        return 2\n": ("        return 1", "        return 2"),
-    "@@ -5,2 +5,2 @@ def g():\n-    return 1\n+    return 2\n": ("def g():\n    return 1", "def g():\n    return 2"),
     "@@\n-        return 1\n+        return 2\n*** End of File\n": ("        return 1", "        return 2"),
     "@@\n+x = 1\n*** End of File\n": ("        return 1\n", "        return 1\nx = 1\n"),
     "+x = 1\n\n": ("        return 1\n", "        return 1\nx = 1\n"),
 }
 FORMS = [
     lambda patch: patch,
-    lambda patch: f"```\n{patch}```\n",
-    lambda patch: f"apply_patch <<'EOF'\n{patch}EOF\n",
     lambda patch: json.dumps({"command": ["apply_patch", patch]}),
     lambda patch: json.dumps({"cmd": ["bash", "-lc", f"cd /r && apply_patch <<EOF\n{patch}EOF"]}, indent=1),
 ]
@@ -260,7 +199,6 @@ def test_a_patch_changes_the_place_that_its_marks_tell_once_and_moves_its_file(
     ("body", "fault"),
     [
         ("*** Update File: m.py\n*** Move to: old.py\n", "old.py, which is there already"),
-        ("*** Update File: gone.py\n*** Move to: new.py\n", "gone.py: cannot be moved, there is no such file"),
         ("*** Update File: m.py\n*** Move to: new.py\n@@\n-nowhere\n+x\n", "is not in the file"),
         ("*** Update File: m.py\n*** Move to: ../new.py\n", "relative to the repository's root"),
         ("*** Update File: m.py\n@@\n-    return 1\n+    return 2\n", "stands at several places"),

@@ -6,17 +6,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nightshift.agent.library import Answer, solve
+from nightshift.agent.library import solve
 from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import Files, Limits, TaskSpec
-from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from tests.support.agent_parts import PlainSuite, block
 
 P = Phase
@@ -67,15 +65,6 @@ async def test_functions_may_be_coroutines_and_answer_with_text() -> None:
     assert solved.files == RIGHT
 
 
-async def test_given_files_are_what_the_first_try_starts_from() -> None:
-    def never(task: TaskSpec, *rest: object) -> Answer:
-        return {"other.py": "x = 1\n"} if task.files == RIGHT else {}
-
-    solved = await solve("Keep `add`", TESTS, never, never, PlainSuite(), files=RIGHT)
-    assert solved.passed
-    assert solved.files == {**RIGHT, "other.py": "x = 1\n"}
-
-
 async def test_who_never_gets_it_right_is_told_why_it_ended() -> None:
     events: list[Event] = []
     solved = await solve(
@@ -89,33 +78,6 @@ async def test_who_never_gets_it_right_is_told_why_it_ended() -> None:
         "Write `add`", TESTS, lambda task: WRONG, lambda *_: WRONG, PlainSuite(), limits=Limits(iterations=1)
     )
     assert limited.ending is Ending.GAVE_UP
-
-
-class Literal(PlainSuite):
-    """A suite that reports an unmet example from the task's description, as the daemon's suite can."""
-
-    async def judge(self, job: SuiteJob) -> Verdict:
-        return replace(await super().judge(job), unmet=("the words say add(1, 2) == 4",))
-
-
-async def test_files_that_do_not_do_what_the_words_say_have_not_passed() -> None:
-    asked = list[str]()
-
-    def fix(_task: TaskSpec, _files: Files, feedback: str) -> Files:
-        asked.append(feedback)
-        return RIGHT
-
-    solved = await solve("Write `add`", TESTS, lambda _task: RIGHT, fix, Literal())
-    assert (solved.passed, solved.files, solved.ending) == (False, RIGHT, Ending.GAVE_UP)
-    assert solved.reason == "the words say add(1, 2) == 4"
-    assert ["the words say add(1, 2) == 4" in feedback for feedback in asked] == [True]
-
-
-async def test_tests_cannot_be_overwritten_by_the_functions() -> None:
-    cheat = {**WRONG, "test_add.py": "def test_add():\n    pass\n"}
-    solved = await solve("Write `add`", TESTS, lambda task: cheat, lambda *_: cheat, PlainSuite())
-    assert not solved.passed
-    assert solved.files == WRONG
 
 
 async def test_a_task_without_tests_and_an_answer_of_a_wrong_type_are_refused() -> None:

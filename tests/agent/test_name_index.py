@@ -56,15 +56,6 @@ def test_whatever_trees_came_before_the_same_files_are_found_in_the_same_order(
         assert list(tags_by_path.items()) == list(look_at_each(files, frozenset(words), sorted(names)).items())
 
 
-def test_only_what_is_new_or_changed_is_read() -> None:
-    index, files = Reading(), {"rate.py": TEXTS[1], "stock.py": TEXTS[2], "notes.md": ""}
-    index.find(files, WORDS, NAMES)
-    index.find(dict(files), WORDS, NAMES)
-    assert index.read == ["notes.md", "rate.py", "stock.py"]
-    index.find({"stock.py": TEXTS[3], "notes.md": "", "new.py": ""}, WORDS, NAMES)
-    assert index.read[3:] == ["new.py", "stock.py"]
-
-
 @pytest.mark.parametrize(("count", "is_told"), [(2, True), (MOST_DEFINING, True), (MOST_DEFINING + 1, False)])
 def test_a_name_that_many_files_define_leads_to_none_of_them(count: int, is_told: bool) -> None:
     files = {f"m{n}.py": TEXTS[2] for n in range(count)} | {"rate.py": TEXTS[1]}
@@ -76,7 +67,6 @@ def test_a_name_that_many_files_define_leads_to_none_of_them(count: int, is_told
     ("trees", "expected"),
     [
         (["b1 c1", "a1 b1 c1"], "a1 c1"),
-        (["a1", "a1 b1", "a1 b1 c1", "a1 b1 c1 d1"], "c1 d1"),
         (["a1 b1", "a1 b1 c1", "c1"], "c1"),
         (["a1 b1 c1"], "b1 c1"),
     ],

@@ -15,7 +15,6 @@ from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.errors import OwnerSpoke
 from nightshift.core.events import Kind
 from nightshift.core.gauge import Gauge
-from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
@@ -113,33 +112,6 @@ async def test_a_change_that_passed_is_not_committed_over_what_was_said_meanwhil
     assert spoken.model.prompt(2).count("Use sum().") >= 1
 
 
-async def test_where_the_code_may_stay_as_it_is_the_model_can_say_so() -> None:
-    spoken = Spoken(model_for(RIGHT, RIGHT))
-    judge = spoken.suite.judge
-
-    async def speak(job: object) -> object:
-        if not spoken.owner_messages:
-            spoken.say("Is it short?")
-        return await judge(job)
-
-    spoken.suite.judge = speak
-    work = await spoken.run(case_for(tests=TESTS))
-    assert (work.phase, work.iteration, work.heard) == (P.COMMIT, 2, 1)
-
-
-async def test_at_the_limit_of_iterations_what_passed_is_kept() -> None:
-    spoken = Spoken(model_for(RIGHT))
-    judge = spoken.suite.judge
-
-    async def speak(job: object) -> object:
-        spoken.say("Use sum().")
-        return await judge(job)
-
-    spoken.suite.judge = speak
-    work = await spoken.run(case_for(tests=TESTS, iterations=1))
-    assert (work.phase, work.iteration) == (P.COMMIT, 1)
-
-
 @pytest.mark.parametrize(("roles", "count"), [(["system", "user"], 2), (["system", "user", "assistant", "tool"], 5)])
 def test_later_words_follow_the_last_message_whoever_s_it_is(roles: Sequence[str], count: int) -> None:
     prompt = compose(Message(role="system", text="s"), [fix("Now", "Go.", rank=0)], 5000, Gauge())
@@ -160,7 +132,3 @@ def test_of_too_much_the_newest_is_shown() -> None:
     assert "- 1 word" not in shown.text
     assert Gauge().tokens(shown.text) <= 1500
     assert not the_messages([], Gauge()).fill(1500).text
-
-
-def test_an_older_state_has_heard_nothing() -> None:
-    assert AttemptState(phase=P.CODING, base="0" * 40).heard == 0

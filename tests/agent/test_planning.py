@@ -18,7 +18,7 @@ from nightshift.agent import planning
 from nightshift.agent.planning import declines, is_plan, list_planned_packages
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
-from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.subtasks import Subtask
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
@@ -41,13 +41,6 @@ def read_words(*parts: object) -> tuple[Subtask, ...] | str | None:
     return planning.read_split(json.dumps({"subtasks": parts}), case(), 0.5)
 
 
-@pytest.mark.parametrize("more", ["Makefile", ".github/workflows/ci.yml", "noxfile.py"])
-def test_a_part_asks_for_no_tools_that_the_task_does_not(more: str) -> None:
-    assert more.lower() in str(read_words(part("a"), {**part("b"), "files": ["b.py", more]}))
-    described = {**part("b"), "description": f"{CLEAR.format('b')} Run it from the {more}."}
-    assert "the task does not" in str(read_words(part("a"), described))
-
-
 def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
     parts = read_words(part("c", 2, 3), part("b", 3), part("a", tests=["test_a.py"], acceptance=[]))
     assert isinstance(parts, tuple)
@@ -57,17 +50,7 @@ def test_parts_come_in_an_order_in_which_each_follows_what_it_needs() -> None:
     assert parts[2].acceptance == ("c(1) == 1",)
 
 
-@pytest.mark.parametrize("form", ["{}", "```json\n{}\n```", "I split it.\n\n```\n{}\n```\nThat is all."])
-@pytest.mark.parametrize("bare", [False, True])
-def test_a_list_and_an_object_are_read_bare_and_fenced(form: str, bare: bool) -> None:
-    raw = [part("a"), part("b")]
-    text = form.replace("{}", json.dumps(raw if bare else {"subtasks": raw}))
-    assert len(planning.read_split(text, case(), 0.5) or ()) == 2
-
-
-@pytest.mark.parametrize(
-    "text", ["1. Write a.py.\n2. Done.", "", "[x] write it", '{"plan": ["a"]}', "[1, 2]", "[" * 5000]
-)
+@pytest.mark.parametrize("text", ["1. Write a.py.\n2. Done.", "[x] write it", '{"plan": ["a"]}', "[" * 5000])
 def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
     assert planning.read_split(text, case(), 0.5) is None
 
@@ -76,31 +59,16 @@ def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
     ("parts", "why"),
     [
         ([part("a")], "2 to 8"),
-        ([part(name) for name in "abcdefghi"], "not into 9"),
         (["a", part("b")], "Subtask 1 is no object"),
         ([part("a"), part("b", subtasks=[part("c"), part("d")])], "Subtask 2 is split again"),
         ([part("a"), part("b", files=[])], "Subtask 2: files"),
-        ([part("a"), part("b", files="b.py")], "Subtask 2: files"),
-        ([part("a"), part("b", files=["../b.py"])], r"Subtask 2: files: '../b.py'"),
-        ([part("a"), part("b", files=[".git/config"])], "Subtask 2: files"),
         ([part("a"), part("b", files=["test_a.py"])], "never changed"),
-        ([part("a"), part("b", files=["test_b.py"])], "nothing but tests"),
         ([part("a"), part("b", tests=["test_b.py"])], r"'test_b.py' is none of the given tests \(test_a.py\)"),
         ([part("a"), part("b", acceptance=[])], "nothing by which it is judged"),
-        ([part("a"), part("b", acceptance=["", None])], "nothing by which it is judged"),
-        ([part("a"), part("b", 3)], "3 is no other subtask"),
-        ([part("a", 0), part("b")], "0 is no other subtask"),
         ([part("a", 1), part("b")], "1 is no other subtask"),
-        ([part("a"), part("b", depends_on=["1"])], "Subtask 2: depends_on"),
         ([part("a", 2), part("b", 1)], "in a circle"),
-        ([part("a"), part("b", 1), part("c", 2, 4), part("d", 3)], "in a circle"),
-        ([part("a"), part("b", files=["a.py"])], "Subtasks 1 and 2 both change 'a.py'"),
-        ([part("a"), part("b", 1, files=["s.py"]), part("c", 1, files=["s.py"])], "Subtasks 2 and 3 both change"),
         ([part("a"), part("b", files=["A.py"])], "cannot exist beside"),
         ([part("a"), part("b", description="Make it nice")], "Subtask 2 is too vague"),
-        ([part("a"), part("b", description="Improve things somehow so that all of it is better", acceptance=["good"])],
-         "Subtask 2 is too vague"),
-        ([part("a"), part("b", description=None)], "Subtask 2: description"),
         ([part("a"), {**part("a"), "files": ["b.py"]}], "say the same"),
     ],
 )  # fmt: skip
@@ -109,11 +77,6 @@ def test_what_would_not_work_is_refused_with_a_sentence(parts: list[object], why
     assert isinstance(reading, str)
     assert reading.endswith(".")
     assert re.search(why, reading), reading
-
-
-def test_a_file_may_go_from_hand_to_hand_along_a_chain() -> None:
-    chain = read_words(part("a", files=["s.py"]), part("b", 1), part("c", 2, files=["s.py"]))
-    assert isinstance(chain, tuple)
 
 
 json_values = st.recursive(
@@ -165,18 +128,13 @@ async def test_a_bad_split_is_asked_for_again_with_what_is_wrong() -> None:
     assert work.spent.model_calls == 2
 
 
-async def test_the_answer_to_a_complaint_may_be_a_plan_in_words() -> None:
-    bench, work = await plan(json.dumps({"subtasks": [part("a")]}), "1. Write a.py.")
-    assert (bench.steps[0].outcome, work.plan, work.parts) == (Outcome.OK, "1. Write a.py.", ())
-
-
 async def test_after_a_few_bad_splits_the_plain_plan_holds() -> None:
     bench, work = await plan(*[json.dumps({"subtasks": [part("a")]})] * 3)
     assert (bench.steps[0].outcome, len(bench.model.requests), work.parts) == (Outcome.OK, 3, ())
     assert "Read the task" in work.plan
 
 
-@pytest.mark.parametrize("why", ["not allowed", "was split", "was tried"])
+@pytest.mark.parametrize("why", ["not allowed", "was tried"])
 async def test_only_the_first_plan_of_a_task_that_allows_it_splits(why: str) -> None:
     parts = planning.read_split(GOOD, case(), 0.5)
     start: dict[str, Any] = {"parts": parts} if why == "was split" else {"iteration": int(why == "was tried")}
@@ -190,16 +148,8 @@ PROSE = "Create a.py with a function a that gives its argument back."
 
 
 @pytest.mark.parametrize(
-    "text", ["1. Write a.py", "# Plan\n\nWrite a.py", "- a.py: write a", "**Steps**\nWrite a.py", '{"steps": ["a"]}']
-)
-def test_steps_and_headings_make_a_plan(text: str) -> None:
-    assert is_plan(text)
-    assert not declines(text)
-
-
-@pytest.mark.parametrize(
     "text",
-    ["I'm sorry, but I cannot help with that.", "Which database shall it use?", "I need more information.", "I can’t."],
+    ["I'm sorry, but I cannot help with that.", "Which database shall it use?", "I can’t."],
 )
 def test_a_refusal_or_a_question_is_no_plan(text: str) -> None:
     assert not is_plan(text)
@@ -242,22 +192,6 @@ async def test_a_planner_that_refuses_twice_has_its_owner_asked_once() -> None:
     assert bench.steps[1].note == f"the model sent no plan, so the standard plan is used: {REFUSES}"
 
 
-async def test_an_owner_who_agrees_that_it_cannot_be_done_ends_it_without_another_call() -> None:
-    bench, context = Bench(model_for(PLANNING=[REFUSES] * 2)), case_for(tests=TESTS)
-    end = await go_on(bench, context, await bench.run(context))
-    assert (end.phase, end.ending, len(bench.model.requests)) == (Phase.ABANDON, Ending.REFUSED, 2)
-
-
-async def test_a_planner_that_asks_back_twice_asks_with_something_to_assume() -> None:
-    question = "Which a do you mean?"
-    bench, context = Bench(model_for(RIGHT, PLANNING=[question, question, "1. Write a.py."])), case_for(tests=TESTS)
-    held = await bench.run(context)
-    assert (held.asks[0].question, held.asks[0].default) == (question, "Decide yourself, by the words of the task.")
-    work = await go_on(bench, context, held, answer="The first.")
-    assert (work.phase, work.plan) == (Phase.COMMIT, "1. Write a.py.")
-    assert f"{question} The first." in bench.model.prompt(2)
-
-
 # Packages that a plan requests.
 
 NEEDS = "1. Write a.py with `toolz`.\n\nPackages: toolz, Flask-Login."
@@ -280,7 +214,6 @@ class PackageGate:
     ("text", "names"),
     [
         (NEEDS, ("toolz", "Flask-Login")),
-        ("1. a\n- **Packages**: `attrs`", ("attrs",)),
         ("1. a\nPackage: none", ()),
         ("1. Sort the packages: by name", ()),
     ],
@@ -310,9 +243,3 @@ async def test_a_plan_whose_package_is_denied_is_made_anew() -> None:
     work = await bench.run(denied, replace(held, phase=Phase.PLANNING, held_in=None, asks=()))
     assert (work.phase, work.plan) == (Phase.COMMIT, "1. Write a.py without.")
     assert "do without them: flask-login" in bench.model.prompt(1)
-
-
-async def test_what_is_granted_already_is_not_asked_for() -> None:
-    bench = Bench(model_for(RIGHT, PLANNING=[NEEDS]), change_checks=(PackageGate(),))
-    both = frozenset({"package:toolz", "package:flask-login"})
-    assert (await bench.run(case_for(tests=TESTS, granted=both))).phase is Phase.COMMIT

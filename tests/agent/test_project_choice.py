@@ -9,13 +9,11 @@ import pytest
 
 from nightshift.agent import project_choice
 from nightshift.agent.machine import Machine
-from nightshift.agent.prompt.neighbours import neighbours
-from nightshift.core.code.tree import Tree, read_text
+from nightshift.core.code.tree import read_text
 from nightshift.core.errors import NightshiftError
-from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
-from nightshift.core.tasks.projects import PYTEST, ROOT, Scope
+from nightshift.core.tasks.projects import PYTEST, ROOT
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Trial, Verdict
 from nightshift.verdict import removal
@@ -53,17 +51,9 @@ def choose(plan: str, context: AttemptContext | None = None) -> str | None:
     [
         ("Project: shop\n1. till.py", "shop"),
         ("**Project:** `Shop`\n1. till.py", "shop"),
-        ("## Project: shop/ - the till\n1. till.py", "shop"),
-        ("1. till.py\nProject = shop", "shop"),
-        ("Project: none\n1. calc.py", ROOT),
         ("Project: price-list - lists prices\n1. a.py", "price-list"),
-        ("Project: Price_List (new)\n1. a.py", "price-list"),
         ("Project: old\n1. tool.py", ROOT),
-        ("Project: ../../etc\n1. a.py", "etc"),
-        ("Project: calc.py\n1. a.py", "calc-py"),
         ("Project: tests\n1. a.py", ROOT),
-        ("Project: con\n1. a.py", ROOT),
-        ("The project structure is good.\n1. a.py", ROOT),
         ("1. a.py", ROOT),
     ],
 )
@@ -77,16 +67,6 @@ def test_where_the_plan_says_nothing_the_files_decide_that_the_task_names_or_is_
     assert choose("1. it", case("Mend calc.py")) == ROOT
     assert choose("1. it", replace(case(), built_on=("almanac/days.mjs",))) == "almanac"
     assert choose("Project: shop\n1. it", replace(case(), built_on=("almanac/days.mjs",))) == "shop"
-
-
-def test_a_plan_s_paths_are_those_of_the_project_from_then_on() -> None:
-    choice = project_choice.choose(case(), state("Project: shop\n1. shop/till.py: change()"), TextTree(WORKSPACE))
-    assert "1. till.py: change()" in choice.plan
-
-
-def test_what_a_plan_says_of_a_new_project_begins_its_readme() -> None:
-    assert project_choice.about("Project: shop - the till of a shop.\n1. a.py") == "the till of a shop."
-    assert project_choice.about("1. a.py") == ""
 
 
 async def test_a_new_project_is_worked_on_as_if_it_were_alone() -> None:
@@ -120,37 +100,6 @@ async def test_a_later_task_sees_its_project_and_no_other() -> None:
     assert "days.mjs" not in code
 
 
-@pytest.mark.parametrize(
-    "more", [{"tests": {"test_add.py": "from add import add\n\n\ndef test_a():\n    assert add(1, 2) == 3\n"}}]
-)
-async def test_a_task_with_given_tests_is_planned_as_ever(more: Any) -> None:
-    model = model_for(RIGHT, PLANNING=["Project: shop\n1. add.py"])
-    bench = Bench(model, base=WORKSPACE)
-    end = await bench.run(case(**more))
-    assert (end.project, sorted(end.change)) == (None, ["add.py"])
-    assert "# The project" not in model.prompt(0)
-
-
-async def test_a_workspace_s_readme_is_data() -> None:
-    bench = Bench(model_for(RIGHT, PLANNING=["Project: none\n1. add.py"], TESTING=[OWN]), base=WORKSPACE)
-    await bench.run(case())
-    lines = bench.model.prompt(0).split("\n")
-    at = next(number for number, line in enumerate(lines) if "IGNORE ALL RULES" in line)
-    begin = max(number for number, line in enumerate(lines[:at]) if line.startswith("----- begin projects"))
-    assert not any(line.startswith("----- end projects") for line in lines[begin:at])
-
-
-def test_other_projects_are_shown_where_the_task_is_about_them() -> None:
-    def shown(description: str, **more: Any) -> str:
-        context = replace(case(description), **more)
-        tree: Tree = Scope(project="almanac").of(TextTree(WORKSPACE))
-        return neighbours(context, replace(state(""), project="almanac"), tree, 4000, Gauge())
-
-    assert "def total(prices)" in shown("Count the days of the shop")
-    assert "def total(prices)" in shown("Count", built_on=("shop/till.py",))
-    assert shown("Count the shops") == ""
-
-
 async def test_only_a_plan_chooses_and_only_once() -> None:
     async def elsewhere(_context: object, before: AttemptState, _services: object) -> Step:
         return Step(phase=before.phase, outcome=Outcome.OK, state=replace(before, project="shop"))
@@ -172,7 +121,13 @@ class Wants:
 
 
 @pytest.mark.parametrize("granted", [True, False])
-@pytest.mark.parametrize("project", ["shop", "almanac", "new-one", "none"])
+@pytest.mark.parametrize(
+    "project",
+    [
+        "shop",
+        "new-one",
+    ],
+)
 async def test_a_package_that_was_allowed_in_one_project_is_allowed_in_the_one_that_the_plan_chooses(
     project: str, granted: bool
 ) -> None:
@@ -195,24 +150,6 @@ def test_what_was_decided_for_the_task_itself_comes_before_what_its_project_know
     assert (sorted(elsewhere.granted), sorted(elsewhere.denied)) == (["b", "c"], ["a"])
 
 
-class Declares:
-    """A check that declares a package in a file."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        return ChangeCheckReport(packages={"httpx": "1.0"}, declares={self.path: "httpx==1.0\n"})
-
-
-async def test_packages_are_declared_in_the_very_tree_that_is_judged() -> None:
-    bench = Bench(model_for(RIGHT, TESTING=[OWN]), change_checks=[Declares("requirements.txt")])
-    end = await bench.run(case_for())
-    assert end.phase is Phase.COMMIT
-    assert end.change["requirements.txt"] == "httpx==1.0\n"
-    assert bench.suite.jobs[-1].change["requirements.txt"] == "httpx==1.0\n"
-
-
 class DeclaresWhatIsUsed:
     """A check that declares httpx if a file of the change mentions it."""
 
@@ -228,12 +165,6 @@ async def test_the_file_that_names_a_package_goes_with_the_package() -> None:
     end = await bench.run(case_for(tests=tests))
     assert (end.phase, end.iteration, list(end.change)) == (Phase.COMMIT, 2, ["add.py"])
     assert bench.suite.jobs[0].change["requirements.txt"] == "httpx==1.0\n"
-
-
-async def test_testing_changes_no_other_file() -> None:
-    bench = Bench(model_for(RIGHT, TESTING=[OWN]), change_checks=[Declares("setup.py")])
-    with pytest.raises(NightshiftError, match="TESTING changed files"):
-        await bench.run(case_for())
 
 
 # Tasks that remove a whole project.

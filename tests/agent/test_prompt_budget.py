@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nightshift.agent import clarifying, coding, planning, reading, reflecting, testing
 from nightshift.agent.library import FileTree
-from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, compose, fix
+from nightshift.agent.prompt.budget import Prompt, clip, compose, fix
 from nightshift.agent.prompt.text import FILES
 from nightshift.agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices, AgentSettings, EditFormat
 from nightshift.config.models import LEAST_PROMPT
@@ -173,20 +173,6 @@ def record_of(bench: Bench, phase: Phase) -> Mapping[str, Any]:
     return record
 
 
-async def test_the_owners_words_are_not_shortened_without_saying_so() -> None:
-    words = "Write add in add.py. " + "Mind the details. " * 5_500
-    bench = Bench(model_for(block("add.py", "def add(a, b):\n    return a + b\n")))
-    await bench.run(case_for(words, tests=TESTS))
-    prompt = bench.model.prompt(1)
-    assert "… (shortened: " in prompt
-    assert f"of {len(words.strip()):,} characters follow" in prompt
-    assert record_of(bench, P.CODING)["shortened"] == ["The task"]
-    short = Bench(model_for(block("add.py", "def add(a, b):\n    return a + b\n")))
-    await short.run(case_for("Write add in add.py", tests=TESTS))
-    assert "shortened" not in short.model.prompt(1)
-    assert record_of(short, P.CODING)["shortened"] == []
-
-
 async def test_a_step_records_which_files_its_prompt_held_and_how() -> None:
     base = {"add.py": "x = 1\n", "long.py": "def f():\n    pass\n" + "# filler\n" * 20_000, "big.py": "# c\n" * 90_000}
     base |= {f"far{n}.py": "" for n in range(30)}
@@ -217,19 +203,6 @@ def test_parts_stand_in_their_order_and_are_filled_by_rank() -> None:
     assert text.index("## A\n\n(left out: about 300 tokens") < text.index("## B\n\nbbb") < text.index("## Now\n\ngo")
 
 
-def test_the_last_part_gets_what_the_others_left() -> None:
-    rooms = list[int]()
-
-    def fill(space: int) -> Shown:
-        rooms.append(space)
-        return Shown(text="x" * space)
-
-    compose(HEAD, [Section(title="F", fill=fill, rank=9), fix("A", "a" * 800, rank=1)], 1000, ONE)
-    compose(HEAD, [Section(title="F", fill=fill, rank=9), fix("A", "a" * 10, rank=1)], 1000, ONE)
-    assert 100 < rooms[0] < 300
-    assert rooms[1] > 900
-
-
 @given(st.text(max_size=400), st.integers(0, 300), st.sampled_from([1.0, 2.5]))
 def test_a_running_text_is_shortened_at_its_end_and_says_so(text: str, space: int, rate: float) -> None:
     gauge = Gauge(bytes_per_token=rate)
@@ -248,15 +221,3 @@ def test_a_model_with_a_small_context_gets_short_prompts_and_phases_their_shares
     assert settings_.limit(P.REFLECTING, Gauge()) == 16_800
     assert settings_.limit(P.TESTING, Gauge(window=2048)) == LEAST_TOKENS
     assert set(PHASE_SHARES) == set(FILES)
-
-
-@pytest.mark.parametrize("path", ["漢字.py", "a.py"])
-def test_a_file_is_never_shown_in_part(path: str) -> None:
-    text = "".join(f"line {n} 漢\n" for n in range(900))
-    bench = Bench(model_for())
-    for limit in range(3000, 12_000, 1500):
-        tools = replace(bench.tools, tree=FileTree({path: text}), settings=AgentSettings(prompt_tokens=limit))
-        _, prompt = coding.first_request(case_for(f"Mend {path}"), AttemptState(phase=P.CODING, base=""), tools)
-        shown = prompt.messages[1].text
-        assert (text in shown) or ("line 1 漢" not in shown)
-        assert (text in shown) == (path in prompt.record()["whole"])

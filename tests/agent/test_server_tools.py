@@ -13,7 +13,6 @@ from nightshift.agent.services import AgentServices, AgentSettings
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tasks.task import Explore
 from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
 from tests.agent.test_explore import BASE, DONE, EDIT, ON, TESTS, ToolBench, codings, last_text
@@ -122,21 +121,6 @@ async def test_nobody_but_who_writes_the_change_is_offered_a_tool_of_a_server() 
     assert phases
     assert not any(phases.values()), phases
     assert phases.keys() >= {Phase.PLANNING, Phase.TESTING}
-
-
-async def test_a_task_that_names_none_has_none() -> None:
-    bench = bench_for(LOOKUP, EDIT, DONE)
-    await bench.run(case_for(tests=TESTS))
-    assert bench.books.opened_for == []
-    assert bench.books.calls == []
-    assert all(NAME not in offer(request) for request in codings(bench))
-
-
-async def test_a_task_that_names_one_works_with_tools_also_in_a_small_repository() -> None:
-    settings = AgentSettings(explore=Explore.AUTO)
-    bench = bench_for(LOOKUP, EDIT, DONE, settings=settings)
-    await bench.run(case_for(tests=TESTS, mcp=["books.lookup"]))
-    assert len(bench.books.calls) == 1
 
 
 async def test_a_server_that_cannot_be_had_is_told_to_the_owner_and_the_work_goes_on() -> None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 import pytest
 
 from nightshift.agent.kinds import asks_for_documents, asks_to_keep_behaviour
-from nightshift.core.events import Kind
-from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.states import Ending, Phase
@@ -36,25 +34,6 @@ async def test_tests_are_written_when_none_were_given_and_decide() -> None:
     assert "def add(a, b)" in bench.model.prompt(2)
     assert "return a - b" not in bench.model.prompt(2), "who writes the tests does not see the code"
     assert "assert add(2, 3) == 5" in bench.model.prompt(4), "who writes the code sees the tests"
-
-
-async def test_who_writes_the_tests_is_told_each_definition_once_and_of_files_without_any_the_name() -> None:
-    user = block("total.py", "from add import add\n\n\ndef total(numbers):\n    return add(*numbers)\n")
-    bench = Bench(model_for(f"{RIGHT}\n{user}\n{block('NOTES.md', '# Sums')}", TESTING=[OWN]))
-    await bench.run(case_for(ASKED))
-    prompt = bench.model.prompt(2)
-    assert prompt.count("def add(a, b)") == 1
-    assert "def total(numbers)" in prompt
-    assert "Changed as well: NOTES.md" in prompt
-
-
-async def test_no_model_is_asked_when_tests_or_a_command_are_given() -> None:
-    given = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-    bench = Bench(model_for(RIGHT))
-    await bench.run(case_for(tests=given))
-    assert P.TESTING not in bench.model.phases
-    job = bench.suite.jobs[0]
-    assert (job.given, job.own, job.limits, job.whole_tree) == (given, {}, RunLimits(), True)
 
 
 async def test_tests_without_assertions_or_of_the_wrong_name_are_sent_back() -> None:
@@ -102,16 +81,6 @@ async def test_a_wrong_test_of_its_own_is_corrected_when_the_reflection_blames_i
     assert bench.model.phases == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.TESTING]
 
 
-async def test_a_later_version_may_drop_what_asked_too_much() -> None:
-    wrong_test = OWN.replace("== 5", "== 6")
-    less = block("tests/test_sum.py", "from add import add\n\n\ndef test_add():\n    assert add(0, 0) == 0\n")
-    blame = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
-    bench = Bench(model_for(RIGHT, TESTING=[wrong_test, less], REFLECTING=[blame]))
-    work = await bench.run(case_for(ASKED))
-    assert work.phase is P.COMMIT
-    assert bench.model.phases.count(P.TESTING) == 2, "nobody counts assertions"
-
-
 async def test_blame_is_not_believed_for_ever_nor_for_given_tests() -> None:
     wrong_tests = [OWN.replace("== 5", f"== {n}") for n in range(6, 12)]
     blame = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
@@ -141,60 +110,14 @@ async def test_an_existing_test_of_the_repository_is_not_overwritten() -> None:
     assert "exists already" in bench.model.prompt(3)
 
 
-async def test_feedback_says_what_changed_since_the_last_run() -> None:
-    given = {
-        "test_ops.py": "import ops\n"
-        + "".join(f"\n\ndef test_{n}():\n    assert ops.{n}() == {m}\n" for n, m in (("a", 1), ("b", 2), ("c", 3)))
-    }
-    first = block("ops.py", "def a(): return 0\ndef b(): return 0\ndef c(): return 3\n")
-    second = block("ops.py", "def a(): return 1\ndef b(): return 0\ndef c(): return 0\n")
-    third = block("ops.py", "def a(): return 1\ndef b(): return 2\ndef c(): return 3\n")
-    bench = Bench(model_for(first, second, third))
-    work = await bench.run(case_for(tests=given))
-    assert work.phase is P.COMMIT
-    assert "2 of 3 tests failed" in bench.model.prompt(3)
-    assert "fixed 1, new 1, same 1" in bench.model.prompt(5)
-    judged = [event for event in bench.events if event.kind is Kind.SUITE_JUDGED]
-    assert [event.data["tests"] for event in judged] == [{"passed": 1, "failed": 2}] * 2 + [{"passed": 3}]
-    assert work.reason == "3 tests passed"
-    assert work.feedback == ""
-
-
-class Picky(PlainSuite):
-    """A suite that drops every changed file in `tests/`, as a suite with stricter rules than the guards would."""
-
-    async def judge(self, job: SuiteJob) -> Verdict:
-        verdict = await super().judge(job)
-        dropped = {path: "lies beside the tests" for path in job.change if path.startswith("tests/")}
-        return replace(verdict, evidence=replace(verdict.evidence, dropped=dropped))
-
-
-async def test_a_file_that_the_suite_left_out_is_not_committed() -> None:
-    given = {"tests/test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-    bench = Bench(model_for(RIGHT + block("tests/helper.py", "x = 1\n")), suite=Picky())
-    work = await bench.run(case_for(tests=given))
-    assert work.phase is P.COMMIT
-    assert list(work.change) == ["add.py"]
-    assert bench.model.phases == [P.PLANNING, P.CODING]
-    assert bench.walk == [P.PLANNING, P.CODING, P.TESTING, P.REFLECTING, P.CODING, P.TESTING]
-    assert bench.memory.remembered == []
-    assert [event.data["dropped"] for event in bench.events if event.kind is Kind.FILES_DROPPED] == [
-        {"tests/helper.py": "lies beside the tests"}
-    ]
-
-
 WRONG_TEST = OWN.replace("== 5", "== 6")
 BLAME = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
-
-
-FIVE = "    assert add(2, 3) == 5\n"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
         ("def test_add", "@pytest.mark.skip\ndef test_add", "lets tests off (skip)"),
-        ("def test_add", "@pytest.mark.xfail\ndef test_add", "lets tests off (xfail)"),
     ],
 )
 async def test_tests_that_are_weakened_in_the_second_round_are_refused(old: str, new: str, reason: str) -> None:
@@ -229,50 +152,20 @@ async def test_documentation_is_asked_for_no_tests_and_mended_by_the_line_that_i
     assert "README.md:1: Documentation" in bench.model.prompt(2)
 
 
-async def test_words_alone_do_not_answer_a_task_that_asks_for_code() -> None:
-    readme = "```markdown path=README.md\nIt adds.\n```\n"
-    bench = Bench(model_for(readme, RIGHT, TESTING=[OWN]), suite=Reader())
-    work = await bench.run(case_for("Write `add` in add.py: the sum of two numbers. Describe it in README.md."))
-    assert [job.documents for job in bench.suite.jobs] == [False, False]
-    assert sorted(work.change) == ["README.md", "add.py"]
-
-
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
         ("Write a README for the shop: what it does, how to install it, how to run the tests.", True),
-        ("Document all public functions of text.py. Add examples.", True),
-        ("Fix the install command in README.md", True),
         ("Add docstrings to all functions in shop/cart.py", True),
-        ("Fix the function's docstring in a.py", True),
-        ("The README is out of date: mention the new --json option and fix the broken links.", True),
-        ("Add a section on configuration to docs/guide.md and update the changelog", True),
         ("Add a function slugify to text.py and document it in the README", False),
-        ("Write `add` in add.py: the sum of two numbers", False),
         ("Fix the bug in README rendering", False),
         ("Rename total to sum_all and update the docs", False),
-        ("Implement a CSV export. Document it in README.md.", False),
-        ("Write unit tests and docs for cart.py", False),
-        ("Update the README, then add an option --json to the CLI", False),
         ("Build a documentation generator", False),
-        ("Write `add` in add.py: the sum of two numbers. Describe it in README.md.", False),
-        ("Fix `README.md`", True),
-        ("Document the endpoints of the books API in its README", True),
-        ("Write docstrings for the link shortener", True),
         ("Explain in the README how to run the tests", True),
-        ("Correct the typos in CONTRIBUTING.md", True),
-        ("Write a formatter for Markdown tables: it aligns the columns of every table in a text", False),
-        ("The docs parser crashes on empty headings", False),
         ("Headings without a text break the table of contents", False),
-        ("Add comments to blog posts", False),
-        ("Improve the wording of error messages", False),
-        ("Explain errors better at the command line", False),
         ("Add a docs endpoint", False),
-        ("Document uploads fail when the name has a space", False),
         ("Convert Markdown to HTML", False),
-        ("Instructions of the assembler may have labels", False),
         ("Write a tool that turns a folder of notes into docs", False),
-        ("Improve `shop.cart` docstrings and add.py's comments", True),
     ],
 )
 def test_words_tell_whether_documentation_is_all_that_is_asked_for(words: str, answer: bool) -> None:
@@ -283,13 +176,9 @@ def test_words_tell_whether_documentation_is_all_that_is_asked_for(words: str, a
     ("words", "answer"),
     [
         ("refactor Cart so that the discount table is data, without changing behaviour", True),
-        ("Add type hints to report.py", True),
         ("Make total() faster", True),
-        ("Remove dead code from shop.py", True),
-        ("Please upgrade attrs to 24", True),
         ("Refactor Cart. Add a method `size`.", False),
         ("Add total(prices) to shop.py", False),
-        ("Fix the bug in total()", False),
         ("The upgrade page shows the wrong price", False),
     ],
 )
@@ -337,7 +226,12 @@ class Unmoved(PlainSuite):
         return replace(verdict, passed=True, reason="", weak=(), results=cases, evidence=evidence)
 
 
-@pytest.mark.parametrize(("words", "keeps"), [("Add `add` to add.py", False), ("Refactor `add` in add.py", True)])
+@pytest.mark.parametrize(
+    ("words", "keeps"),
+    [
+        ("Add `add` to add.py", False),
+    ],
+)
 async def test_own_tests_that_prove_nothing_are_no_part_of_the_commit(words: str, keeps: bool) -> None:
     bench = Bench(model_for(RIGHT, TESTING=[OWN]), suite=Unmoved())
     work = await bench.run(case_for(words))
@@ -371,17 +265,16 @@ async def test_what_the_words_say_and_the_change_does_not_do_goes_back_once_with
     assert bench.memory.remembered == []
 
 
-@pytest.mark.parametrize("again", [WRONG, WRONG.replace("a - b", "0 + a - b")])
+@pytest.mark.parametrize(
+    "again",
+    [
+        WRONG,
+    ],
+)
 async def test_a_change_that_does_not_do_it_again_is_given_up_with_that_sentence(again: str) -> None:
     bench = Bench(model_for(WRONG, again, TESTING=[BLIND, BLIND]), suite=Literal())
     work = await bench.run(case_for(ASKED))
     assert (work.phase, work.iteration, work.ending, work.reason) == (P.ABANDON, 2, Ending.GAVE_UP, SAYS)
-
-
-async def test_a_change_is_given_up_with_that_sentence_at_once_where_no_iteration_is_left() -> None:
-    bench = Bench(model_for(WRONG, TESTING=[BLIND]), suite=Literal())
-    work = await bench.run(case_for(ASKED, iterations=1))
-    assert (work.phase, work.iteration, work.ending, work.reason) == (P.ABANDON, 1, Ending.GAVE_UP, SAYS)
 
 
 async def test_a_restart_does_not_forget_that_the_words_were_told() -> None:
@@ -392,9 +285,3 @@ async def test_a_restart_does_not_forget_that_the_words_were_told() -> None:
     assert (stored.heard_unmet, stored.unmet) == (True, (SAYS,))
     work = await Bench(model_for(WRONG, TESTING=[BLIND]), suite=Literal()).run(case_for(ASKED), stored)
     assert (work.phase, work.reason) == (P.ABANDON, SAYS)
-
-
-def test_a_state_that_an_older_version_stored_was_told_nothing() -> None:
-    old = json.loads(encode(AttemptState(phase=P.TESTING, base="0" * 40)))
-    del old["heard_unmet"]
-    assert decode(AttemptState, json.dumps(old)).heard_unmet is False

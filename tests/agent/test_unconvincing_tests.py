@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from nightshift.core.tasks.attempt_state import Try
 from nightshift.core.tasks.states import Ending, Phase
-from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from tests.support.agent_parts import Bench, PlainSuite, ScriptedModel, block, case_for, model_for
 
 P = Phase
@@ -60,12 +59,6 @@ async def test_tests_that_show_nothing_twice_end_the_attempt_and_the_change_is_i
     assert state.best_here.change == {"add.py": "def add(a, b):\n    return a + b\n"}
 
 
-async def test_a_second_version_that_shows_the_change_is_committed() -> None:
-    bench = bench_for(NEVER_RED, SHARP)
-    state = await bench.run(case_for(ASKED))
-    assert (state.phase, len(prompts_for_tests(bench.model))) == (P.COMMIT, 2)
-
-
 async def test_the_tests_of_the_repository_run_though_those_of_the_agent_cannot_be_used() -> None:
     bench = bench_for(*["I would rather not."] * 9)
     state = await bench.run(case_for(ASKED))
@@ -85,14 +78,7 @@ async def test_code_that_breaks_a_test_of_the_repository_is_to_blame_and_not_the
     assert "test_old" in bench.model.prompt(coding[1])
 
 
-async def test_tests_that_showed_nothing_of_another_change_do_not_count() -> None:
-    bench = bench_for(NEVER_RED, SHARP)
-    other = Try(iteration=1, digest="d", failing=("own tests",), feedback="", unconvincing="another change")
-    state = replace(bench.start(case_for(ASKED)), tries=(other,), seen=("d",))
-    assert (await bench.run(case_for(ASKED), state)).phase is P.COMMIT
-
-
-@pytest.mark.parametrize("reply", ["I would rather not.", NEVER_RED, SHARP.replace("== 5", "== 6")])
+@pytest.mark.parametrize("reply", ["I would rather not.", SHARP.replace("== 5", "== 6")])
 @pytest.mark.parametrize("has_suite", [True, False])
 async def test_no_prompt_for_tests_is_sent_twice_in_an_attempt(reply: str, has_suite: bool) -> None:
     bench = bench_for(*[reply] * 60, code=[RIGHT, WRONG] * 20)
@@ -100,26 +86,3 @@ async def test_no_prompt_for_tests_is_sent_twice_in_an_attempt(reply: str, has_s
     state = await bench.run(case_for(ASKED))
     assert state.phase is P.ABANDON
     assert [n for n in Counter(prompts_for_tests(bench.model)).values() if n > 1] == []
-
-
-async def test_without_a_suite_of_the_repository_better_tests_may_come_late() -> None:
-    third = NEVER_RED.replace("1", "3")
-    bench = Bench(model_for(RIGHT, TESTING=[NEVER_RED, NEVER_RED_TOO, third, SHARP]), base=BASE)
-    state = await bench.run(case_for(ASKED))
-    assert (state.phase, len(prompts_for_tests(bench.model))) == (P.COMMIT, 4)
-
-
-async def test_tests_without_an_assertion_do_not_keep_the_suite_of_the_repository_from_running() -> None:
-    class Refusing(WithOldTests):
-        async def judge(self, job: SuiteJob) -> Verdict:
-            verdict = await super().judge(job)
-            return replace(verdict, passed=False, results=(), reason="they prove nothing", weak=tuple(job.own))
-
-        async def try_out(self, job: SuiteJob) -> Trial:
-            verdict = await PlainSuite.judge(self, replace(job, given=OLD, own={}))
-            return Trial(reason=verdict.reason, results=verdict.results, failures=verdict.failures)
-
-    bench = bench_for(NEVER_RED, NEVER_RED_TOO)
-    bench.suite = Refusing()
-    state = await bench.run(case_for(ASKED))
-    assert "passes the repository's 2 tests" in state.reason

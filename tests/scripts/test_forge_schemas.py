@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scripts.forge_schemas import of_openapi, of_types, write
+from scripts.forge_schemas import of_openapi, write
 
 OPENAPI: dict[str, Any] = {
     "paths": {"/things/{id}": {"get": {
@@ -37,42 +37,6 @@ OPENAPI: dict[str, Any] = {
         },
     },
 }  # fmt: skip
-TYPES = """
-/** A thing. */
-interface Thing {
-    /** @format int64 */
-    id: number;
-    /**
-     * When; not `never: null;`
-     * @format date-time
-     */
-    made_at?: string;
-    parts?: Part[];
-    state?: StateType;
-    sizes?: Record<string, number>;
-}
-interface Part {
-    "full-name"?: string;
-    is_right?: boolean;
-}
-interface ThingOption {
-    name: string;
-}
-type StateType = string;
-        /**
-         * @request GET:/things/{id}
-         */
-        thingGet: (id: number, query?: {
-            /** which */
-            state?: 'open' | 'all';
-            /** @format int64 */
-            page?: number;
-        }, params?: RequestParams) => Promise<HttpResponse<Thing[], APIError>>;
-        /**
-         * @request POST:/things
-         */
-        thingPost: (body: ThingOption, params?: RequestParams) => Promise<HttpResponse<Thing, any>>;
-"""
 
 
 def test_an_excerpt_of_an_openapi_description_has_what_is_asked_for_and_what_that_refers_to() -> None:
@@ -90,25 +54,3 @@ def test_an_excerpt_of_an_openapi_description_has_what_is_asked_for_and_what_tha
         "end": {"type": ["string", "null"], "enum": ["good", "bad", None]},
         "part": {"anyOf": [{"allOf": [{"$ref": "#/components/part"}]}, {"type": "null"}]},
     }
-
-
-def test_an_excerpt_of_generated_types_has_the_same_form() -> None:
-    excerpt = of_types(TYPES, ("GET /things/{id}", "POST /things"))
-    assert excerpt["operations"]["GET /things/{id}"] == {
-        "query": {"state": {"enum": ["open", "all"]}, "page": {"type": "integer"}},
-        "body": None,
-        "answers": {"2XX": {"type": "array", "items": {"$ref": "#/components/Thing"}}},
-    }
-    assert excerpt["operations"]["POST /things"]["body"] == {"$ref": "#/components/ThingOption"}
-    assert excerpt["components"]["Thing"] == {
-        "type": "object",
-        "required": ["id"],
-        "properties": {
-            "id": {"type": "integer"},
-            "made_at": {"type": "string", "format": "date-time"},
-            "parts": {"type": "array", "items": {"$ref": "#/components/Part"}},
-            "state": {"$ref": "#/components/StateType"},
-            "sizes": {"type": "object", "additionalProperties": {"type": "number"}},
-        },
-    }
-    assert list(excerpt["components"]["Part"]["properties"]) == ["full-name", "is_right"]

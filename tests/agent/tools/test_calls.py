@@ -32,10 +32,7 @@ def only(text: str) -> tuple[str, dict[str, Any]]:
 
 LEAKED = {
     "hermes": f"<tool_call>\n{json.dumps({'name': 'read_file', 'arguments': READ})}\n</tool_call>",
-    "hermes without an end": f"<tool_call>{json.dumps({'name': 'read_file', 'arguments': READ})}",
     "arguments as text": json.dumps({"name": "read_file", "arguments": json.dumps(READ)}),
-    "openai": json.dumps({"function": {"name": "read_file", "arguments": READ}}),
-    "action": json.dumps({"action": "read_file", "action_input": READ}),
     "json in a fence": f"I look.\n\n```json\n{json.dumps({'tool': 'read_file', 'args': READ})}\n```",
     "mistral list": f"[TOOL_CALLS] [{json.dumps({'name': 'read_file', 'arguments': READ})}]",
     "mistral name": f"[TOOL_CALLS]read_file[ARGS]{json.dumps(READ)}",
@@ -47,7 +44,6 @@ TEXTUAL = {
     "anthropic": '<function_calls>\n<invoke name="read_file">\n<parameter name="path">src/a.py</parameter>\n'
     '<parameter name="start">3</parameter>\n</invoke>\n</function_calls>',
     "fence": "I look at it.\n\n```read_file path=src/a.py start=3\n```\n",
-    "fence without an end": "```read_file path=src/a.py start=3\n",
     "fence with quotes": "```read_file path=\"src/a.py\" start='3'\n```",
     "another name": "```view_file path=src/a.py start=3\n```",
 }
@@ -69,21 +65,9 @@ def test_an_edit_is_a_section_and_several_are_several_calls() -> None:
     assert [call.arguments["old"] for call in read(two).calls] == ["old\n", "old\n"]
 
 
-def test_a_file_is_written_with_its_exact_text() -> None:
-    text = "# A\n\n```python\nx\n```\n"
-    assert only(f"````write_file path=README.md\n{text}````\n") == (
-        "write_file",
-        {"path": "README.md", "content": text},
-    )
-
-
 def test_a_command_stands_between_the_fences_also_in_a_lone_shell_block() -> None:
     assert only("```run timeout=5\npytest -q\n```") == ("run", {"timeout": "5", "command": "pytest -q"})
     assert only("Let me see.\n```bash\npytest -q\n```") == ("run", {"command": "pytest -q"})
-
-
-def test_a_shell_block_beside_others_is_an_illustration() -> None:
-    assert [call.name for call in read("```bash\nls\n```\n\n```list_files\n```").calls] == ["list_files"]
 
 
 def test_what_follows_an_invented_result_is_not_believed() -> None:
@@ -97,23 +81,12 @@ def test_a_block_that_was_cut_off_is_a_fault_and_no_call() -> None:
     assert "cut off" in parsed.fault
 
 
-def test_an_edit_without_a_section_says_so() -> None:
-    parsed = read("```edit path=a.py\nnew text\n```")
-    assert (parsed.calls, parsed.fault) == ((), "edit: the block holds no SEARCH/REPLACE section.")
-
-
 def test_a_reply_in_the_form_without_tools_is_files() -> None:
     parsed = read("Summary: Add it\n\n```python path=add.py\nx = 1\n```\n")
     assert parsed.is_only_files
     assert [(call.name, dict(call.arguments)) for call in parsed.calls] == [
         ("write_file", {"path": "add.py", "content": "x = 1\n"})
     ]
-
-
-def test_files_without_a_call_are_one_change_of_which_none_is_left_out() -> None:
-    parsed = read("".join(f"```python path=m{n}.py\nx = {n}\n```\n\n" for n in range(30)))
-    assert parsed.is_only_files
-    assert [call.arguments["path"] for call in parsed.calls] == [f"m{n}.py" for n in range(30)]
 
 
 def test_who_may_only_read_writes_nothing_and_his_answer_stays_an_answer() -> None:
@@ -126,11 +99,6 @@ def test_native_calls_keep_their_ids_and_are_bounded() -> None:
     calls = tuple(ToolCall(name="bash", arguments={"command": "ls"}, id=f"c{n}") for n in range(MOST_CALLS + 3))
     parsed = read_calls(Completion(text="", backend="b", model="m", tool_calls=calls), specs.WORKING)
     assert [(call.name, call.id) for call in parsed.calls] == [("run", f"c{n}") for n in range(MOST_CALLS)]
-
-
-def test_words_alone_are_no_call() -> None:
-    for text in ("", "I would read src/a.py next.", "{}", '{"name": "frobnicate", "arguments": {}}', "<think>run"):
-        assert read(text) == Calls()
 
 
 _LINES = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=30), min_size=1, max_size=6)

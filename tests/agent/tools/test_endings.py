@@ -30,9 +30,7 @@ def reply(text: str, **more: Any) -> Completion:
         ("Done already: it adds.", Done(summary="it adds.")),
         ("**Done already:** `add` adds.\nSince 2.0.\n\nMore words.", Done(summary="`add` adds. Since 2.0.")),
         ("Summary: Nothing\n\nCannot: two results\nof one call", Cannot(reason="two results of one call")),
-        ("```text\nCannot: it is gone\n```", Cannot(reason="it is gone")),
         ("- Can’t: it is gone", Cannot(reason="it is gone")),
-        ("Ask: Which one?", Ask(question="Which one?")),
         ("Question: Which one?\nDefault: the first", Ask(question="Which one?", default="the first")),
     ],
 )
@@ -43,10 +41,9 @@ def test_the_line_that_was_asked_for_is_read(text: str, ending: object) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "Done: I wrote it.", "Default: the first", "Cannot:", "I think: Cannot: be done", "cannot do it",
+        "", "Cannot:", "I think: Cannot: be done", "cannot do it",
         "Cannot: send it whole\n\n" + block("a.py", "x = 1\n"),
         "Ask: this?\n\na.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n",
-        block("a.py", "Cannot: x\n"),
     ],
 )  # fmt: skip
 def test_other_lines_and_replies_with_files_end_nothing(text: str) -> None:
@@ -57,14 +54,10 @@ def test_other_lines_and_replies_with_files_end_nothing(text: str) -> None:
     ("text", "kind"),
     [
         ("This is already implemented in `a.py`.", Done),
-        ("The function exists and works; no changes are needed.", Done),
-        ("Nothing needs to be changed here.", Done),
         ("I don't know what you mean by the frobnicator.", Ask),
-        ("Could you clarify which parser this is about?", Ask),
         ("Which of the two do you mean?", Ask),
         ("I cannot implement this: the test contradicts itself.", Cannot),
         ("This is impossible to do without a network.", Cannot),
-        ("I'm unable to do that.", Cannot),
     ],
 )
 def test_plain_sentences_say_the_same(text: str, kind: type) -> None:
@@ -74,8 +67,8 @@ def test_plain_sentences_say_the_same(text: str, kind: type) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "no", "lorem ipsum, therefore; cheese?", "This is not already implemented.", "The list cannot be empty.",
-        "I will write the function now.", "I cannot stress enough: ```python\nx = 1\n```",
+        "no", "This is not already implemented.", "The list cannot be empty.",
+        "I cannot stress enough: ```python\nx = 1\n```",
         "x" * 2000 + " I cannot do it",
         '{"files": [], "note": "I cannot do that"}',
     ],

@@ -22,32 +22,16 @@ def test_strings_that_may_name_a_file_are_mentions() -> None:
     assert not facts.dynamic
 
 
-def test_texts_mention_what_looks_like_a_path() -> None:
-    assert facts_of("page.html", b'{% extends "base.html" %} <img src="static/a.png">').mentions == {
-        "base.html",
-        "static/a.png",
-    }
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "import importlib",
-        "from importlib import import_module",
         "import subprocess",
-        "import pickle",
         "from glob import glob",
         "__import__('x')",
         "exec('import x')",
-        "eval(text)",
-        "import os\nos.listdir('.')",
-        "from os import walk",
-        "import os\nos.execvp('a', [])",
         "from pathlib import Path\nlist(Path('.').iterdir())",
         "import sys\nsys.path.append('lib')",
-        "from sys import path",
-        "open(f'data_{n}.json')",
-        "open('data_' + str(n) + '.json')",
         "Path('data_%s' % n())",
         "def broken(:",
     ],
@@ -60,11 +44,8 @@ def test_what_may_reach_unseen_files_is_dynamic(text: str) -> None:
     "text",
     [
         "import ast\nast.walk(tree)",
-        "import re\nre.compile('x')",
         "open('data.json')",
-        "open(path)",
         "from importlib.metadata import version",
-        "import os.path\nos.path.exists('x')",
     ],
 )
 def test_what_names_its_files_is_not(text: str) -> None:

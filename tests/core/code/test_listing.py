@@ -41,10 +41,3 @@ def test_a_listing_that_was_patched_is_one_made_anew(
         for other, other_mapping in zip(listings, mappings, strict=True):
             paths = wanted.keys() | other_mapping.keys()
             assert each.since(other) == {p: wanted.get(p) for p in paths if wanted.get(p) != other_mapping.get(p)}
-
-
-def test_listings_that_differ_little_share_what_they_have_in_common() -> None:
-    first = Listing({f"m{n}.py": "x" for n in range(5000)})
-    near, far = first.patch({"m1.py": None, "new.py": "x"}), first.patch({f"n{n}.py": "x" for n in range(1001)})
-    assert (near.is_kin(first), far.is_kin(first)) == (True, False)
-    assert first.patch({"m1.py": None}).patch({"m1.py": "x"}).since(first) == {}

@@ -39,18 +39,6 @@ def test_the_question_says_what_was_used_and_what_is_wished() -> None:
     )
 
 
-def test_where_there_is_no_limit_or_none_that_grows_nothing_is_asked() -> None:
-    for limits in (Limits(), Limits(tokens=0), Limits(cost_usd=0.0)):
-        for measure in Measure:
-            assert ask_for_more(measure, 1, limits, NOTHING, NOTHING, (), 5) is None
-
-
-def test_subjects_of_other_asks_and_broken_ones_grant_nothing() -> None:
-    limits = Limits(tokens=100, cost_usd=1.0)
-    strange = ("package:toolz", "", "budget:tokens:", "budget:tokens:x", "budget:model_calls:900", "tokens:900")
-    assert raise_limits(limits, NOTHING, strange) == limits
-
-
 @given(
     st.sampled_from([Measure.TOKENS, Measure.MODEL_CALLS]),
     st.integers(1, 10**6),

@@ -6,7 +6,6 @@ import pytest
 
 from nightshift.core.code import literals
 from nightshift.core.errors import InvalidTask
-from nightshift.core.tasks.case_input import MAX_CASES
 from nightshift.core.tasks.case_input import as_input as written
 from nightshift.core.tasks.held_out import Compare
 from nightshift.core.tasks.submission import as_input, parse_spec
@@ -27,20 +26,11 @@ def test_values_come_as_json_or_as_literals() -> None:
     assert (case.rel, case.abs, case.explicit, case.shown) == (0.001, 0.001, True, False)
 
 
-def test_a_dot_before_the_function_does_as_well_and_null_is_an_expectation() -> None:
-    value_case, raising = spec(
-        {"call": "shop.price.total", "args": [1], "expect": None}, {"call": "shop.total", "raises": "errors.Empty"}
-    ).cases
-    assert (value_case.call, value_case.expect) == ("shop.price:total", "None")
-    assert (raising.compare, raising.raises) == (Compare.RAISES, ("Empty",))
-
-
 @pytest.mark.parametrize(
     "sent",
     [
         {"call": "a:f", "args": [1, "x", {"literal": "(1,)"}], "expect": {"literal": "{1}"}},
         {"call": "a:f", "kwargs": {"n": 1.5}, "raises": "ValueError"},
-        {"call": "a:f", "expect": {"k": [None]}, "tolerance": 0.5},
         {"call": "a:f", "args": [{"literal": "{'literal': 1}"}], "expect": {"literal": "{1: 2}"}},
     ],
 )
@@ -53,30 +43,18 @@ def test_a_case_can_be_written_as_what_a_person_would_send(sent: dict[str, Any])
 @pytest.mark.parametrize(
     ("sent", "hint"),
     [
-        ({"call": "f", "expect": 1}, "module.function"),
         ({"call": "a:b:c", "expect": 1}, "module.function"),
-        ({"call": "os.system('x')", "expect": 1}, "module.function"),
         ({"call": "a.f", "args": [{"literal": "open('x')"}], "expect": 1}, "is not a literal"),
         ({"call": "a.f", "expect": 1, "raises": "ValueError"}, "not both"),
-        ({"call": "a.f", "raises": "not a name"}, "pattern"),
         ({"call": "a.f", "raises": "E", "tolerance": 0.1}, "tolerance"),
-        ({"call": "a.f"}, "or an oracle"),
-        ({"call": "a.f", "expect": 1, "want": 2}, "known are call"),
         ({"call": "a.f", "expect": 1, "args": [{"literal": "[" * 60 + "]" * 60}]}, "nested more than"),
         ({"call": "a.f", "expect": 1, "args": ["x" * 150_000, "y" * 150_000]}, "longer than"),
-        ({"call": "a.f", "expect": 1, "kwargs": {"a": "x" * 150_000, "b": "y" * 150_000}}, "longer than"),
     ],
 )
 def test_a_faulty_case_is_refused_with_a_reason(sent: dict[str, Any], hint: str) -> None:
     with pytest.raises(InvalidTask) as caught:
         spec(sent)
     assert hint in str(caught.value)
-
-
-def test_an_oracle_in_one_text_stands_for_the_module_that_is_called() -> None:
-    text = "def f(x):\n    return x\n"
-    assert spec({"call": "pkg.a.f", "args": [1]}, oracle=text).oracle == {"pkg/a.py": text}
-    assert spec({"call": "pkg.a.f", "args": [1]}, oracle={"pkg/a.py": text}).oracle == {"pkg/a.py": text}
 
 
 @pytest.mark.parametrize(
@@ -91,25 +69,6 @@ def test_a_faulty_oracle_is_refused_with_a_reason(more: dict[str, Any], hint: st
     with pytest.raises(InvalidTask) as caught:
         spec({"call": "a.f", "args": [1]}, **more)
     assert hint in str(caught.value)
-
-
-def test_an_oracle_without_a_question_is_refused() -> None:
-    with pytest.raises(InvalidTask, match="without expect"):
-        spec({"call": "a.f", "expect": 1}, oracle="def f(): pass\n")
-
-
-def test_no_more_cases_are_taken_than_can_be_held() -> None:
-    case = {"call": "a.f", "expect": 1}
-    assert len(spec(*[case] * MAX_CASES).cases) == MAX_CASES
-    with pytest.raises(InvalidTask, match=f"at most {MAX_CASES}"):
-        spec(*[case] * (MAX_CASES + 1))
-
-
-def test_cases_may_be_so_long_together() -> None:
-    case = {"call": "a.f", "expect": 1, "args": ["x" * 190_000]}
-    assert len(spec(*[case] * 20).cases) == 20
-    with pytest.raises(InvalidTask, match=r"cases\.21\.args: too much"):
-        spec(*[case] * 22)
 
 
 def test_short_cases_of_long_values_count_as_long_as_these() -> None:

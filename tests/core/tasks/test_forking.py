@@ -52,12 +52,6 @@ def test_files_and_plan_come_along_and_the_account_does_not() -> None:
     assert first.iteration == 1
 
 
-def test_the_last_diagnosis_comes_along_where_it_is_of_this_failure() -> None:
-    (only,) = begin(replace(WORK, phase=Phase.CODING), FORK).tries
-    assert (only.iteration, only.reflection.root_cause) == (1, "5")
-    assert begin(replace(WORK, iteration=6), FORK).tries == ()
-
-
 @given(
     phase=st.sampled_from(Phase), held_in=st.sampled_from([None, Phase.CLARIFYING, Phase.TESTING]), noted=st.booleans()
 )
@@ -79,10 +73,6 @@ def test_what_had_ended_goes_on_with_code(ended: Phase, first: Phase) -> None:
     assert begin(replace(WORK, phase=ended), FORK).phase is first
 
 
-def test_what_came_before_the_first_try_still_does() -> None:
-    assert begin(replace(WORK, phase=Phase.CODING, iteration=0, tries=()), FORK).iteration == 0
-
-
 def test_the_specification_is_the_sources_and_waits_for_nothing() -> None:
     spec = parse_spec(
         {"description": "Do it", "key": "k", "depends_on": [1], "not_before": "2031-01-01T00:00:00Z",
@@ -100,9 +90,3 @@ def test_a_remark_is_added_to_the_words_and_may_be_too_long() -> None:
     assert make_fork_spec(spec, NOTED, "But quickly.").description.endswith("holds where it differs: But quickly.")
     with pytest.raises(InvalidTask, match="note"):
         make_fork_spec(replace(spec, description="x" * 99_990), NOTED, "But quickly.")
-
-
-def test_a_held_fork_is_not_split() -> None:
-    spec = parse_spec({"description": "x", "split": True, "integrate": False, "tests": {"test_a.py": "..."}})
-    held = make_fork_spec(spec, replace(FORK, held=True), "")
-    assert (held.split, held.integrate) == (False, False)

@@ -13,11 +13,10 @@ from nightshift.core.tasks.repository_settings import (
     HELP,
     RepositorySettings,
     RepositorySettingsIn,
-    change_settings,
     parse,
     readable,
 )
-from nightshift.core.tasks.task import Language, Limits, TaskSpec
+from nightshift.core.tasks.task import Limits, TaskSpec
 
 ALL: dict[str, Any] = {
     "test_command": ["make", "test", "test"], "test_paths": ["tests/", "unit"], "base": "main", "target": "develop",
@@ -40,9 +39,7 @@ def test_all_fields_are_read_and_told_to_the_owner() -> None:
 
 
 @pytest.mark.parametrize(("values", "field", "words"), [
-    ({"wall_s": 0}, "wall_s", "for example 1800"),
     ({"review": "yes"}, "review", "on or off"),
-    ({"linters": ["pylint"]}, "linters.0", "some of ruff, flake8"),
     ({"test_command": []}, "test_command", "make test"),
     ({"test_paths": ["../x"]}, "test_paths", "without . or .."),
     ({"packages": ["a b"]}, "packages.0", "for example requests"),
@@ -52,13 +49,6 @@ def test_a_fault_names_its_field_and_what_it_takes(values: dict[str, Any], field
     with pytest.raises(InvalidTask) as error:
         parse(values)
     assert words in error.value.fields[field]
-
-
-def test_changes_add_to_what_is_kept_and_none_takes_back() -> None:
-    settings = change_settings({"base": "main", "wall_s": 60.0}, {"base": None, "review": True})
-    assert settings == {"wall_s": 60.0, "review": True}
-    with pytest.raises(InvalidTask):
-        change_settings(settings, {"wall_s": "long"})
 
 
 def test_stored_values_that_cannot_be_read_are_left_out_and_told() -> None:
@@ -80,13 +70,6 @@ def test_a_tasks_own_fields_go_before_those_of_its_repository() -> None:
     assert got.packages == ("rich", "requests")
 
 
-def test_a_task_that_says_nothing_gets_what_its_repository_has() -> None:
-    got = parse(ALL).apply_to(TaskSpec(description="x", repo="/r"))
-    assert (got.base, got.review, got.audit, got.integrate) == ("main", True, False, True)
-    assert got.test_command == ("make", "test", "test")
-    assert RepositorySettings().apply_to(got) == got
-
-
 def test_a_task_with_tests_or_cases_is_judged_by_them_alone() -> None:
     given = parse(ALL).apply_to(TaskSpec(description="x", tests={"test_a.py": "def test_a(): assert 1"}))
     assert given.test_command == ()
@@ -97,9 +80,3 @@ def test_a_linter_that_is_left_out_is_a_rule_that_does_not_hold() -> None:
     assert set(some.allow) == set(Linter) - {Linter.RUFF, Linter.MYPY}
     assert set(parse({"linters": []}).apply_to(TaskSpec(description="x")).allow) == set(Linter)
     assert parse({}).apply_to(TaskSpec(description="x")).allow == ()
-
-
-def test_packages_are_for_python_and_a_base_for_a_repository_of_the_owners() -> None:
-    script = parse(ALL).apply_to(TaskSpec(description="x", language=Language.JAVASCRIPT))
-    assert script.packages == ()
-    assert script.base is None

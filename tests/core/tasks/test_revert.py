@@ -45,7 +45,6 @@ def test_a_commit_of_a_task_undoes_nothing_whatever_its_body_says(body: str) -> 
         (f'Revert "x"\n\nThis reverts commit {ONE}, reversing\nchanges made to {OTHER}.\n', ONE),
         (f"x\n\n> This reverts commit {ONE}.\n", None),
         (f"x\n\nReverts: {ONE[:10]}\n", None),
-        ("x\n", None),
     ],
 )
 def test_what_git_writes_is_understood_and_nothing_else(message: str, commit: str | None) -> None:

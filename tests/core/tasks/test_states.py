@@ -3,19 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.tasks.states import ENDED, MOVES, OPEN, Status, may_move
+from nightshift.core.tasks.states import MOVES, OPEN, Status, may_move
 
 statuses = st.sampled_from(Status)
-
-
-def test_every_status_has_a_row() -> None:
-    assert set(MOVES) == set(Status)
-    assert set(Status) == OPEN | ENDED
-    assert not OPEN & ENDED
-
-
-def test_nothing_follows_done() -> None:
-    assert not MOVES[Status.DONE]
 
 
 def test_only_a_running_task_waits_and_becomes_done_unless_another_node_has_it_or_its_owner_takes_it() -> None:

@@ -1,6 +1,5 @@
 """The validation that all interfaces share: the input for new tasks that it accepts and rejects."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,33 +8,12 @@ from hypothesis import strategies as st
 
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.submission import as_input, parse_spec
-from nightshift.core.tasks.task import Kind, Limits
 
 json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-
-
-def test_a_description_is_enough() -> None:
-    spec = parse_spec({"description": "  Build it \n"})
-    assert (spec.description, spec.priority, spec.limits) == ("Build it", 1, Limits())
-
-
-def test_every_field_arrives() -> None:
-    spec = parse_spec(
-        {
-            "description": "x", "priority": 5, "repo": "/r", "base": "main", "kind": "cli_tool", "language": "python",
-            "tests": {"test_x.py": "t"}, "files": {"x.py": "f"}, "depends_on": [2, 1, 2], "key": "k",
-            "not_before": "2030-01-01T00:00:00Z", "limits": {"iterations": 3}, "review": True, "audit": False,
-            "clarify": None, "integrate": True, "metadata": {"category": "api"},
-        }
-    )  # fmt: skip
-    assert spec.kind is Kind.CLI_TOOL
-    assert spec.depends_on == (2, 1)
-    assert spec.not_before == datetime(2030, 1, 1, tzinfo=UTC)
-    assert spec.limits.iterations == 3
 
 
 def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
@@ -53,32 +31,16 @@ def test_a_task_can_be_written_as_what_a_person_would_send() -> None:
     ("sent", "field", "hint"),
     [
         ({}, "description", "required"),
-        ({"description": ""}, "description", "describe"),
-        ({"description": "  "}, "description", "describe"),
-        ({"description": "x", "priority": "5"}, "priority", "integer"),
-        ({"description": "x", "priority": True}, "priority", "integer"),
         ({"description": "x", "prio": 5}, "prio", "known are"),
         ({"description": "x", "kind": "game"}, "kind", "web_app"),
-        ({"description": "x", "files": {"../x": ""}}, "files", ".."),
-        ({"description": "x", "tests": {"/etc/x": ""}}, "tests", "relative"),
         ({"description": "x", "limits": {"iterations": 0}}, "limits.iterations", "1"),
         ({"description": "x", "limits": {"time": 1}}, "limits.time", "wall_s"),
-        ({"description": "x", "limits": {"memory_mb": 8}}, "limits.memory_mb", "64"),
-        ({"description": "x", "limits": {"cpus": 0}}, "limits.cpus", "0.1"),
-        ({"description": "x", "limits": {"cost_usd": False}}, "limits.cost_usd", "number"),
-        ({"description": "x", "limits": {"pids": 2}}, "limits.pids", "16"),
-        ({"description": "x", "limits": {"work_mb": 0}}, "limits.work_mb", "1"),
-        ({"description": "x", "depends_on": ["a"]}, "depends_on.0", "integer"),
-        ({"description": "x", "test_command": "make 'x"}, "test_command", "No closing quotation"),
         ({"description": "x", "test_command": 5}, "test_command", "list"),
-        ({"description": "x", "not_before": 5}, "not_before", "2026-12-24T18:00:00Z"),
         ({"description": "x", "not_before": "0.5"}, "not_before", "2026-12-24T18:00:00Z"),
-        ({"description": "x", "packages": ["numpy==2.4.0"]}, "packages.0", "a name alone: numpy; give the version"),
         ({"description": "x", "base": "main"}, "task", "repo"),
         ({"description": "x", "tests": {"a": ""}, "files": {"a": ""}}, "task", "both"),
         ({"description": "x", "tests": {"a": ""}, "test_command": ["make"]}, "task", "either"),
         ({"description": "x", "files": {"a": "", "a/b": ""}}, "task", "beside"),
-        ({"description": "x", "files": {"Foo.py": ""}, "tests": {"foo.py": ""}}, "task", "beside"),
         ([], "task", "mapping"),
     ],
 )
@@ -91,22 +53,14 @@ def test_a_fault_names_its_field_and_the_mend(sent: Any, field: str, hint: str) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("python manage.py test", ("python", "manage.py", "test")),
-        ("pytest -k 'a or b'", ("pytest", "-k", "a or b")),
         ("pytest -k 'x*' \"a|b\"", ("pytest", "-k", "x*", "a|b")),
         ('pytest "$PART"', ("sh", "-c", 'pytest "$PART"')),
         ("cd api && make test", ("sh", "-c", "cd api && make test")),
-        ("CI=1 npm test", ("sh", "-c", "CI=1 npm test")),
         ("", ()),
     ],
 )
 def test_a_command_may_be_one_text_as_it_is_typed(text: str, words: tuple[str, ...]) -> None:
     assert parse_spec({"description": "x", "test_command": text}).test_command == words
-
-
-def test_one_value_stands_for_a_list_of_one() -> None:
-    spec = parse_spec({"description": "x", "depends_on": 3, "packages": "httpx", "needs": "gpu"})
-    assert (spec.depends_on, spec.packages, spec.needs) == ((3,), ("httpx",), ("gpu",))
 
 
 def test_all_faults_are_reported_together() -> None:
@@ -115,7 +69,7 @@ def test_all_faults_are_reported_together() -> None:
     assert refused.value.fields.keys() == {"description", "priority", "kind", "x"}
 
 
-@pytest.mark.parametrize("field", ["metadata", "cases", "files", "description", "nothing_we_know"])
+@pytest.mark.parametrize("field", ["metadata", "files", "nothing_we_know"])
 def test_a_field_that_is_nested_too_deeply_is_refused_by_its_name(field: str) -> None:
     deep: Any = 1
     for _ in range(300):
@@ -125,31 +79,12 @@ def test_a_field_that_is_nested_too_deeply_is_refused_by_its_name(field: str) ->
     assert refused.value.fields == {field: "nested more than 50 deep; make it flatter"}
 
 
-def test_what_was_taken_so_deep_before_is_taken_still() -> None:
-    deep: Any = 1
-    for _ in range(49):
-        deep = {"a": deep}
-    spec = parse_spec({"description": "x", "metadata": {"a": deep}})
-    assert as_input(spec) == {"description": "x", "metadata": {"a": deep}}
-
-
-def test_of_many_unknown_fields_some_are_named_and_the_others_counted() -> None:
-    with pytest.raises(InvalidTask) as refused:
-        parse_spec({"description": "x", "limits": {f"k{number}": 1 for number in range(200_000)}})
-    (why,) = refused.value.fields.values()
-    assert why.startswith("unknown fields: k0, k1, k2, k3, k4, k5, k6, k7, k8, k9 and 199,990 more; known are ")
-
-
 @pytest.mark.parametrize(
     ("field", "value", "hint"),
     [
         ("depends_on", [""] * 1001, "at most 1000"),
-        ("test_command", ["x"] * 1001, "at most 1000"),
         ("test_command", ["x" * 200_000], "at most 100000"),
         ("allow", ["A"] * 201, "at most 200"),
-        ("packages", ["requests"] * 201, "at most 200"),
-        ("tests", {f"test_{number}.py": 1 for number in range(501)}, "at most 500"),
-        ("files", {f"{number}.py": 1 for number in range(501)}, "at most 500"),
         ("oracle", {f"{number}.py": 1 for number in range(501)}, "at most 500"),
     ],
 )
@@ -186,8 +121,3 @@ def test_tools_of_servers_are_named_with_their_server_and_need_a_model_that_uses
         parse_spec({"description": "x", "mcp": ["search"]})
     with pytest.raises(InvalidTask, match="explore is off"):
         parse_spec({"description": "x", "mcp": ["docs.search"], "explore": "off"})
-
-
-def test_packages_are_refused_where_nothing_would_install_them() -> None:
-    with pytest.raises(InvalidTask, match="packages are only for tasks in Python"):
-        parse_spec({"description": "add", "language": "javascript", "packages": ["lodash"]})

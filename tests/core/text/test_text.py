@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nightshift.core.code.parsing import parse
-from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8
+from nightshift.core.text.encoding import decode, encode, is_encodable
 
 LATIN = b"# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n"
 
@@ -17,12 +17,6 @@ LATIN = b"# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n"
 def test_every_sequence_of_bytes_comes_back_from_its_text(raw: bytes) -> None:
     assert encode(decode(raw)) == raw
     assert is_encodable(decode(raw))
-
-
-@given(st.text())
-def test_a_text_of_utf8_is_itself(text: str) -> None:
-    assert decode(encode(text)) == text
-    assert is_utf8(text) == is_utf8(decode(encode(text)))
 
 
 def test_a_text_that_no_file_can_hold_is_told_of_and_still_has_bytes() -> None:
