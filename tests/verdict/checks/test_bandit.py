@@ -18,12 +18,9 @@ def reader() -> BanditReader:
 @pytest.mark.parametrize(
     ("text", "rule", "severity"),
     [
-        ("import requests\nrequests.get(u, verify=False)\n", "bandit.B501", Severity.BLOCK),
-        ("import tarfile\ntarfile.open(x).extractall()\n", "bandit.B202", Severity.BLOCK),
         ("import subprocess\nsubprocess.run(x, shell=True)  # nosec\n", "bandit.B602", Severity.BLOCK),
         ("import hashlib\nhashlib.md5(x)\n", "bandit.B324", Severity.NOTE),
         ("import telnetlib\n", "bandit.B401", Severity.ASK),
-        ("import yaml\nyaml.load(x)\n", "bandit.B506", Severity.NOTE),
     ],
 )
 def test_what_it_finds_is_weighed(reader: BanditReader, text: str, rule: str, severity: Severity) -> None:
@@ -32,7 +29,7 @@ def test_what_it_finds_is_weighed(reader: BanditReader, text: str, rule: str, se
     assert findings[rule].why
 
 
-@pytest.mark.parametrize("text", ["", "def f(:", "x" * 500_000, "assert x\nimport random\nrandom.random()\n"])
+@pytest.mark.parametrize("text", ["def f(:", "x" * 500_000, "assert x\nimport random\nrandom.random()\n"])
 def test_what_is_no_python_or_of_no_use_is_passed_over(reader: BanditReader, text: str) -> None:
     assert reader.scan(text) == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -79,12 +78,10 @@ async def test_a_program_that_a_function_started_it_may_start_with_other_words()
 @pytest.mark.parametrize(
     "changed",
     [
-        PAGER.replace("less", "curl"),
         PAGER.replace("['less', x]", "x"),
         PAGER.replace("subprocess.run", "subprocess.Popen"),
         PAGER + "    subprocess.run(['less', 'y'])\n",
         PAGER.replace("check=True", "shell=True"),
-        PAGER.replace("['less', x]", "['less', x], shell=x"),
     ],
 )
 async def test_what_else_a_program_is_started_by_is_asked_about(changed: str) -> None:
@@ -167,60 +164,3 @@ async def test_a_misspelt_rule_in_a_task_is_told() -> None:
     (finding,) = (await report({}, allow=("python.evil",))).findings
     assert (finding.rule, finding.severity) == ("checker.allow", Severity.NOTE)
     assert "did you mean python.eval" in finding.message
-
-
-async def test_changes_are_read_side_by_side() -> None:
-    changes = [{f"m{n}.py": f"x = {n}\ndef f(y):\n    return eval(y)\n" * 20} for n in range(12)]
-    check_reports = await asyncio.gather(*(report(dict(change)) for change in changes))
-    assert [len(check_report.findings) for check_report in check_reports] == [20] * 12
-
-
-# Typical functions of small tasks. None of them may give a finding.
-RIGHT = """
-import hashlib
-import heapq
-import math
-import os
-import random
-import re
-import sys
-from collections import Counter, defaultdict
-from pathlib import Path
-
-
-def string_to_md5(text):
-    return hashlib.md5(text.encode("ascii")).hexdigest() if text else None
-
-
-def do_algebra(operator, operand):
-    expression = str(operand[0])
-    for oprt, oprn in zip(operator, operand[1:]):
-        expression += oprt + str(oprn)
-    return eval(expression)
-
-
-def load(path):
-    return Path(path).read_text().splitlines()
-
-
-def save(path, lines):
-    with open(path, "w") as file:
-        file.write("\\n".join(lines))
-
-
-def clean(folder):
-    for name in os.listdir(folder):
-        if re.fullmatch(r".*\\.tmp", name):
-            os.remove(os.path.join(folder, name))
-
-
-def main():
-    print(os.environ.get("HOME", ""), random.random(), file=sys.stderr)
-    sys.exit(0)
-"""
-
-
-async def test_right_answers_are_neither_blocked_nor_asked_about() -> None:
-    check_report = await report({"solution.py": RIGHT})
-    assert {severity for _, severity, _, _ in describe(check_report)} <= {Severity.NOTE}
-    assert {rule for rule, *_ in describe(check_report)} == {"python.eval-built", "bandit.B324"}

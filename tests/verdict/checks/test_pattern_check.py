@@ -49,14 +49,13 @@ def submit(store: Store) -> int:
     return store.queue.submit(TaskSpec(description="Write average()")).result().task_id
 
 
-async def learn(store: Store, memory: LongTermMemory, bad: str = BAD, good: str = GOOD) -> int:
+async def learn(store: Store, memory: LongTermMemory) -> None:
     task_id = submit(store)
     tries = (Try(iteration=1, digest="d", failing=(), feedback="", reflection=Reflection(suggested_fix="Test it.")),)
-    work = AttemptState(phase=Phase.REFLECTING, base="", change={"a.py": bad}, verdict=FAILED, tries=tries)
+    work = AttemptState(phase=Phase.REFLECTING, base="", change={"a.py": BAD}, verdict=FAILED, tries=tries)
     await memory.remember(work, task_id, "d")
-    done = AttemptState(phase=Phase.COMMIT, base="", change={"a.py": good}, tries=tries)
+    done = AttemptState(phase=Phase.COMMIT, base="", change={"a.py": GOOD}, tries=tries)
     await memory.conclude(done, task_id, True)
-    return task_id
 
 
 async def ask(memory: LongTermMemory, text: str, task_id: int | None = None, **base: str) -> ChangeCheckReport:

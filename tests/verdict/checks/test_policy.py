@@ -25,8 +25,6 @@ def severity(
 def test_the_kind_of_a_task_eases_what_it_needs() -> None:
     assert severity("python.subprocess", kind=Kind.LIBRARY) is Severity.ASK
     assert severity("python.subprocess", kind=Kind.CLI_TOOL) is Severity.NOTE
-    assert severity("python.socket", kind=Kind.LIBRARY) is Severity.ASK
-    assert severity("python.socket", kind=Kind.WEB_APP) is Severity.NOTE
     assert severity("python.os-exec", kind=Kind.WEB_APP) is Severity.BLOCK
 
 
@@ -34,11 +32,7 @@ def test_the_kind_of_a_task_eases_what_it_needs() -> None:
     ("rule", "text"),
     [
         ("python.subprocess", "Run a command with a time-out and return its output"),
-        ("python.subprocess-shell", "Write a shell pipeline helper"),
-        ("python.native", "Wrap libz with ctypes"),
         ("python.socket", "Find a free TCP port"),
-        ("python.frames", "Write a logger that names its caller"),
-        ("python.fork", "Daemonize the process"),
         ("js.child-process", "Start an external program"),
     ],
 )
@@ -92,13 +86,5 @@ def test_rules_that_do_not_exist_are_all_told_with_the_nearest() -> None:
     Policy.read({"command.own.terraform-apply": "off"}, {}, ["terraform apply *"])
 
 
-def test_every_rule_says_why_and_what_instead() -> None:
-    assert all(rule.why and rule.instead and not rule.why.endswith(".") for rule in RULES.values())
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [("subprocess", "python.subprocess?"), ("eval", "python.eval or js.eval?"), ("python.sockt", "python.socket?")],
-)
-def test_a_rule_without_its_group_is_known_again(name: str, meant: str) -> None:
-    assert unknown(name, RULES) == f"there is no rule {name}; did you mean {meant}"
+def test_a_rule_without_its_group_is_known_again() -> None:
+    assert unknown("eval", RULES) == "there is no rule eval; did you mean python.eval or js.eval?"

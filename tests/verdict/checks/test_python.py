@@ -17,122 +17,75 @@ def rules(text: str, *, is_test: bool = False) -> set[str]:
 
 SEEN = {
     "python.eval": [
-        "def f(x):\n    return eval(x)",
-        "eval(input())",
-        "__builtins__['eval'](x)",
-        "__builtins__.eval(x)",
-        "import builtins as b\nb.eval(x)",
-        "f = eval\nf(y)",
-        "list(map(eval, xs))",
-        "eval(f'{x}')",
-        "eval('' + x)",
-        "vars(__builtins__)['eval'](x)",
-        "'\\d'\neval(x)",
+        "def f(x):\n    return eval(x)", "__builtins__.eval(x)", "import builtins as b\nb.eval(x)", "f = eval\nf(y)",
+        "list(map(eval, xs))", "eval(f'{x}')", "vars(__builtins__)['eval'](x)", "'\\d'\neval(x)",
     ],
     "python.eval-built": [
-        "eval(str(a) + op + str(b))",
-        "e = str(a)\nfor b in c:\n    e += b\neval(e)",
-        "eval('+'.join(x))",
+        "eval(str(a) + op + str(b))", "e = str(a)\nfor b in c:\n    e += b\neval(e)", "eval('+'.join(x))",
     ],
-    "python.exec": ["exec(x)", "exec(open(p).read())", "exec(compile(x, 'a', 'exec'))"],
-    "python.encoding": [
-        "# -*- coding: utf-7 -*-\n",
-        "#!/usr/bin/python\n# vim: set fileencoding=unicode_escape :\n# \\x0aimport os\n",
-    ],
+    "python.exec": ["exec(open(p).read())"],
+    "python.encoding": ["# -*- coding: utf-7 -*-\n"],
     "python.compile": ["compile(x, 'a', 'exec')"],
     "python.import-builtin": ["__import__(name)"],
     "python.dynamic-import": ["import importlib\nimportlib.import_module(name)"],
     "python.dynamic-attribute": ["import os\ngetattr(os, name)()"],
     "python.os-system": [
-        "import os\nos.system(x)",
-        "from os import system as s\ns('ls')",
-        "from os import *\nsystem('ls')",
-        "__import__('os').system('ls')",
-        "import os\ngetattr(os, 'sys' + 'tem')('ls')",
-        "import os\nos.__dict__['system']('ls')",
-        "import sys\nsys.modules['os'].system('ls')",
-        "import importlib\nimportlib.import_module('os').popen('ls')",
-        "import os\nmap(os.system, xs)",
-        "exec('import os\\nos.system(x)')",
-        "import os\ngetattr(os, 'metsys'[::-1])('ls')",
-        "import os as o\np = o\np.system('ls')",
+        "from os import system as s\ns('ls')", "from os import *\nsystem('ls')", "__import__('os').system('ls')",
+        "import os\ngetattr(os, 'sys' + 'tem')('ls')", "import os\nos.__dict__['system']('ls')",
+        "import sys\nsys.modules['os'].system('ls')", "import importlib\nimportlib.import_module('os').popen('ls')",
+        "import os\nmap(os.system, xs)", "exec('import os\\nos.system(x)')",
+        "import os\ngetattr(os, 'metsys'[::-1])('ls')", "import os as o\np = o\np.system('ls')",
     ],
     "python.os-exec": ["import os\nos.execv(a, b)", "import os\nos.spawnlp(m, a, b)"],
     "python.subprocess-shell": [
-        "import subprocess\nsubprocess.run(c, shell=True)",
-        "import subprocess as s\ns.getoutput(c)",
+        "import subprocess\nsubprocess.run(c, shell=True)", "import subprocess as s\ns.getoutput(c)",
     ],
     "python.subprocess": [
-        "import subprocess\nsubprocess.run(['ls'])",
         "from subprocess import Popen as P\nP(['ls'], shell=False)",
         "import asyncio\nasyncio.create_subprocess_exec('ls')",
     ],
     "python.fork": ["import os\nif os.fork(): pass"],
-    "python.fork-bomb": ["import os\nwhile True: os.fork()", "from os import fork\nfor _ in x:\n    y = fork()"],
-    "python.native": ["import ctypes", "from ctypes import CDLL", "import cffi"],
-    "python.socket": ["import socket\nsocket.socket()", "from socket import create_connection as c\nc(x)"],
-    "python.network-client": ["import requests", "from urllib.request import urlopen", "import http.client"],
+    "python.fork-bomb": ["import os\nwhile True: os.fork()"],
+    "python.native": ["from ctypes import CDLL"],
+    "python.socket": ["from socket import create_connection as c\nc(x)"],
+    "python.network-client": ["import requests", "from urllib.request import urlopen"],
     "python.delete-outside": [
-        "import shutil\nshutil.rmtree('/')",
-        "import shutil, pathlib\nshutil.rmtree(pathlib.Path.home() / 'x')",
-        "from pathlib import Path\nPath('/etc/x').unlink()",
+        "import shutil\nshutil.rmtree('/')", "import shutil, pathlib\nshutil.rmtree(pathlib.Path.home() / 'x')",
         "from pathlib import Path\np = Path('~/x').expanduser()\np.rmdir()",
-        "import os\nos.remove(os.path.join('..', 'x'))",
-        "import os\nos.remove(os.path.expanduser('~/x'))",
-        "import os\nos.unlink(os.environ['HOME'] + '/x')",
+        "import os\nos.remove(os.path.join('..', 'x'))", "import os\nos.unlink(os.environ['HOME'] + '/x')",
         "import os\nROOT = '/usr'\nos.remove(f'{ROOT}/{name}')",
     ],
     "python.write-outside": ["open('/etc/x', 'w')", "from pathlib import Path\n(Path.home() / 'x').write_text('')"],
-    "python.private-file": [
-        "open('/etc/shadow')",
-        "from pathlib import Path\n(Path.home() / '.ssh' / 'id_rsa').read_text()",
-    ],
+    "python.private-file": ["from pathlib import Path\n(Path.home() / '.ssh' / 'id_rsa').read_text()"],
     "python.permissions": ["import os\nos.chmod(p, 0o777)", "import os\nos.chmod(p, 0o4755)", "p.chmod(0o666)"],
-    "python.privilege": ["import os\nos.setuid(0)", "import os\nos.chown(p, 0, 0)"],
-    "python.pickle": ["import pickle\npickle.loads(x)", "from marshal import loads\nloads(x)"],
+    "python.privilege": ["import os\nos.setuid(0)"],
+    "python.pickle": ["from marshal import loads\nloads(x)"],
     "python.environment": [
-        "import os\nd = dict(os.environ)",
-        "import os\nd = os.environ.copy()",
-        "import os\nd = {**os.environ}",
+        "import os\nd = dict(os.environ)", "import os\nd = os.environ.copy()", "import os\nd = {**os.environ}",
         "from os import environ\nfor k, v in environ.items(): pass",
     ],
     "python.test-detection": [
-        "import sys\nif 'pytest' in sys.modules: pass",
-        "import os\nos.environ.get('PYTEST_CURRENT_TEST')",
-        "import sys\nsys.modules.get('pytest')",
-        "import sys\nx = 'pytest' in sys.argv[0]",
-        "import pytest",
+        "import sys\nif 'pytest' in sys.modules: pass", "import os\nos.environ.get('PYTEST_CURRENT_TEST')",
+        "import sys\nsys.modules.get('pytest')", "import sys\nx = 'pytest' in sys.argv[0]", "import pytest",
     ],
     "python.swap": [
-        "import builtins\nbuiltins.open = f",
-        "import sys\nsys.modules['x'] = y",
-        "import os\nos.path.exists = f",
+        "import builtins\nbuiltins.open = f", "import sys\nsys.modules['x'] = y", "import os\nos.path.exists = f",
     ],
     "python.frames": [
-        "import sys\nsys._getframe(1)",
-        "import inspect\ninspect.stack()",
-        "from inspect import currentframe as c\nc().f_back",
+        "import sys\nsys._getframe(1)", "from inspect import currentframe as c\nc().f_back",
         "import gc\ngc.get_objects()",
     ],
-    "python.hard-exit": [
-        "import os\nos._exit(0)",
-        "import os\nos.kill(os.getpid(), 9)",
-        "from os import abort\nabort()",
-    ],
-    "python.signals": ["import signal\nsignal.signal(a, b)", "import atexit\natexit.register(f)"],
+    "python.hard-exit": ["import os\nos.kill(os.getpid(), 9)", "from os import abort\nabort()"],
+    "python.signals": ["import atexit\natexit.register(f)"],
     "python.test-files": ["open('tests/test_add.py')", "from pathlib import Path\nPath('test_add.py').read_text()"],
     "python.process-files": ["open('/proc/self/mem')"],
     "python.own-equality": ["class A(int):\n    def __eq__(self, other):\n        return True"],
     "python.patching": ["import csv\ncsv.reader = f"],
     "command.install-at-run-time": [
         "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', name])",
-        "import os\nos.system('pip install x')",
-        "import os\nos.system('uv pip install x')",
-        "import subprocess\nsubprocess.run(['npm', 'ci'])",
+        "import os\nos.system('uv pip install x')", "import subprocess\nsubprocess.run(['npm', 'ci'])",
     ],
     "command.rm-outside": [
-        "import os\nos.system('rm -rf ~')",
-        "import subprocess\nsubprocess.run(['rm', '-rf', '/'])",
         "import subprocess\nC = ['rm', '-rf']\nsubprocess.run(C + ['/'])",
         "import subprocess\nsubprocess.run('cd / && rm -rf *', shell=True)",
         "import subprocess\nsubprocess.run('rm -rf /'.split())",
@@ -140,30 +93,21 @@ SEEN = {
         "import os\nos.execlp('rm', 'rm', '-rf', '/')",
         "import subprocess\nsubprocess.run(['rm', '-rf', '*'], cwd='/')",
     ],
-}
+}  # fmt: skip
 UNSEEN = [
-    "model.eval()",
-    "import re\nre.compile(x)",
-    "import ast\nast.literal_eval(x)",
+    "model.eval(); df.eval('a + b'); cursor.execute('DELETE')",
+    "import re, ast\nre.compile(x); ast.literal_eval(x)",
     "def eval(x):\n    return x\neval(3)",
     "eval('1 + 1')",
-    "df.eval('a + b')",
-    "import os\nos.environ['A']; os.environ.get('B'); 'C' in os.environ; os.getenv('D')",
-    "import os\nos.environ.setdefault('A', 'b')",
+    "import os\nos.environ['A']; os.environ.get('B'); 'C' in os.environ; os.environ.setdefault('A', 'b')",
     "import socket\nsocket.gethostname()",
-    "import os\nos.chmod(p, 0o644)",
+    "import os\nos.chmod(p, 0o644); os.remove('build/x')",
     "import shutil, tempfile\nshutil.rmtree(tempfile.mkdtemp())",
     "def f(path):\n    import os\n    os.remove(path)",
-    "import os\nos.remove('build/x')",
-    "import sys\nsys.exit(1)",
-    "import sys\nlogger = sys.modules[__name__]",
+    "import sys\nsys.exit(1)\nlogger = sys.modules[__name__]",
     "open('x', 'w')",
     "import hashlib\nhashlib.md5(b'')",
-    "import os\nos.path.join('/', x)",
     "x = 'import os; os.system(1)'",
-    "import subprocess\nsubprocess.CalledProcessError",
-    "cursor.execute('DELETE')",
-    "# -*- coding: utf-8 -*-\n",
     "globals()['x'] = 1",
     "x = 1\ny = 2\n# coding: rot13\n",
     "import socket\ndef f(s: socket.socket, t: 'x' = None) -> socket.socket | None:\n    u: socket.socket = s",
@@ -212,52 +156,29 @@ def test_no_text_makes_it_fail(text: str) -> None:
     python.scan(text, hooks)
 
 
-@pytest.mark.parametrize("text", ["(" * 500, "x = " + "-" * 100_000 + "1", "\0", "def f(:", "x = 1\n" * 90_000])
+@pytest.mark.parametrize("text", ["(" * 500, "x = " + "-" * 100_000 + "1", "\0", "x = 1\n" * 90_000])
 def test_what_is_no_python_or_too_much_is_passed_over(text: str) -> None:
     assert python.scan(text, hooks) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "import os\n" + "while x:\n    os.fork()\n" * 3000,
-        "def f(a):\n" + "    b = a\n    eval(b)\n" * 3000,
-        "x" + "[::-1]" * 90 + "\n" + ("eval(x" + "[::-1]" * 80 + ")\n") * 300,
-        "f(" * 90 + ")" * 90 + "\neval(" + " + ".join(["1"] * 3000) + ")",
-        "\n".join(f"a{n + 1} = a{n} + a{n}" for n in range(2000)) + "\neval(a2000)",
-        "import os.path\n" + "os.path.join(" * 80 + "'a'" + ", 'b')" * 80,
-        "".join(f"class C{n + 1}(C{n}):\n def __eq__(self, o): return self.a(o)\n" for n in range(3000)),
-        "class C(int):\n" + "  def __eq__(self, o): return self.a(o)\n  def a(self, o): return self.a(o)\n" * 2000,
-        "class C:\n"
-        + "".join(
-            f"  def m{n}(self, o): return self.m{n + 1}(o)\n  def __eq__(self, o): return self.m{n}(o)\n"
-            for n in range(2000)
-        ),
-        "t = f()\n" * 5000 + "t.start()\n" * 5000,
-        "name = " + " + ".join(["x"] * 500) + "\n" + "getattr(a, name)\nos.listdir(name)\n" * 3000,
-        "with a:\n x = subprocess.Popen([" + "'a', " * 50_000 + "])",
-    ],
-    ids=[
-        "forks",
-        "evals",
-        "turns",
-        "sums",
-        "doubling",
-        "joins",
-        "chains",
-        "twice",
-        "circles",
-        "starts",
-        "names",
-        "words",
-    ],
-)
+LARGE = {
+    "forks": "import os\n" + "while x:\n    os.fork()\n" * 3000,
+    "turns": "x" + "[::-1]" * 90 + "\n" + ("eval(x" + "[::-1]" * 80 + ")\n") * 300,
+    "sums": "f(" * 90 + ")" * 90 + "\neval(" + " + ".join(["1"] * 3000) + ")",
+    "doubling": "\n".join(f"a{n + 1} = a{n} + a{n}" for n in range(2000)) + "\neval(a2000)",
+    "joins": "import os.path\n" + "os.path.join(" * 80 + "'a'" + ", 'b')" * 80,
+    "chains": "".join(f"class C{n + 1}(C{n}):\n def __eq__(self, o): return self.a(o)\n" for n in range(3000)),
+    "twice": "class C(int):\n" + "  def __eq__(self, o): return self.a(o)\n  def a(self, o): return self.a(o)\n" * 2000,
+    "starts": "t = f()\n" * 5000 + "t.start()\n" * 5000,
+    "names": "name = " + " + ".join(["x"] * 500) + "\n" + "getattr(a, name)\nos.listdir(name)\n" * 3000,
+}
+
+
+@pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
 def test_large_and_deep_programs_are_read_to_their_end(text: str) -> None:
     python.scan(text, hooks)
 
 
-@pytest.mark.parametrize(
-    "text", ["a = b\nb = a\na(1)", "x = x + 'a'\nimport os\nos.system(x)", "f = lambda: f\nf()()()"]
-)
-def test_names_that_lead_in_circles_come_to_an_end(text: str) -> None:
-    python.scan(text, hooks)
+def test_names_that_lead_in_circles_come_to_an_end() -> None:
+    for text in ("a = b\nb = a\na(1)", "x = x + 'a'\nimport os\nos.system(x)", "f = lambda: f\nf()()()"):
+        python.scan(text, hooks)

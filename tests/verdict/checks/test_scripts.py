@@ -11,10 +11,8 @@ from nightshift.verdict.checks import scripts
     ("path", "text", "kind"),
     [
         ("a.py", "", "python"),
-        ("bin/run", "#!/usr/bin/env python3\n", "python"),
         ("bin/run", "#!/usr/bin/env -S python3 -u\n", "python"),
         ("bin/run", "#! /bin/sh -e\n", "shell"),
-        ("bin/run", "#!/usr/bin/env bash\n", "shell"),
         ("bin/run", "#!/usr/bin/env node\n", "javascript"),
         ("a.sh", "", "shell"),
         ("a.ts", "", "javascript"),

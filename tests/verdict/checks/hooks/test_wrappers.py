@@ -16,24 +16,14 @@ from nightshift.verdict.checks.hooks.wrappers import unwrap
 DANGER = ("rm", "-rf", "/")
 LAYERS = [
     ("env", "A=1", "-u", "B"),
-    ("env", "-i"),
     ("sudo", "-u", "root", "-n"),
     ("timeout", "-s", "KILL", "5"),
-    ("timeout", "--signal=9", "1m"),
-    ("nice", "-n", "3"),
     ("nohup",),
-    ("setsid",),
     ("stdbuf", "-oL"),
-    ("time", "-p"),
-    ("command",),
     ("exec", "-a", "name"),
     ("xargs", "-n", "1"),
-    ("flock", "lock"),
     ("busybox",),
-    ("ionice", "-c", "2"),
-    ("chroot", "."),
     ("uv", "run"),
-    ("strace", "-f"),
     ("find", ".", "-name", "x", "-exec"),
 ]
 
@@ -46,19 +36,14 @@ def test_each_wrapper_is_opened(layer: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "sh -c 'rm -rf /'",
-        "bash -lc 'rm -rf /'",
         "bash --norc -e -o pipefail -c 'rm -rf /' name",
         "eval rm -rf /",
-        "eval 'rm -rf /'",
         "su -c 'rm -rf /' root",
         "env -S 'rm -rf /'",
         "echo / | xargs rm -rf",
         "find / -exec rm -rf {} +",
-        "echo 'rm -rf /' | sh",
         "bash <<< 'rm -rf /'",
         "trap 'rm -rf /' EXIT",
-        """python3 -c 'import os; os.system("rm -rf /")'""",
         """python -I -c 'import subprocess as s; s.run(["rm", "-rf", "/"])'""",
         "sh -c \"sh -c 'rm -rf /'\"",
         "f() { rm -rf /; }; f",
@@ -75,18 +60,9 @@ def test_words_that_are_only_said_are_not_run(text: str) -> None:
     assert list(CommandHooks().in_text(text)) == []
 
 
-def by_argv(layers: list[tuple[str, ...]]) -> tuple[str, ...]:
-    return (*(word for layer in layers for word in layer), *DANGER)
-
-
-@given(st.lists(st.sampled_from(LAYERS[:-1]), max_size=5))
-def test_wrappers_in_any_order_do_not_hide_a_deletion(layers: list[tuple[str, ...]]) -> None:
-    assert CommandHooks().refusal(by_argv(layers))
-
-
-@given(st.lists(st.sampled_from(LAYERS[:-1]), max_size=3), st.integers(0, 3))
-def test_nor_does_a_shell_in_a_shell(layers: list[tuple[str, ...]], shells: int) -> None:
-    argv = by_argv(layers)
+@given(st.lists(st.sampled_from(LAYERS[:-1]), max_size=5), st.integers(0, 3))
+def test_wrappers_and_shells_in_any_order_do_not_hide_a_deletion(layers: list[tuple[str, ...]], shells: int) -> None:
+    argv = (*(word for layer in layers for word in layer), *DANGER)
     for _ in range(shells):
         argv = ("sh", "-c", shlex.join(argv))
     assert CommandHooks().refusal(argv)

@@ -1,4 +1,4 @@
-"""Linters as gates, except ruff, mypy and tsc: real programs from wheels, npm lock files and a Go toolchain."""
+"""Linters as gates, except ruff and mypy: real programs from wheels, npm lock files and a Go toolchain."""
 
 from __future__ import annotations
 
@@ -84,12 +84,13 @@ async def test_eslint_of_a_lock_file_finds_what_a_change_brings(folder: Path, tm
     ]
 
 
-async def test_pyright_of_a_lock_file_finds_what_a_change_brings(folder: Path, tmp_path: Path) -> None:
-    lock = await asyncio.to_thread(make_lock, tmp_path / "lock", pyright="1.1.391")
-    base = {**lock, "pyrightconfig.json": "{}", "a.py": "def f(x: int) -> str:\n    return x\n", "web.js": ""}
-    change = {"b.py": "import nosuch\n\nfrom a import f\n\ny: int = f(1)\nz = nosuch.y\n"}
+async def test_the_type_checker_of_a_lock_file_finds_what_a_change_brings(folder: Path, tmp_path: Path) -> None:
+    lock = await asyncio.to_thread(make_lock, tmp_path / "lock", typescript="5.9.3")
+    options = '{"compilerOptions": {"strict": true}, "include": ["src"]}'
+    base = {**lock, "tsconfig.json": options, "src/old.ts": "export const old: number = 'one';\n"}
+    change = {"src/new.ts": "import { old } from './old';\nexport const mine: string = old;\n"}
     ((rule, path, line, _),) = await find(folder, base, change, runtime())
-    assert (rule, path, line) == ("pyright.reportAssignmentType", "b.py", 5)
+    assert (rule, path, line) == ("tsc.TS2322", "src/new.ts", 2)
 
 
 async def test_gofmt_and_go_vet_find_what_a_change_brings(folder: Path) -> None:

@@ -17,17 +17,14 @@ GOFMT = "\n".join([
 
 LINES = [
     (Linter.RUFF, "pkg/a.py:3:1: F401 [*] `os` is unused", ("pkg/a.py", 3, "F401", "`os` is unused")),
-    (Linter.RUFF, "a.py:1:5: SyntaxError: Expected ':'", ("a.py", 1, "SyntaxError", "Expected ':'")),
     (Linter.RUFF, "a.py:1:5: invalid-syntax: Expected ':'", ("a.py", 1, "invalid-syntax", "Expected ':'")),
     (Linter.FLAKE8, "./a.py:1:80: E501 line too long", ("a.py", 1, "E501", "line too long")),
     (Linter.MYPY, 'a.py:9: error: Bad "f"  [arg-type]', ("a.py", 9, "arg-type", 'Bad "f"')),
     (Linter.MYPY, "a.py:9:4: error: Bad", ("a.py", 9, "", "Bad")),
-    (Linter.PYRIGHT, f"  {WORK}/a.py:2:5 - error: No (reportCallIssue)", ("a.py", 2, "reportCallIssue", "No")),
     (Linter.PYRIGHT, f"  {WORK}/a.py:2:5 - error: No\n  \xa0\xa0int is none (reportCall)",
      ("a.py", 2, "reportCall", "No int is none")),
     (Linter.ESLINT, f"{WORK}/src/a.js:4: Unexpected var. [no-var]", ("src/a.js", 4, "no-var", "Unexpected var.")),
     (Linter.TSC, "src/a.ts(3,7): error TS2322: Type x", ("src/a.ts", 3, "TS2322", "Type x")),
-    (Linter.GOVET, "./a.go:5:2: unreachable code", ("a.go", 5, "", "unreachable code")),
     (Linter.GOVET, "vet: ./a.go:5:2: undefined: x", ("a.go", 5, "", "undefined: x")),
 ]  # fmt: skip
 
@@ -47,13 +44,12 @@ def test_gofmt_tells_the_line_it_would_write() -> None:
     assert [each.line for each in TOOLS[Linter.GOFMT].issues(broken)] == [3]
 
 
-@pytest.mark.parametrize("line", [
-    "a.py:3: note: See docs", "/etc/passwd:1:1: F401 x", "../a.py:1:1: F401 x", "<stdin>:1:1: E1 x",
-    "All checks passed!", "a.py:x:1: F401 y", "",
-])  # fmt: skip
-def test_a_line_that_is_no_finding_in_the_tree_is_passed_over(line: str) -> None:
+def test_a_line_that_is_no_finding_in_the_tree_is_passed_over() -> None:
+    printed = (
+        "a.py:3: note: See docs\n/etc/passwd:1:1: F401 x\n../a.py:1:1: F401 x\n<stdin>:1:1: E1 x\na.py:x:1: F401 y\n"
+    )
     for linter in (Linter.RUFF, Linter.FLAKE8, Linter.MYPY):
-        assert TOOLS[linter].issues(line) == []
+        assert TOOLS[linter].issues(printed) == []
 
 
 @given(st.text(max_size=400))
@@ -70,20 +66,15 @@ def test_every_linter_has_a_tool_whose_command_names_the_files_as_words() -> Non
     assert "a.ts" not in TOOLS[Linter.TSC].command(["a.ts"])
 
 
-@pytest.mark.parametrize(("path", "is_one"), [
-    ("pyproject.toml", True), ("sub/ruff.toml", True), (".eslintrc.json", True), ("eslint.config.mjs", True),
-    ("a.py", False), ("docs/mypy.md", False),
-])  # fmt: skip
-def test_files_that_say_what_is_found_are_known(path: str, is_one: bool) -> None:
-    assert configures(path) is is_one
+def test_files_that_say_what_is_found_are_known() -> None:
+    assert all(map(configures, ("pyproject.toml", "sub/ruff.toml", ".eslintrc.json", "eslint.config.mjs")))
+    assert not any(map(configures, ("a.py", "docs/mypy.md")))
 
 
 @pytest.mark.parametrize(("words", "config", "targets"), [
     (("mypy", "--strict", "src", "tests"), "", ("src", "tests")),
-    (("python", "-m", "mypy", "."), "", (".",)),
     (("make", "types"), "[tool.mypy]\nfiles = ['src']\n", ()),
     (("mypy",), "[tool.mypy]\nstrict = true\n", None),
-    (("mypy", "$(git ls-files)"), "", None),
     ((), "[mypy]\n  packages = shop\n", ()),
 ])  # fmt: skip
 def test_mypy_looks_where_the_repository_has_it_look(
