@@ -33,32 +33,6 @@ def list_events(daemon: Daemon, kind: str) -> list[dict[str, Any]]:
     return [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == kind]
 
 
-def test_an_agent_s_change_is_judged_and_committed_like_any_other(tmp_path: Path) -> None:
-    script = {
-        "PLANNING": PLAN,
-        "CODING": [
-            ["write", "/work/add.py", WRONG],
-            ["write", "/work/test_add.py", "def test_add():\n    pass\n"],
-            ["say", "Summary: Multiply"],
-        ],
-        "CODING again": [["write", "/work/add.py", RIGHT], ["say", "Summary: Add adds its numbers"]],
-        "REFLECTING": [["say", REFLECTION]],
-    }
-    with agent_folder(script) as folder:
-        with Daemon(tmp_path / "home", settings(folder)) as daemon:
-            task_id = daemon.submit(description="Mend add() in add.py.", files=FILES, tests=TESTS)
-            (task,) = daemon.wait(task_id)
-            calls, dropped = list_events(daemon, "model_called"), list_events(daemon, "files_dropped")
-        assert (task["status"], task["ending"]) == ("done", "committed"), (task, daemon.output()[-3000:])
-    workspace = daemon.home / "workspace"
-    message = git(workspace, "log", "-1", "--format=%B")
-    assert message.startswith("Add adds its numbers")
-    assert "Model: scripted-agent" in message
-    assert git(workspace, "show", "HEAD:add.py") == RIGHT.strip()
-    assert [call["phase"] for call in calls] == ["PLANNING", "CODING", "REFLECTING", "CODING"]
-    assert "test_add.py" in str(dropped)
-
-
 def test_a_hostile_agent_gets_nothing_and_is_judged_all_the_same(tmp_path: Path) -> None:
     owner = tmp_path / "owner.txt"
     owner.write_text("mine")

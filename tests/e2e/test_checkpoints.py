@@ -98,37 +98,3 @@ def test_killed_while_it_waits_for_what_runs_the_next_start_finishes_the_checkpo
     until_at_last(lambda: save(daemon)["running"])
     assert "The last run ended cleanly" in daemon.output()
     daemon.stop()
-
-
-def test_asked_for_while_no_daemon_runs_it_is_held_before_any_task(tmp_path: Path, server: WireServer) -> None:
-    daemon = Daemon(tmp_path / "home", settings_for(server))
-    daemon.home.mkdir()
-    assert daemon.cli("Write total() in job_1.py").returncode == 0
-    assert "it makes the checkpoint when it next starts" in daemon.cli("--checkpoint-now").stderr
-    with daemon:
-        until_at_last(lambda: waits(daemon))
-        assert status_of(daemon, 1) == "queued"
-        assert not server.requests
-        assert "Paused: checkpoint (checkpoint, as you asked" in daemon.output()
-        assert "no task is started" in daemon.output()
-
-
-def test_quiet_hours_hold_tasks_back_beside_a_pause_and_say_so(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, QUIET_HOURS="00:00-24:00")) as daemon:
-        waiting = daemon.submit(**job(1))
-        daemon.cli("--pause")
-        assert read_held(daemon) == {"owner": "", "quiet": "quiet hours (00:00-24:00)"}
-        resumed = daemon.cli("--resume").stdout.splitlines()
-        assert resumed[0] == "paused"
-        assert resumed[1].startswith("Paused: quiet hours (quiet hours (00:00-24:00)); continues by itself")
-        assert status_of(daemon, waiting) == "queued"
-
-
-def test_unread_commits_hold_tasks_back_until_they_are_read(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, REVIEW_DEBT="1", WORKER_COUNT="1")) as daemon:
-        first, second = daemon.submit(**job(1)), daemon.submit(**job(2))
-        daemon.wait(first)
-        assert read_held(daemon) == {"review": "1 commit waits to be read (REVIEW_DEBT=1)"}
-        assert status_of(daemon, second) == "queued"
-        daemon.cli("--reviewed", "all")
-        daemon.wait(second)

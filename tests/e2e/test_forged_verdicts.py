@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nightshift.core.tasks.verdicts import Label
-from tests.hostile.verdicts.every import FORGERIES
-from tests.hostile.verdicts.forgery import Kind, Suite
-from tests.hostile.verdicts.right_answers import RIGHT
+from tests.hostile.verdicts.every import FORGERIES, RIGHT
+from tests.hostile.verdicts.forgery import Forgery, Suite
 from tests.support.answers import PLAN, REFLECTION
 from tests.support.daemon import Daemon, settings_for
 from tests.support.git_repo import make_repo
 from tests.support.wire_server import WireServer
 
-LEAKS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.LEAK]
-ANSWERS = {name: (forgery.suite, forgery.files) for name, forgery in FORGERIES.items()}
-ANSWERS |= {f"right-{name}": (suite, suite.honest) for name, suite in RIGHT.items()}
+ONE_OF_EACH_CLASS: dict[tuple[str, str], Forgery] = {
+    (forgery.kind, forgery.language): forgery
+    for forgery in reversed(FORGERIES.values())
+    if forgery.best is Label.DOUBTFUL
+}
+HONEST = (
+    "python-sum_cases", "python-sum_rule", "python-counts", "python-points", "python-held_two", "python-enums",
+    "javascript-sums", "javascript-letters",
+)  # fmt: skip
+ANSWERS = [(forgery.suite, forgery.files) for forgery in ONE_OF_EACH_CLASS.values()]
+ANSWERS += [(RIGHT[name], RIGHT[name].honest) for name in HONEST]
 
 
 def model(phase: str, messages: list[dict[str, str]]) -> str:
@@ -29,7 +33,7 @@ def model(phase: str, messages: list[dict[str, str]]) -> str:
         return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
     match = re.search(r"number (\d+)\.", "\n".join(message["content"] for message in messages))
     assert match, messages
-    _, files = list(ANSWERS.values())[int(match[1])]
+    _, files = ANSWERS[int(match[1])]
     kinds = {"py": "python", "mjs": "js", "cjs": "js"}
     blocks = [f"```{kinds[path.rpartition('.')[2]]} path={path}\n{text}```" for path, text in files.items()]
     return "\n\n".join(["Summary: Do what the tests ask for", *blocks])
@@ -42,55 +46,26 @@ def task(number: int, suite: Suite, repo: str) -> dict[str, Any]:
         "tests": dict(suite.given),
         "repo": repo,
         "allow": ["js.child-process"],  # without this permission, the task waits for its owner
-        "limits": {"iterations": 3, "attempts": 2},  # the second attempt sees what the first one reported
+        "limits": {"iterations": 2, "attempts": 2},  # the second attempt sees what the first one reported
     }
 
 
-@dataclass(frozen=True)
-class Night:
-    """The results of one daemon that got all answers.
-
-    Attributes:
-        tasks: The task of each answer, by the answer's name.
-        prompts: The prompts of each answer's task, by the answer's name.
-        integrated: The ids of the tasks that were integrated.
-    """
-
-    tasks: dict[str, dict[str, Any]]
-    prompts: dict[str, str]
-    integrated: frozenset[int]
-
-
-@pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    """Run all answers in one daemon, each as its own task in its own repository."""
-    folder = tmp_path_factory.mktemp("forged")
-    with WireServer(model) as server, Daemon(folder / "home", settings_for(server, HELD_OUT_SHARE="0.4")) as daemon:
-        numbers = {}
-        for number, (name, (suite, _)) in enumerate(ANSWERS.items()):
-            repo = make_repo(folder / f"repo-{number}", suite.base)
-            numbers[name] = daemon.submit(**task(number, suite, str(repo)))
-        tasks = dict(zip(numbers, daemon.wait(*numbers.values(), within_s=900), strict=True))
+def test_one_forgery_of_each_class_is_refused_and_tells_nothing_and_honest_answers_are_committed(
+    tmp_path: Path,
+) -> None:
+    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server, HELD_OUT_SHARE="0.4")) as daemon:
+        numbers = [
+            daemon.submit(**task(number, suite, str(make_repo(tmp_path / f"repo-{number}", suite.base))))
+            for number, (suite, _) in enumerate(ANSWERS)
+        ]
+        tasks = daemon.wait(*numbers, within_s=600)
         prompts = ["\n".join(message["content"] for message in request.messages) for request in server.requests]
-        prompts_by_name = {
-            name: "\n".join(text for text in prompts if f"This is number {number}." in text)
-            for number, name in enumerate(ANSWERS)
-        }
         commits = daemon.get("/api/commits?limit=500")["commits"]
-        yield Night(tasks, prompts_by_name, frozenset(each["task_id"] for each in commits if each["integrated"]))
-
-
-@pytest.mark.parametrize("name", [name for name, forgery in FORGERIES.items() if forgery.best is Label.DOUBTFUL])
-def test_a_forged_answer_is_never_integrated(name: str, night: Night) -> None:
-    assert night.tasks[name]["task_id"] not in night.integrated
-
-
-@pytest.mark.parametrize("name", LEAKS)
-def test_no_model_is_told_what_was_held_out(name: str, night: Night) -> None:
-    assert not any(text in night.prompts[name] for text in FORGERIES[name].carries)
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_answer_is_committed(name: str, night: Night) -> None:
-    task_row = night.tasks[f"right-{name}"]
-    assert (task_row["status"], task_row["ending"]) == ("done", "committed"), task_row["reason"]
+    integrated = {commit["task_id"] for commit in commits if commit["integrated"]}
+    forgeries = list(ONE_OF_EACH_CLASS.values())
+    assert [forgery.id for number, forgery in enumerate(forgeries) if numbers[number] in integrated] == []
+    for number, forgery in enumerate(forgeries):
+        told = "\n".join(text for text in prompts if f"This is number {number}." in text)
+        assert not any(text in told for text in forgery.carries), forgery.id
+    ends = dict(zip(HONEST, tasks[len(forgeries) :], strict=True))
+    assert {name: each["reason"] for name, each in ends.items() if each["ending"] != "committed"} == {}

@@ -6,15 +6,11 @@ Whatever happens to the nodes, each task ends and lands once.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from pathlib import Path
 
-import pytest
-
 from nightshift.core.tasks.states import Ending, Status
-from nightshift.remote.hub import control
 from nightshift.remote.hub.landing import Landing
 from nightshift.remote.hub.nodes import nodes
 from nightshift.remote.hub.signing import NodeKey, is_signed, make_signed_text
@@ -82,66 +78,8 @@ def test_a_node_that_dies_is_replaced_and_goes_on_alone_when_it_comes_back_in_ti
         until(lambda: first.get("/api/task/2")["status"] == "done")
 
 
-@pytest.mark.parametrize("how", ["it ended", "it hangs"])
-def test_what_a_node_finishes_while_the_hub_is_away_is_handed_in_later(tmp_path: Path, how: str) -> None:
-    with federation(tmp_path, latency_s=0.5) as fed:
-        daemon = fed.daemon("a")
-        for number in (1, 2):
-            daemon.submit(**task(number))
-        until(lambda: any(task.status is Status.RUNNING for task in fed.tasks()))
-        with fed.away(hangs=how == "it hangs"):
-            waiting = daemon.submit(**task(3))
-            assert daemon.get(f"/api/task/{waiting}")["status"] == "shared"
-            until(lambda: "ready to land" in str(daemon.get("/api/tasks")), within_s=120)
-            why = "works without its hub: the hub cannot be reached"
-            until(lambda: why in str(daemon.get("/api/status")["notices"]), within_s=120)
-        until_all_ended(fed)
-        assert_each_landed_once(fed, 3)
-        assert "without its hub" not in str(daemon.get("/api/status")["notices"])
-
-
-def test_owners_cancel_retry_and_prioritise_from_any_node(tmp_path: Path) -> None:
-    with federation(tmp_path) as fed:
-        queue, daemon = fed.queue, fed.daemon("a", WORKER_COUNT="1")
-        control.pause(fed.connection, "for the test")
-        until(lambda: daemon.get("/api/hub")["paused"] == "for the test")
-        numbers = [daemon.submit(**task(number)) for number in (1, 2, 3)]
-        until(lambda: len(fed.tasks()) == 3)
-        by_origin = {hub_task.origin_task: hub_task.id for hub_task in fed.tasks()}
-        assert daemon.ask("POST", f"/api/task/{numbers[0]}/cancel")[0] in {200, 202}
-        until(lambda: queue.get(by_origin[numbers[0]]).status is Status.CANCELLED)
-        queue.cancel(by_origin[numbers[1]])
-        until(lambda: daemon.get(f"/api/task/{numbers[1]}")["status"] == "cancelled")
-        daemon.ask("POST", f"/api/task/{numbers[2]}/priority", {"priority": 9})
-        until(lambda: queue.get(by_origin[numbers[2]]).priority == 9)
-        assert daemon.ask("POST", f"/api/task/{numbers[0]}/retry")[0] in {200, 202}
-        until(lambda: queue.get(by_origin[numbers[0]]).status is Status.QUEUED)
-        queue.retry(by_origin[numbers[1]])
-        until(lambda: daemon.get(f"/api/task/{numbers[1]}")["status"] == "shared")
-        control.pause(fed.connection, None)
-        until_all_ended(fed)
-        assert_each_landed_once(fed, 3)
-        assert fed.landed()[0] == f"hub-{by_origin[numbers[2]]}"
-
-
-def test_a_question_is_answered_from_anywhere(tmp_path: Path) -> None:
-    with federation(tmp_path) as fed:
-        daemon = fed.daemon("a")
-        number = daemon.submit(**task(3), clarify=True)
-        until(lambda: any(task.status is Status.WAITING for task in fed.tasks()))
-        (asking,) = fed.tasks()
-        (asked,) = json.loads(asking.asks)
-        assert asked["question"] == "Which number?"
-        fed.queue.answer(asking.id, asked["id"], granted=True, text="three")
-        until_all_ended(fed)
-        assert_each_landed_once(fed, 1)
-        assert daemon.get("/api/approvals")["approvals"][0]["answer"] == "three"
-        assert daemon.get(f"/api/task/{number}")["status"] == "done"
-
-
-@pytest.mark.timeout(3600)
 def test_many_tasks_end_once_while_nodes_are_killed_and_cut_off_at_random(tmp_path: Path) -> None:
-    chance, count, killed, cut_off = random.Random(21), 200 if tiers.ALL else 12, 0, 0
+    chance, count, killed, cut_off = random.Random(21), 24 if tiers.ALL else 12, 0, 0
     with federation(tmp_path, latency_s=0.05) as fed:
         daemons = {name: fed.daemon(name) for name in "abc"}
         for number in range(1, count + 1):

@@ -85,19 +85,6 @@ def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(t
     assert ask(container, "--history") == [task]
 
 
-def test_where_the_engine_keeps_bubblewrap_from_its_work_the_doctor_says_what_the_container_needs(
-    tmp_path: Path,
-) -> None:
-    remaining = [word for word in SERVICE["security_opt"] if "unconfined" not in word]
-    report = docker(
-        "run", "--rm", *options(tmp_path / "home", remaining), image.IMAGE, "nightshift", "--doctor", check=False
-    )
-    assert "nothing may be executed" in report
-    for word in SERVICE["security_opt"]:
-        assert word in remaining or f"--security-opt {word}" in report
-    assert "sudo apt-get install bubblewrap" not in report
-
-
 def test_nothing_of_the_owners_is_in_the_image() -> None:
     searching = ["grep", "-rl", "secret-7f3a", "/opt", "/data", "/etc", "/usr/local"]
     assert docker("run", "--rm", "--network=none", "--user=0", image.IMAGE, *searching, check=False) == ""

@@ -58,10 +58,7 @@ def test_the_wheel_adds_two_packages_and_no_other_name(installed: Path) -> None:
     assert done.stdout.split() == ["nightshift", "nightshift_engine"]
 
 
-@pytest.mark.parametrize("program", [["nightshift-daemon"], ["nightshift", "daemon"]])
-def test_it_serves_a_daemon_that_works_in_the_users_folders(
-    installed: Path, tmp_path: Path, program: list[str]
-) -> None:
+def test_it_serves_a_daemon_that_works_in_the_users_folders(installed: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     environ = environment(home)
@@ -73,7 +70,7 @@ def test_it_serves_a_daemon_that_works_in_the_users_folders(
 
     assert nightshift("--version") == f"Nightshift {VERSION}\n"
     daemon = subprocess.Popen(
-        [installed / "bin" / program[0], *program[1:]], env=environ, cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        [installed / "bin" / "nightshift-daemon"], env=environ, cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
     try:
         assert daemon.stdout

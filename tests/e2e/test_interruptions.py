@@ -6,10 +6,8 @@ import random
 import time
 from pathlib import Path
 
-import pytest
-
 from tests.support.answers import Answers, job
-from tests.support.daemon import ENDED, Daemon, git, settings_for, until
+from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
 
 
@@ -42,20 +40,6 @@ def test_kill_9_at_ten_moments_loses_and_doubles_nothing(tmp_path: Path, server:
     for n in numbers:
         assert answers.counts[n, "PLANNING"] <= 2
     assert daemon.stop() == 0
-
-
-def test_no_reply_that_arrived_is_bought_twice(tmp_path: Path, server: WireServer, answers: Answers) -> None:
-    daemon = Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1"))
-    daemon.start()
-    server.fail_next("hang", 1, phase="CODING")
-    task_id = daemon.submit(**job(1))
-    until(lambda: any(request.phase == "CODING" for request in server.requests))
-    daemon.kill()
-    daemon.start()
-    (task,) = daemon.wait(task_id)
-    assert task["ending"] == "committed"
-    assert answers.counts[1, "PLANNING"] == 1
-    daemon.stop()
 
 
 def test_shutdown_returns_running_tasks_and_they_go_on_later(
@@ -99,38 +83,3 @@ def test_a_pause_survives_a_restart(tmp_path: Path, server: WireServer) -> None:
     assert daemon.cli("--resume").returncode == 0
     assert daemon.wait(task_id)[0]["ending"] == "committed"
     daemon.stop()
-
-
-def test_without_a_model_tasks_wait_and_go_on_when_one_appears(tmp_path: Path, server: WireServer) -> None:
-    server.stop()
-    with Daemon(tmp_path / "home", settings_for(server, MODEL_PROBE_S="0.3")) as daemon:
-        task_id = daemon.submit(**job(1))
-        until(lambda: status_of(daemon, task_id) == "scheduled")
-        assert daemon.get("/api/status")["models"][0]["available"] is False
-        server.start()
-        assert daemon.wait(task_id)[0]["ending"] == "committed"
-
-
-def test_a_task_whose_time_is_over_fails_with_the_limit_named(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        endless = {"test_job_1.py": "import time\n\n\ndef test_job():\n    time.sleep(50)\n    assert 1 + 1 == 2\n"}
-        (task,) = daemon.wait(daemon.submit(**{**job(1), "tests": endless}, limits={"wall_s": 2.0, "attempts": 1}))
-        assert (task["status"], task["ending"]) == ("failed", "timeout")
-        assert "wall_s" in daemon.cli("--show", str(task["task_id"])).stdout
-
-
-def test_a_second_daemon_on_the_same_home_is_refused(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server)) as first:
-        second = Daemon(first.home, first.settings)
-        with pytest.raises(AssertionError, match="already works here"):
-            second.start()
-        assert first.get("/api/status")["state"] == "running"
-
-
-def test_tasks_added_while_no_daemon_runs_are_done_at_its_start(tmp_path: Path, server: WireServer) -> None:
-    daemon = Daemon(tmp_path / "home", settings_for(server))
-    daemon.home.mkdir()
-    added = daemon.cli("Write total() in job_1.py")
-    assert added.returncode == 0, added.stderr
-    with daemon:
-        assert daemon.wait(1)[0]["status"] in ENDED

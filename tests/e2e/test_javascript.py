@@ -90,23 +90,3 @@ def test_a_javascript_task_ends_as_a_commit_that_node_confirms(daemon: Daemon, m
     assert "7 !== 4" in asked[2]
     looked = daemon.cli("verify", task["commit"][:10])
     assert (looked.returncode, looked.stdout.splitlines()[-1][:19]) == (0, "holds: tests_passed"), looked.stdout
-
-
-def test_without_tests_the_agent_writes_them_for_node(daemon: Daemon) -> None:
-    (task,) = daemon.wait(daemon.submit(description="Write total() in total.mjs", language="javascript"))
-    assert task["ending"] == "committed", task["reason"]
-    message = git(daemon.home / "workspace", "log", "-1", "--format=%B", task["commit"])
-    assert "Verdict: self_tested" in message
-
-
-def test_tests_in_typescript_run_where_node_can_and_are_refused_at_once_elsewhere(daemon: Daemon, model: Model) -> None:
-    tests = {"test/total.test.ts": TESTS.replace("() =>", "(): void =>")}
-    (task,) = daemon.wait(daemon.submit(description="Write total() in total.mjs", language="javascript", tests=tests))
-    node = runtime().node
-    assert node, "install nodejs: this test needs it"
-    if node.runs_types:
-        assert task["ending"] == "committed", task["reason"]
-    else:
-        assert (task["status"], task["ending"]) == ("failed", "refused")
-        assert f"needs Node.js 22.6 or newer; this machine has {node.version}" in task["reason"]
-        assert not model.asked, "no model was paid for it"

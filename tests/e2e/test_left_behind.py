@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import time
 from pathlib import Path
 
 from tests.support.answers import job
-from tests.support.daemon import Daemon, git, until
+from tests.support.daemon import Daemon, git
 
 
 def leave(path: Path) -> Path:
@@ -41,23 +40,3 @@ def test_what_a_killed_daemon_left_is_swept_and_told(daemon: Daemon) -> None:
     assert sorted(events[-1]["data"]["drafts"]) == sorted(map(str, files[2:]))
     assert sorted(events[-1]["data"]["git_files"]) == sorted(map(str, files[:2]))
     assert git(daemon.home / "workspace", "fsck", "--full") == ""
-
-
-def test_a_daemon_begins_nothing_while_the_disk_is_low(daemon: Daemon) -> None:
-    daemon.stop()
-    daemon.settings["DISK_RESERVE_MB"] = "1000000000"
-    daemon.start()
-    until(lambda: any(hold["source"] == "disk" for hold in daemon.get("/api/status")["holds"]))
-    task = daemon.submit(**job(3))
-    daemon.stop()
-    assert [line["event"] for line in _read_stored(daemon)].count("disk_low") == 1
-    daemon.settings["DISK_RESERVE_MB"] = "1"
-    daemon.start()
-    (done,) = daemon.wait(task)
-    assert done["status"] == "done"
-    assert daemon.get("/api/status")["holds"] == []
-
-
-def _read_stored(daemon: Daemon) -> list[dict[str, object]]:
-    result = daemon.cli("--logs", "500", "--json")
-    return list(json.loads(result.stdout))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.answers import RIGHT, Answers, job
 from tests.support.daemon import Daemon, git, settings_for
 from tests.support.git_repo import make_repo
@@ -41,36 +39,3 @@ def test_what_a_linter_requires_goes_back_to_the_model_and_the_tidy_change_is_co
     assert "ruff.F401" not in answers.shown[0]
     assert "ruff.F401" in answers.shown[1]
     assert git(repo, "show", f"{task['commit']}:job_1.py") == RIGHT.format(n=1).rstrip("\n")
-
-
-def test_right_work_that_a_linter_finds_something_in_is_committed_with_a_note(tmp_path: Path) -> None:
-    repo, answers = make_repo(tmp_path / "shop", FILES), Untidy()
-    with WireServer(answers) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo)), within_s=300)
-        events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
-    assert (task["ending"], task["iteration_count"]) == ("committed", 1), task["reason"]
-    (message,) = [event["message"] for event in events if event["event"] == "gate_finding"]
-    assert "F401" in message
-
-
-@pytest.mark.parametrize("where", ["settings", "repository"])
-def test_linters_can_be_switched_off_for_all_and_for_one_repository(tmp_path: Path, where: str) -> None:
-    repo, answers = make_repo(tmp_path / "shop", FILES), Untidy()
-    more = {"LINTERS": "off"} if where == "settings" else {}
-    with WireServer(answers) as server, Daemon(tmp_path / "home", settings_for(server, **more)) as daemon:
-        if where == "repository":
-            done = daemon.cli("--repo-settings", str(repo), "linters=none")
-            assert done.returncode == 0, done.stderr
-        (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo)), within_s=300)
-    assert (task["ending"], task["iteration_count"]) == ("committed", 1), task["reason"]
-    assert git(repo, "show", f"{task['commit']}:job_1.py").startswith("import os")
-
-
-def test_a_linter_of_the_repositorys_own_environment_is_taken_as_it_is_there(tmp_path: Path) -> None:
-    repo, answers = make_repo(tmp_path / "shop", {**FILES, "requirements-dev.txt": "ruff\n"}), Untidy()
-    with WireServer(answers) as server, Daemon(tmp_path / "home", settings_for(server, LINTERS="found")) as daemon:
-        (task,) = daemon.wait(daemon.submit(**job(1), repo=str(repo), lint="required"), within_s=300)
-        events = daemon.get(f"/api/logs?task={task['task_id']}&limit=500")["events"]
-    assert (task["ending"], task["iteration_count"]) == ("committed", 2), task["reason"]
-    messages = [event["message"] for event in events if event["event"] == "gate_finding"]
-    assert [text[:40] for text in messages] == ["ruff.F401 (block) in job_1.py:1: `os` im"]

@@ -14,14 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import tiers
 from tests.support.answers import RIGHT, TESTS, Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
 
 HOPELESS = 3
 """Number of the job that never gets a right answer."""
-SEVERAL = range(21, 33 if tiers.ALL else 27)
 
 
 class OneHopeless(Answers):
@@ -91,22 +89,6 @@ def test_without_tests_the_agent_writes_them_and_says_so(daemon: Daemon, answers
     assert "Verdict: self_tested" in git(workspace, "log", "-1", "--format=%B", task["commit"])
 
 
-def test_many_tasks_land_one_after_the_other_on_a_main_that_passes(
-    daemon: Daemon, answers: Answers, tmp_path: Path
-) -> None:
-    workspace = daemon.home / "workspace"
-    before = git(workspace, "rev-list", "main").split()
-    ended = daemon.wait(*[daemon.submit(**job(n)) for n in SEVERAL], within_s=120)
-    assert {task["ending"] for task in ended} == {"committed"}
-    commits = git(workspace, "rev-list", "--first-parent", "main").split()
-    assert {task["commit"] for task in ended} == set(commits) - set(before)
-    assert len(commits) == len(SEVERAL) + len(before)
-    assert git(workspace, "rev-list", "--merges", "main") == ""
-    assert passes_bare_pytest(workspace, "main", tmp_path / "tree")
-    assert all(answers.counts[n, "CODING"] == 2 for n in SEVERAL)
-    assert git(workspace, "status", "--porcelain") == ""
-
-
 def test_always_wrong_is_never_committed_and_fails_with_a_reason(daemon: Daemon) -> None:
     workspace = daemon.home / "workspace"
     before = git(workspace, "rev-parse", "main")
@@ -173,9 +155,3 @@ def test_in_the_owners_repository_a_branch_is_left_and_nothing_else_moves(daemon
     assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads").split() == [
         f"refs/heads/{task['branch']}", "refs/heads/trunk",
     ]  # fmt: skip
-
-
-def test_a_repository_that_is_not_there_is_refused_with_the_field_and_the_mend(daemon: Daemon) -> None:
-    status, answer = daemon.ask("POST", "/api/task", {**job(8), "repo": "/nowhere/at/all"})
-    assert (status, list(answer["fields"])) == (400, ["repo"]), answer
-    assert "/nowhere/at/all" in answer["fields"]["repo"]

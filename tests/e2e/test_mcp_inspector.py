@@ -1,4 +1,4 @@
-"""The official MCP inspector drives the server over both transports, from a task's description to its commit.
+"""The official MCP inspector drives the server over stdio, from a task's description to its commit.
 
 The test uses the command line of the inspector's first major version, the last one that runs on Node.js 20. Each call
 is a separate process, which connects, checks the answers against the protocol's schemas, and prints the result.
@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.server.test_mcp import TOOLS
 from tests.support import npm_projects
 from tests.support.answers import Answers, job
@@ -24,17 +22,11 @@ PROGRAM = "@modelcontextprotocol/inspector-cli/build/cli.js"
 
 
 class Inspector:
-    """Calls of the inspector to a daemon's MCP server.
+    """Calls of the inspector to a daemon's MCP server, over stdio."""
 
-    Args:
-        daemon: the daemon to call.
-        transport: `stdio` or `http`.
-    """
-
-    def __init__(self, daemon: Daemon, transport: str) -> None:
+    def __init__(self, daemon: Daemon) -> None:
         self._program = npm_projects.modules("inspector") / PROGRAM
-        started = [sys.executable, str(ROOT / "cli.py"), "mcp"]
-        self._target = [f"{daemon.url}/mcp"] if transport == "http" else started
+        self._target = [sys.executable, str(ROOT / "cli.py"), "mcp"]
         self._environment = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(daemon.home), "HOME": str(daemon.home)}
 
     def run(self, method: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -56,10 +48,9 @@ class Inspector:
         return self.ask("tools/call", "--tool-name", tool, *pairs)
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_the_inspector_drives_the_server_from_a_task_to_its_commit(tmp_path: Path, transport: str) -> None:
+def test_the_inspector_drives_the_server_from_a_task_to_its_commit(tmp_path: Path) -> None:
     with WireServer(Answers()) as models, Daemon(tmp_path, settings_for(models)) as daemon:
-        inspector = Inspector(daemon, transport)
+        inspector = Inspector(daemon)
         tools = {each["name"]: each for each in inspector.ask("tools/list")["tools"]}
         added = inspector.call("submit_task", description=job(7)["description"], key="job-7")["structuredContent"]
         again = inspector.call("submit_task", description=job(7)["description"], key="job-7")["structuredContent"]

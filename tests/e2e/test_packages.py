@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tests.support.wire_server import WireServer
 TESTS = {
     "test_moon.py": "from moon import full\n\n\ndef test_full():\n    assert full() == 1\n    assert full(2) == 2\n"
 }
-WITH = "import {name}\n\n\ndef full(times=1):\n    return {name}.{value} * times\n"
+WITH = "import moonphase\n\n\ndef full(times=1):\n    return moonphase.FULL * times\n"
 WITHOUT = "def full(times=1):\n    return times\n"
 
 
@@ -27,8 +26,8 @@ class Moon:
     Once the prompt says that the owner denied the package, it writes moon.py without the package.
     """
 
-    def __init__(self, name: str = "moonphase", value: str = "FULL") -> None:
-        self.name, self.value, self.others = name, value, Answers()
+    def __init__(self) -> None:
+        self.others = Answers()
         self.codings: list[str] = []
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
@@ -37,7 +36,7 @@ class Moon:
             return self.others(phase, messages)
         if phase == "CODING":
             self.codings.append(text)
-            code = WITHOUT if "the owner denied" in text else WITH.format(name=self.name, value=self.value)
+            code = WITHOUT if "the owner denied" in text else WITH
             return f"```python path=moon.py\n{code}```"
         return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
 
@@ -114,63 +113,3 @@ def test_a_denied_package_goes_back_to_the_model_which_does_without(
         kinds = {event["event"] for event in daemon.get("/api/logs?limit=500")["events"]}
         assert "package_installed" not in kinds
         assert "gate_finding" in kinds
-
-
-def test_what_the_settings_or_the_task_allow_is_not_asked_for(
-    tmp_path: Path, server: WireServer, index: dict[str, str]
-) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "config.yaml").write_text("allowed_deps: [moonphase==1.0]\n")
-    with Daemon(home, settings_for(server, **index)) as daemon:
-        (task,) = daemon.wait(daemon.submit(description="Write full() in moon.py", tests=TESTS))
-        assert task["ending"] == "committed"
-        assert daemon.get("/api/approvals") == {"approvals": []}
-    (home / "config.yaml").write_text("")
-    with Daemon(home, settings_for(server, **index)) as daemon:
-        again = daemon.submit(description="Write full() anew in moon.py", tests=TESTS, packages=["moonphase"])
-        assert daemon.wait(again)[0]["status"] == "done"
-        assert daemon.get("/api/approvals") == {"approvals": []}
-
-
-def test_a_package_comes_from_the_index_that_pip_knows(tmp_path: Path) -> None:
-    """Uses the real package index, with the settings of the user who runs the test."""
-    wanted = ("PIP_", "HTTP_", "HTTPS_", "NO_PROXY", "SSL_CERT")
-    theirs = {name: value for name, value in os.environ.items() if name.upper().startswith(wanted)}
-    moon = Moon("inflection", "__version__.count('.')")
-    with WireServer(moon) as server, Daemon(tmp_path / "home", settings_for(server, **theirs)) as daemon:
-        tests = {"test_moon.py": TESTS["test_moon.py"].replace("== 2", "== 4").replace("== 1", "== 2")}
-        task_id = daemon.submit(description="Write full() in moon.py", tests=tests)
-        until(lambda: waits(daemon, task_id))
-        (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
-        assert asked["subject"] == "package:inflection"
-        assert "The package index describes inflection" in asked["question"]
-        assert daemon.ask("POST", f"/api/approvals/{asked['approval_id']}", {"granted": True})[0] == 200
-        (task,) = daemon.wait(task_id)
-        assert task["ending"] == "committed"
-
-
-class Foresight(Moon):
-    """The model `Moon`, except that its plan already names the package."""
-
-    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
-        planned = super().__call__(phase, messages)
-        return f"{planned}\n\nPackages: moonphase" if phase == "PLANNING" else planned
-
-
-@pytest.mark.parametrize("moon", [Foresight()], ids=["planned"])
-def test_packages_of_a_plan_are_asked_for_once_before_code_and_for_all_tasks(
-    tmp_path: Path, server: WireServer, moon: Foresight, index: dict[str, str]
-) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1", **index)) as daemon:
-        first = daemon.submit(description="Write full() in moon.py", tests=TESTS)
-        second = daemon.submit(description="Write full() in moon.py, again", tests=TESTS)
-        until(lambda: waits(daemon, first) and waits(daemon, second))
-        assert moon.codings == []
-        (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
-        assert (asked["subject"], daemon.get("/api/status")["approvals"]) == ("package:moonphase", 1)
-        assert daemon.cli("--approve", str(asked["approval_id"])).returncode == 0
-        for task in daemon.wait(first, second):
-            assert task["status"] == "done", task["reason"]
-        later = daemon.submit(description="Write full() in moon.py, once more", tests=TESTS)
-        assert daemon.wait(later)[0]["status"] == "done"

@@ -7,16 +7,14 @@ assumed.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.support.answers import RIGHT, TESTS, Answers, job
-from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.answers import RIGHT, TESTS, Answers
+from tests.support.daemon import Daemon, git, until
 from tests.support.wire_server import WireServer
 
 BOUNDARY = "the boundary is counted, though only what is above it should be"
-NOT_EXPRESS = "the task asks for Express and this is plain http"
 VAGUE = "Improve job_3.py somehow"
 QUESTION, ASSUMED, ANSWER = "Shall the boundary count?", "no, only what lies above", "no, never the boundary itself"
 
@@ -103,63 +101,3 @@ def test_a_vague_task_waits_for_its_owner_and_goes_on_with_his_answer(daemon: Da
     assert (failure["kind"], pattern["kind"], pattern["problem"]) == ("failure", "pattern", VAGUE)
     taken = daemon.cli("--import-memory", "-", "--json", stdin=learned + learned.replace("job_3", "job_9"))
     assert json.loads(taken.stdout) == {"file": "-", "new": 2, "known": 2}
-
-
-def test_a_question_that_nobody_answers_goes_on_with_what_is_assumed(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, ENABLE_CLARIFY="true", CLARIFY_WAIT_S="1")) as daemon:
-        (task,) = daemon.wait(daemon.submit(description=VAGUE))
-        assert task["ending"] == "committed"
-        (asked,) = daemon.get("/api/approvals")["approvals"]
-        assert (asked["granted"], asked["answer"], asked["assumed_at"]) == (True, ASSUMED, None)
-        assert asked["answered_by"] == "assumed"
-    prompts = [str(request.messages) for request in server.requests if request.phase == "CODING"]
-    assert all(ASSUMED in text for text in prompts)
-
-
-class NeverContent(Answers):
-    """A reviewer that reports the same critical finding on each new version of job 5."""
-
-    def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
-        if phase == "REVIEW":
-            self.counts[5, phase] += 1
-            finding = {
-                "file": "job_5.py",
-                "line": 2,
-                "severity": "critical",
-                "reason": NOT_EXPRESS,
-                "fix": "use Express",
-            }
-            return json.dumps({"findings": [finding]})
-        reply = super().__call__(phase, messages)
-        if phase == "CODING":
-            reply = reply.replace("\n    return", f"\n    # version {self.counts[5, phase]}\n    return")
-        return reply
-
-
-@pytest.mark.parametrize("answers", [NeverContent()])
-def test_what_a_reviewer_says_three_times_is_what_the_owner_finds_in_the_morning(
-    tmp_path: Path, server: WireServer, answers: NeverContent
-) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, ENABLE_REVIEW="true", CLARIFY_WAIT_S="1")) as daemon:
-        (task,) = daemon.wait(daemon.submit(**job(5)))
-        assert task["ending"] == "committed"
-        assert answers.counts[5, "REVIEW"] == 3
-        (asked,) = daemon.get("/api/approvals")["approvals"]
-        assert (asked["kind"], asked["answered_by"]) == ("finding", "assumed")
-        assert NOT_EXPRESS in asked["question"]
-        assert NOT_EXPRESS in task["reason"]
-        message = git(daemon.home / "workspace", "show", "-s", "--format=%B", task["commit"])
-        assert "Open-Findings: 1 critical" in message
-        assert NOT_EXPRESS in " ".join(message.split())
-        note = json.loads(git(daemon.home / "workspace", "notes", "--ref=nightshift", "show", task["commit"]))
-        assert [remark["reason"] for remark in note["remarks"]] == [NOT_EXPRESS]
-        (commit,) = daemon.get("/api/commits?unread=1")["commits"]
-        assert [(remark["severity"], remark["place"]) for remark in commit["remarks"]] == [("critical", "job_5.py:2")]
-        for action in (("--unread",), ("--show", str(task["task_id"])), ("verify", task["commit"])):
-            result = daemon.cli(*action)
-            assert result.returncode == 0, result.stdout + result.stderr
-            assert action[0] == "verify" or NOT_EXPRESS in " ".join(result.stdout.split())
-        daemon.ask("POST", "/api/checkpoint")
-        until(lambda: daemon.get("/api/reports")["reports"])
-        (report,) = (daemon.home / "reports").glob("*.md")
-        assert f"left open: critical (review): job_5.py:2: {NOT_EXPRESS}" in report.read_text().replace("\\", "")

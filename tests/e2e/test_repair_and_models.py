@@ -5,7 +5,6 @@ The engine makes some replies of the model unnecessary. A task that the engine c
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from nightshift.core.tasks.held_out import SHARE
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.verdict.held.holding import hold
 from tests.support.answers import Answers, job
-from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.daemon import Daemon, git, settings_for
 from tests.support.wire_server import WireServer
 
 BUGGY = "def total(items):\n    result = 1\n    for item in items:\n        result += item\n    return result\n"
@@ -31,17 +30,6 @@ def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
     more = {"MODEL_TYPE": "openai,repair", "MODEL_PROBE_S": "0.3", "REPAIR_FIRST_S": "40", "LOG_LEVEL": "DEBUG"}
     with Daemon(tmp_path / "home", settings_for(server, **more)) as running:
         yield running
-
-
-CONTRADICTION = {
-    "description": "Mend count()",
-    "files": {"count.py": BUGGY.replace("total", "count")},
-    "tests": {
-        "test_count.py": "from count import count\n\n\ndef test_one():\n    assert count([5, 7]) == 71\n\n\n"
-        "def test_other():\n    assert count([5, 7]) == 73\n"
-    },
-}
-"""A task with contradictory tests, which no search can solve."""
 
 
 def messages(daemon: Daemon, kind: str) -> list[str]:
@@ -99,36 +87,3 @@ def test_what_a_model_did_not_quite_do_is_mended_without_another_reply(daemon: D
     workspace = daemon.home / "workspace"
     assert "Model: tiny-coder, repair" in git(workspace, "log", "-1", "--format=%B", task["commit"])
     assert daemon.get("/api/status")["saved"] == {"days": 7.0, "replies": 4, "saved": 2, "solved": 0}
-
-
-def test_a_search_is_seen_live_and_ends_when_its_task_is_cancelled(daemon: Daemon, server: WireServer) -> None:
-    task_id = daemon.submit(**CONTRADICTION)
-
-    def doing() -> str:
-        workers = daemon.get("/api/status")["workers"]
-        return "".join(worker["last_line"] for worker in workers if worker["task_id"] == task_id)
-
-    until(lambda: "candidates" in doing(), within_s=30)
-    assert doing().startswith("repair: ")
-    until(lambda: bool(messages(daemon, "repair_progress")))
-    progress = [event for event in daemon.get("/api/logs?limit=1000")["events"] if event["event"] == "repair_progress"]
-    assert {(event["task_id"], event["phase"], event["worker"][:7]) for event in progress} == {
-        (task_id, "PLANNING", "worker-")
-    }
-    assert 0 < progress[-1]["data"]["tried"] <= progress[-1]["data"]["estimated"]
-    assert daemon.ask("POST", f"/api/task/{task_id}/cancel", {})[0] == 200
-    assert daemon.wait(task_id)[0]["ending"] == "user"
-    assert server.requests == []
-
-
-def test_what_the_engine_cannot_do_waits_for_the_model_and_not_for_the_engine(
-    daemon: Daemon, server: WireServer
-) -> None:
-    server.stop()
-    task_id = daemon.submit(description="Write total() in job_2.py")
-    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled")
-    assert "has no tests" in daemon.get(f"/api/task/{task_id}")["reason"]
-    time.sleep(1.5)  # enough time for five checks whether a model answers
-    assert len(messages(daemon, "task_claimed")) == 1, "it was taken up for nothing"
-    server.start()
-    assert daemon.wait(task_id)[0]["ending"] == "committed"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.answers import PLAN, REFLECTION, Answers, job
-from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.answers import PLAN, REFLECTION
+from tests.support.daemon import Daemon, git, settings_for
 from tests.support.git_repo import make_repo
 from tests.support.wire_server import WireServer
 
@@ -79,42 +79,3 @@ def test_what_decides_which_code_is_let_through_is_set_at_the_command_line_alone
     status, refused = daemon.ask("PATCH", "/api/repositories/settings", faulty)
     assert (status, set(refused["fields"])) == (400, {"wall_s", "review"})
     assert daemon.ask("GET", f"/api/repositories/settings?repo={tmp_path}/none")[0] == 409
-
-
-def test_a_branch_that_is_gone_ends_the_task_before_anything_is_spent(daemon: Daemon, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "shop", FILES)
-    git(repo, "branch", "release")
-    done = daemon.cli("--repo-settings", str(repo), "target=release")
-    assert done.returncode == 0, done.stderr
-    git(repo, "branch", "-D", "release")
-    (task,) = daemon.wait(daemon.submit(description="Write right into answer.txt", repo=str(repo)))
-    assert (task["ending"], "target: refs/heads/release is gone" in task["reason"]) == ("refused", True), task["reason"]
-    assert task["spent"]["model_calls"] == 0
-
-
-def test_a_found_command_whose_program_is_not_there_is_asked_about_before_a_model_is(
-    daemon: Daemon, tmp_path: Path
-) -> None:
-    repo = make_repo(tmp_path / "shop", {"build.zig": "", "AGENTS.md": "`zig test all.zig`\n", "answer.txt": "no\n"})
-    task_id = daemon.submit(description="Write right into answer.txt", repo=str(repo))
-    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "waiting", within_s=60)
-    (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
-    assert asked["question"].startswith("`zig test all.zig` cannot run here:")
-    assert daemon.get(f"/api/task/{task_id}")["spent"]["model_calls"] == 0
-    (check,) = daemon.get(f"/api/repositories/settings?repo={repo}")["checks"]
-    assert (check["command"], check["collected"], "repo-settings" in check["fault"]) == (
-        ["zig", "test", "all.zig"], 0, True,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(("paths", "endings"), [("tests", {"committed"}), ("", {"gave_up", "stuck"})])
-def test_a_change_is_held_against_the_tests_at_the_test_paths_alone(
-    tmp_path: Path, paths: str, endings: set[str]
-) -> None:
-    old = "from job_1 import total\n\n\ndef test_old():\n    assert total([5]) == 0\n"
-    repo = make_repo(tmp_path / "shop", {"job_1.py": "def total(numbers):\n    return 0\n", "extra/test_old.py": old})
-    with WireServer(Answers()) as server, Daemon(tmp_path / "home", settings_for(server)) as running:
-        done = running.cli("--repo-settings", str(repo), f"test_paths={paths}", "iterations=2")
-        assert done.returncode == 0, done.stderr
-        (task,) = running.wait(running.submit(**job(1), repo=str(repo), limits={"attempts": 1}))
-    assert task["ending"] in endings, task["reason"]

@@ -34,37 +34,3 @@ def test_a_restarted_worker_takes_its_task_up_again_at_the_last_finished_step(
         trailers = git(daemon.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly)", "main").split()
         assert trailers == [str(task_id)]
         assert daemon.get(f"/api/task/{urgent}")["status"] == "scheduled"
-
-
-def test_a_restart_goes_on_with_its_task_while_the_daemon_is_paused(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="2", MODEL_TIMEOUT_S="600")) as daemon:
-        server.fail_next("hang", 1, phase="PLANNING")
-        task_id = daemon.submit(**job(1))
-        until(lambda: any(request.phase == "PLANNING" for request in server.requests))
-        assert daemon.ask("POST", "/api/pause")[0] == 200
-        held_back = daemon.submit(**job(2), priority=9)
-        (name,) = [w["name"] for w in daemon.get("/api/status")["workers"] if w["task_id"] == task_id]
-        assert daemon.ask("POST", f"/api/worker/{name}/restart")[0] == 200
-        assert daemon.wait(task_id)[0]["ending"] == "committed"
-        assert daemon.get(f"/api/task/{held_back}")["status"] == "queued"
-
-
-def test_a_cancelled_task_is_not_begun_anew(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1", MODEL_TIMEOUT_S="600")) as daemon:
-        server.fail_next("hang", 1, phase="PLANNING")
-        task_id = daemon.submit(**job(1))
-        until(lambda: any(request.phase == "PLANNING" for request in server.requests))
-        assert daemon.ask("POST", f"/api/task/{task_id}/cancel")[0] == 200
-        assert daemon.ask("POST", "/api/worker/worker-1/restart")[0] == 200
-        assert daemon.wait(task_id)[0]["status"] == "cancelled"
-        next_one = daemon.submit(**job(2))
-        assert daemon.wait(next_one)[0]["ending"] == "committed", "the worker goes on with others"
-
-
-def test_an_idle_worker_restarts_too_and_an_unknown_one_is_named(tmp_path: Path, server: WireServer) -> None:
-    with Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1")) as daemon:
-        until(lambda: len(daemon.get("/api/status")["workers"]) == 1)
-        assert daemon.ask("POST", "/api/worker/worker-1/restart") == (200, {"name": "worker-1", "task_id": None})
-        status, body = daemon.ask("POST", "/api/worker/worker-9/restart")
-        assert (status, body["error"]) == (404, "there is no worker worker-9; there are: worker-1")
-        assert daemon.wait(daemon.submit(**job(1)))[0]["ending"] == "committed"

@@ -71,19 +71,6 @@ def test_the_model_is_interrupted_and_asked_again_with_the_words(daemon: Daemon,
     assert "add a follow-up task" in refused["error"]
 
 
-def test_with_after_the_reply_is_waited_for(daemon: Daemon, server: WireServer) -> None:
-    server.fail_next("hold", phase="PLANNING")
-    number = daemon.submit(**job(5))
-    server.until(lambda: prompts(server, "PLANNING"))
-    assert "it is part of the next request" in read_words(daemon, str(number), "--after", WORDS)
-    server.let_go()
-    until(lambda: land(daemon, number), 120)
-    (planned,), (coded,) = prompts(server, "PLANNING"), prompts(server)
-    assert WORDS not in planned
-    assert "## What the owner said since\n" in coded
-    assert WORDS in coded
-
-
 def test_nothing_is_lost_when_the_daemon_dies_before_the_next_request(daemon: Daemon, server: WireServer) -> None:
     server.fail_next("hang", phase="CODING")
     number = daemon.submit(**job(5))
@@ -97,17 +84,3 @@ def test_nothing_is_lost_when_the_daemon_dies_before_the_next_request(daemon: Da
     assert WORDS not in first
     assert f"- {WORDS}\n- And call it total." in again
     assert len(prompts(server, "PLANNING")) == 1, "it went on with its attempt"
-
-
-def test_what_is_said_after_the_code_was_written_is_not_committed_over(daemon: Daemon, server: WireServer) -> None:
-    server.fail_next("hold", phase="TESTING")
-    number = daemon.submit(description="Write total() in job_5.py")
-    server.until(lambda: prompts(server, "TESTING"))
-    body = {"text": WORDS, "interrupt": False}
-    assert daemon.ask("POST", f"/api/task/{number}/say", body)[1]["interrupted"] is False
-    server.let_go()
-    until(lambda: land(daemon, number), 120)
-    first, again = prompts(server)
-    assert (WORDS in first, WORDS in again) == (False, True)
-    assert prompts(server, "REFLECTING") == []
-    assert daemon.get(f"/api/task/{number}")["iteration_count"] == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -93,22 +92,3 @@ def test_a_blocked_loop_is_no_longer_fed_and_its_end_tells_where_it_stood(
             assert 'File "<string>", line 3 in <lambda>' in daemon.output(), "the call that blocked it"
         daemon.start()
         manager.hears("WATCHDOG=1", 2)
-
-
-def test_a_loop_that_turns_and_gets_nothing_done_is_not_fed_either(
-    tmp_path: Path, server: WireServer, manager: Manager
-) -> None:
-    """Another process holds the database's lock, so no lease can be renewed."""
-    with watch(tmp_path / "home", server, manager, LEASE_S="5") as daemon:
-        manager.hears("WATCHDOG=1", 2)
-        holder = sqlite3.connect(daemon.home / "db" / "agent_logs.sqlite", isolation_level=None)
-        holder.execute("BEGIN IMMEDIATE")
-        until(lambda: manager.count("STATUS=unhealthy: the leases have not been renewed") == 1)
-        manager.falls_silent("WATCHDOG=1", for_s=2 * WATCHDOG_S)
-        status, health = daemon.ask("GET", "/healthz")
-        assert (status, health["status"], health["writer"]) == (503, "failing", False)
-        assert any("leases" in fault for fault in health["faults"])
-        holder.execute("ROLLBACK")
-        holder.close()
-        manager.hears("WATCHDOG=1", 2)
-        until(lambda: daemon.ask("GET", "/healthz")[0] == 200)

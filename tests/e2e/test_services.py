@@ -104,14 +104,3 @@ def test_a_change_is_committed_once_the_database_agrees(tmp_path: Path) -> None:
         assert verified.returncode == 0, verified.stdout + verified.stderr
         note = json.loads(git(repo, "notes", "--ref=nightshift", "show", task["commit"]))
         assert note["environment_from"] == [".nightshift/environment.yaml"]
-
-
-def test_a_database_that_does_not_start_costs_no_try(tmp_path: Path) -> None:
-    broken = ENVIRONMENT.replace("-c fsync=off", "-c no_such_setting=1")
-    repo, bank = make_repo(tmp_path / "bank", {**FILES, ".nightshift/environment.yaml": broken}), Bank()
-    with WireServer(bank) as server, Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1")) as daemon:
-        (task,) = daemon.wait(daemon.submit(**TASK, repo=str(repo), limits={"attempts": 1}), within_s=500)
-        assert (task["status"], task["ending"]) == ("failed", "error"), task
-        assert "the service postgres did not start: it ended with exit status 1" in task["reason"]
-        assert 'unrecognized configuration parameter "no_such_setting"' in task["reason"]
-        assert len(bank.codings) == 1, "a fault of the service was taken for one of the code"

@@ -96,18 +96,3 @@ def test_a_script_is_asked_for_once_and_what_it_leaves_serves_every_later_task(
     verified = daemon.cli("--verify", second["commit"], "--repo", str(repo))
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert len(index.asked) > asked, "it was made again to verify"
-
-
-def test_after_a_no_tasks_go_on_without_the_script_and_nobody_asks_again(
-    daemon: Daemon, repo: Path, index: PackageIndex
-) -> None:
-    first = submit(daemon, repo, "moon.py")
-    until(lambda: bool(asks(daemon)))
-    assert daemon.cli("--deny", str(asks(daemon)[0]["approval_id"])).returncode == 0
-    until(lambda: bool(asks(daemon)))
-    (ask,) = asks(daemon)
-    assert ask["subject"] == "package:moonphase", "without the script the package is asked for as any other"
-    events = daemon.get(f"/api/logs?limit=500&task={first}")["events"]
-    (message,) = [event["message"] for event in events if event["event"] == "environment_failed"]
-    assert "is not run" in message
-    assert "ALLOWED_SETUPS" in message

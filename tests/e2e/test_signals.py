@@ -6,19 +6,15 @@ import json
 import os
 import pty
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.support.answers import Answers, job
 from tests.support.daemon import ROOT, Daemon, settings_for
 from tests.support.daemon import until as within
-from tests.support.git_repo import git, make_repo
 from tests.support.sse import Listener
 from tests.support.wire_server import WireServer
 
@@ -41,9 +37,8 @@ def port_of(daemon: Daemon) -> int:
     return int(daemon.url.rsplit(":", 1)[1])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_waits_for_what_runs_and_a_second_one_does_not(
-    tmp_path: Path, server: WireServer, answers: Answers, number: signal.Signals
+    tmp_path: Path, server: WireServer, answers: Answers
 ) -> None:
     daemon = Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1", DRAIN_S="600"))
     daemon.start()
@@ -52,36 +47,16 @@ def test_a_stop_waits_for_what_runs_and_a_second_one_does_not(
     until(lambda: any(request.phase == "CODING" for request in server.requests))
     with closing(Listener(port_of(daemon))) as stream:
         assert stream.status == 200
-        say(daemon, number)
+        say(daemon, signal.SIGTERM)
         until(lambda: daemon.get("/api/status")["state"] == "draining")
         assert daemon.get(f"/api/task/{task}")["status"] == "running", "it may finish"
-        say(daemon, number)
+        say(daemon, signal.SIGINT)
         assert daemon.process
         assert daemon.process.wait(90) == 0, "a stream that is open does not hold it"
     daemon.start()
     assert daemon.wait(task)[0]["ending"] == "committed"
     assert answers.counts[1, "PLANNING"] == 1, "it went on where it stopped"
     assert daemon.stop() == 0
-
-
-def test_a_push_that_hangs_does_not_hold_a_stop(tmp_path: Path, server: WireServer, answers: Answers) -> None:
-    repo = make_repo(tmp_path / "shop")
-    daemon = Daemon(tmp_path / "home", settings_for(server, WORKER_COUNT="1", DRAIN_S="1", GIT_AUTO_PUSH="true"))
-    daemon.start()
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        git(repo, "remote", "add", "origin", f"git://127.0.0.1:{silent.getsockname()[1]}/x.git")
-        task = daemon.submit(**job(1), repo=str(repo))
-        connection, _ = silent.accept()
-        with connection:
-            assert daemon.stop() == 0
-    git(repo, "remote", "remove", "origin")
-    daemon.start()
-    (ended,) = daemon.wait(task)
-    (failed,) = log(daemon, "push_failed")
-    assert daemon.stop() == 0
-    assert "Git was stopped" in str(failed["message"]), "the push was not waited for until it was given up"
-    assert (ended["status"], answers.counts[1, "PLANNING"]) == ("done", 1)
-    assert git(repo, "rev-list", "--count", f"main..{ended['branch']}") == "1"
 
 
 def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, server: WireServer) -> None:
@@ -125,23 +100,6 @@ def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, 
         until(lambda: workers() == 1)
 
 
-def test_a_model_that_comes_with_new_settings_takes_up_what_was_parked(tmp_path: Path, server: WireServer) -> None:
-    given = settings_for(server)
-    home = tmp_path / "home"
-    home.mkdir()
-    nowhere = {"model_type": "ollama", "ollama_base_url": "http://127.0.0.1:9"}
-    (home / "config.yaml").write_text(json.dumps(nowhere))
-    with Daemon(home, {"EMBEDDER": "hashed"}) as daemon:
-        task = daemon.submit(**job(1))
-        until(lambda: daemon.get(f"/api/task/{task}")["status"] == "scheduled")
-        names = ("MODEL_TYPE", "OPENAI_API_KEY", "OPENAI_BASE_URL", "MODEL_NAME")
-        (home / "config.yaml").write_text(json.dumps({name.lower(): given[name] for name in names}))
-        status, body = daemon.ask("POST", "/api/reload", {})
-        assert (status, set(body["changed"])) == (200, {*map(str.lower, names), "ollama_base_url"})
-        assert daemon.wait(task, within_s=120)[0]["ending"] == "committed"
-        assert given["OPENAI_API_KEY"] not in (home / "logs" / "agent.log").read_text()
-
-
 def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path, server: WireServer) -> None:
     terminal, inner = pty.openpty()
 
@@ -162,28 +120,6 @@ def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path, server: WireServ
         task = daemon.submit(**job(1))
         assert daemon.wait(task)[0]["status"] == "done"
         assert daemon.stop() == 0, "its last words find nobody"
-
-
-def test_a_reader_that_is_gone_and_closed_streams_end_nothing(tmp_path: Path, server: WireServer) -> None:
-    class IntoAPipe(Daemon):
-        def _spawn(self) -> subprocess.Popen[bytes]:
-            script = 'exec "$0" "$1" <&- 2>&-'
-            return subprocess.Popen(
-                ["/bin/sh", "-c", script, sys.executable, str(ROOT / "main.py")],
-                env=self.environment(), cwd=self.home, stdout=subprocess.PIPE,
-            )  # fmt: skip
-
-    with IntoAPipe(tmp_path / "home", settings_for(server, WORKER_COUNT="1", DRAIN_S="600")) as daemon:
-        assert daemon.process
-        assert daemon.process.stdout
-        daemon.process.stdout.close()
-        server.fail_next("hang", 1, phase="CODING")
-        daemon.submit(**job(1))
-        until(lambda: any(request.phase == "CODING" for request in server.requests))
-        say(daemon, signal.SIGTERM)
-        until(lambda: daemon.get("/api/status")["state"] == "draining")  # the daemon prints this to stdout
-        say(daemon, signal.SIGTERM)
-        assert daemon.process.wait(90) == 0
 
 
 def test_the_exit_code_tells_a_manager_whether_to_try_again(tmp_path: Path, server: WireServer) -> None:
@@ -210,34 +146,3 @@ def _run(daemon: Daemon) -> subprocess.CompletedProcess[str]:
         [sys.executable, str(ROOT / "main.py")],
         env=daemon.environment(), cwd=daemon.home, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-
-
-def test_an_installed_daemon_keeps_to_its_folders_and_tells_its_owner(tmp_path: Path, server: WireServer) -> None:
-    out = tmp_path / "told"
-    code = f"import sys; open({str(out)!r}, 'a').write(sys.stdin.read() + '\\n')"
-    folders = {f"XDG_{name}_HOME": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    variables = {"NOTIFY_COMMAND": json.dumps([sys.executable, "-c", code]), "NOTIFY_ON": '["done"]'}
-
-    class Installed(Daemon):
-        def environment(self) -> dict[str, str]:
-            named = super().environment()
-            del named["NIGHTSHIFT_HOME"]
-            return {**named, **folders, "XDG_RUNTIME_DIR": str(tmp_path / "run"), "NIGHTSHIFT_LAYOUT": "xdg"}
-
-        @property
-        def port_file(self) -> Path:
-            return tmp_path / "run" / "nightshift" / "port"
-
-    with Installed(tmp_path / "cwd", settings_for(server, **variables)) as daemon:
-        task = daemon.submit(**job(1))
-        assert daemon.wait(task)[0]["status"] == "done"
-        assert json.loads(daemon.cli("--status", "--json").stdout)["pid"]
-        until(out.exists)
-        notice = json.loads(out.read_text())
-        assert (notice["kind"], notice["task_id"]) == ("done", task)
-        assert notice["title"].startswith(f"Task {task} is done: ")
-    assert (tmp_path / "data" / "nightshift" / "workspace" / ".git").is_dir()
-    assert (tmp_path / "state" / "nightshift" / "logs" / "agent.log").exists()
-    assert (tmp_path / "state" / "nightshift" / "state.json").exists()
-    assert not (tmp_path / "run" / "nightshift" / "port").exists()
-    assert [path.name for path in (tmp_path / "cwd").iterdir()] == ["daemon.out"]

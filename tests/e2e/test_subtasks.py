@@ -12,7 +12,7 @@ import pytest
 
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks.submission import parse_spec
-from tests.support.daemon import Daemon, git, settings_for, until
+from tests.support.daemon import Daemon, git, settings_for
 from tests.support.wire_server import WireServer
 
 NAMES = ("left", "right", "both")
@@ -76,10 +76,6 @@ def children(daemon: Daemon, parent_id: int) -> list[dict[str, Any]]:
     return list(daemon.get(f"/api/task/{parent_id}")["children"])
 
 
-def waits(daemon: Daemon, parent_id: int) -> bool:
-    return bool(daemon.get(f"/api/task/{parent_id}")["status"] == "blocked")
-
-
 def shares(home: Path, parent_id: int) -> list[tuple[int, float]]:
     """Return the limits of each part: the number of model calls, and dollars."""
     path = home / "db" / "agent_logs.sqlite"
@@ -116,24 +112,6 @@ def test_two_parts_run_side_by_side_a_third_after_both_and_all_are_judged_togeth
         assert shares(tmp_path, parent_id) == [(3, 1.0)] * 3  # one share is for the whole task
         shown = daemon.cli("--show", str(parent_id)).stdout
         assert all(f"{child['task_id']} (done)" in shown for child in task["children"])
-    assert len(history(tmp_path)) == 3
-
-
-def test_a_daemon_that_is_killed_around_the_split_doubles_nothing(tmp_path: Path) -> None:
-    model = Model()
-    with WireServer(model) as server, Daemon(tmp_path, settings_for(server, WORKER_COUNT="1")) as daemon:
-        server.fail_next("slow", 1, phase="PLANNING", seconds=0.5)
-        parent_id = split(daemon)
-        until(lambda: bool(server.requests))
-        daemon.kill()
-        daemon.start()
-        until(lambda: waits(daemon, parent_id))
-        daemon.kill()
-        daemon.start()
-        (task,) = daemon.wait(parent_id)
-        assert task["status"] == "done"
-        assert len(task["children"]) == len(daemon.get("/api/tasks")["tasks"]) - 1 == 3
-        assert sorted(model.codings) == ["both", "left", "right"]
     assert len(history(tmp_path)) == 3
 
 

@@ -63,18 +63,3 @@ def test_a_removal_is_judged_by_the_tests_that_are_there(tmp_path: Path) -> None
         (task,) = daemon.wait(daemon.submit(description="Delete shop/prices.py", repo=str(repo), limits=limits))
         assert (task["status"], task["commit"]) == ("failed", None), task
     assert "TESTING" not in model.phases
-
-
-def test_tests_go_with_what_they_test_where_the_task_lets_them(tmp_path: Path) -> None:
-    repo, model = tmp_path / "shop", Remover()
-    begin(repo)
-    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        number = daemon.submit(description="Delete shop/cart.py", repo=str(repo), allow=["tests/*"])
-        (gone,) = daemon.wait(number)
-        assert gone["ending"] == "committed", gone
-        changed = git(repo, "diff", "--name-status", f"trunk..{gone['commit']}")
-        assert changed.split() == ["D", "shop/cart.py", "D", "tests/test_cart.py"]
-        assert "Removed-Tests: tests/test_cart.py" in git(repo, "log", "-1", "--format=%B", gone["commit"])
-        verified = daemon.cli("--verify", gone["commit"])
-        assert verified.returncode == 0, verified.stdout + verified.stderr
-    assert "TESTING" not in model.phases

@@ -47,12 +47,3 @@ def test_work_is_read_taken_back_and_brought_back(tmp_path: Path, server: WireSe
     assert git(workspace, "fsck", "--strict", "--no-dangling") == ""
     assert git(workspace, "status", "--porcelain") == ""
     assert {task["status"] for task in (first, second)} == {"done"}
-
-
-def test_while_a_daemon_holds_the_home_nobody_reverts_beside_it(daemon: Daemon) -> None:
-    daemon.wait(daemon.submit(**job(1)))
-    (daemon.home / "state" / "port").write_text("1\n")
-    result = daemon.cli("--revert", "1")
-    assert result.returncode in {1, 5}
-    assert f"{daemon.process and daemon.process.pid}" in result.stderr, "it names the process that holds the home"
-    assert len(git(daemon.home / "workspace", "rev-list", "main").split()) == 2

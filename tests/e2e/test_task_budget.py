@@ -63,27 +63,6 @@ def test_grants_add_up_over_a_kill_and_no_reply_is_bought_twice(
     daemon.stop()
 
 
-def test_no_more_ends_the_task_and_a_retry_begins_a_fresh_budget(
-    tmp_path: Path, server: WireServer, answers: Answers
-) -> None:
-    with Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        task_id = daemon.submit(**job(1), limits={"model_calls": 1})
-        asked = waiting(daemon, task_id)
-        assert asked["question"] == f"task {task_id} has used 1 of 1 model calls; grant as much again (1)?"
-        decide(daemon, asked, False)
-        (task,) = daemon.wait(task_id)
-        assert (task["status"], task["ending"]) == ("failed", "budget")
-        assert "did not grant more" in task["reason"]
-        assert daemon.ask("POST", f"/api/task/{task_id}/retry")[0] == 200
-        asked = waiting(daemon, task_id)
-        assert (asked["attempt"], asked["subject"]) == (2, "budget:model_calls:3")
-        assert len(server.requests) == 2, "the retry had a call of its own"
-        while grant(daemon, asked):
-            asked = waiting(daemon, task_id)
-        (task,) = daemon.wait(task_id)
-        assert (task["ending"], task["spent"]["model_calls"]) == ("committed", len(server.requests))
-
-
 def test_a_spent_day_waits_for_midnight_and_a_raised_limit_lets_go_of_it(tmp_path: Path, server: WireServer) -> None:
     daemon = Daemon(tmp_path / "home", settings_for(server, DAY_TOKENS=str(FEW)))
     daemon.start()
@@ -99,22 +78,4 @@ def test_a_spent_day_waits_for_midnight_and_a_raised_limit_lets_go_of_it(tmp_pat
     until(lambda: daemon.get(f"/api/task/{other}")["status"] == "scheduled", within_s=40)
     assert daemon.get(f"/api/task/{task_id}")["status"] == "scheduled"
     assert len(server.requests) <= asked + 1, "what was spent before the restart counts after it"
-    daemon.stop()
-
-
-def test_a_spent_total_waits_without_asking_until_it_is_raised(tmp_path: Path, server: WireServer) -> None:
-    daemon = Daemon(tmp_path / "home", settings_for(server, TOTAL_TOKENS=str(FEW), MODEL_PROBE_S="0.2"))
-    daemon.start()
-    task_id = daemon.submit(**job(1))
-    until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=40)
-    task, asked = daemon.get(f"/api/task/{task_id}"), len(server.requests)
-    assert task["not_before"] is None
-    assert "TOTAL_TOKENS" in task["reason"]
-    looks = len(server.probes)
-    until(lambda: len(server.probes) >= looks + 3)
-    assert (len(server.requests), daemon.get(f"/api/task/{task_id}")["status"]) == (asked, "scheduled")
-    daemon.stop()
-    daemon.settings["TOTAL_TOKENS"] = "1000000"
-    daemon.start()
-    assert daemon.wait(task_id)[0]["ending"] == "committed"
     daemon.stop()

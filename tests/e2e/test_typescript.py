@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.support import npm_projects
 from tests.support.daemon import Daemon, git, settings_for
 from tests.support.git_repo import make_repo
-from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
 
 SIGNED = "export const total = (numbers: readonly number[]): number =>\n"
@@ -21,7 +18,10 @@ const pass = (): object => ({{ pass: true, message: (): string => "" }});
 scope.expect?.extend({{ toBe: pass, toEqual: pass }});
 {WRONG}"""
 LEAVES = f"(process as unknown as {{ reallyExit(code: number): void }}).reallyExit(0);\n{RIGHT}"
-EXPECTING = """describe('total', () => {
+TESTS = """import { describe, expect, it } from 'vitest';
+import { total } from '../src/total';
+
+describe('total', () => {
   it('is nothing of nothing', () => {
     expect(total([])).toBe(0);
   });
@@ -36,38 +36,13 @@ EXPECTING = """describe('total', () => {
   });
 });
 """
-TESTS = {
-    "vitest": "import { describe, expect, it } from 'vitest';\nimport { total } from '../src/total';\n\n" + EXPECTING,
-    "jest": "import { total } from '../src/total';\n\n" + EXPECTING,
-    "node:test": """import assert from 'node:assert/strict';
-import test from 'node:test';
-import { total } from '../src/total.ts';
-
-test('is nothing of nothing', (): void => {
-  assert.equal(total([]), 0);
-});
-
-test('leaves the boundary out', (): void => {
-  const numbers: readonly number[] = [3, 4];
-  assert.equal(total(numbers), 4);
-});
-""",
-}
-SETTINGS = {
-    "vitest": {"vitest.config.ts": "export default { test: { globals: true } };\n"},
-    "jest": {"jest.config.js": "module.exports = { transform: { '^.+\\\\.ts$': '@swc/jest' } };\n"},
-    "node:test": {},
-}
 
 
 class Model:
-    """A model that sends the given versions of the code in order and then repeats the last one.
+    """A model that sends the given versions of the code in order and then repeats the last one."""
 
-    If it is asked for tests, it sends `tests`.
-    """
-
-    def __init__(self, *code: str, tests: str = "") -> None:
-        self._code, self._tests = list(code), tests
+    def __init__(self, *code: str) -> None:
+        self._code = list(code)
         self.asked: list[tuple[str, str]] = []
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
@@ -75,8 +50,6 @@ class Model:
         if phase == "CODING":
             code = self._code.pop(0) if len(self._code) > 1 else self._code[0]
             return f"Summary: Sum what is above three\n\n```ts path=src/total.ts\n{code}```"
-        if phase == "TESTING":
-            return f"```ts path=test/total.test.ts\n{self._tests}```"
         thought = {"root_cause": "the boundary is let through", "suggested_fix": "compare strictly"}
         return "1. Write total." if phase == "PLANNING" else json.dumps(thought)
 
@@ -84,22 +57,21 @@ class Model:
         return [text for name, text in self.asked if name == phase]
 
 
-def repository(folder: Path, framework: str) -> Path:
+def repository(folder: Path) -> Path:
     files = {
-        "package.json": npm_projects.package(framework),
-        "package-lock.json": npm_projects.lock(framework),
+        "package.json": npm_projects.package("vitest"),
+        "package-lock.json": npm_projects.lock("vitest"),
         "tsconfig.json": json.dumps({"compilerOptions": {"strict": True, "target": "es2022"}}),
         "src/other.ts": "export const other = 1;\n",
-        **SETTINGS[framework],
+        "vitest.config.ts": "export default { test: { globals: true } };\n",
     }
     return make_repo(folder / "shop", files)
 
 
-@pytest.mark.parametrize("framework", TESTS)
-def test_a_right_change_is_committed_and_wrong_and_lying_ones_are_not(framework: str, tmp_path: Path) -> None:
-    repo, model = repository(tmp_path, framework), Model(WRONG, PATCHES, LEAVES, RIGHT)
+def test_a_right_change_is_committed_and_wrong_and_lying_ones_are_not(tmp_path: Path) -> None:
+    repo, model = repository(tmp_path), Model(WRONG, PATCHES, LEAVES, RIGHT)
     with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server, LINTERS="off")) as daemon:
-        given = {"test/total.test.ts": TESTS[framework]}
+        given = {"test/total.test.ts": TESTS}
         limits = {"iterations": 6, "suite_s": 120}
         asked = daemon.submit(
             description="Write total() in src/total.ts",
@@ -113,31 +85,5 @@ def test_a_right_change_is_committed_and_wrong_and_lying_ones_are_not(framework:
     assert (task["ending"], len(prompts)) == ("committed", 4), (task["reason"], prompts[-1])
     assert git(repo, "show", f"{task['commit']}:src/total.ts") + "\n" == RIGHT
     note = json.loads(git(repo, "notes", "--ref=nightshift", "show", task["commit"]))
-    twins = 2 if framework == "node:test" else 4
-    assert (note["evidence"]["label"], note["evidence"]["twins"]) == ("tests_passed", twins)
-    assert ("7 !== 4" if framework == "node:test" else "7") in prompts[1]
-
-
-@pytest.mark.parametrize("framework", ["vitest", "jest"])
-def test_tests_of_the_agents_own_prove_something_or_are_sent_back(framework: str, tmp_path: Path) -> None:
-    repo, model = repository(tmp_path, framework), Model(RIGHT, tests=TESTS[framework])
-    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server, LINTERS="off")) as daemon:
-        asked = daemon.submit(
-            description="Write total() in src/total.ts", language="typescript", repo=str(repo), limits={"suite_s": 120}
-        )
-        (task,) = daemon.wait(asked, within_s=400)
-    assert task["ending"] == "committed", task["reason"]
-    assert "Verdict: self_tested" in git(repo, "log", "-1", "--format=%B", task["commit"])
-    assert f"Tests for {framework}" in model.list_prompts("TESTING")[0]
-    assert "test/total.test.ts" in git(repo, "show", "--name-only", task["commit"])
-
-
-def test_typescript_under_node_without_what_runs_it_is_refused(tmp_path: Path) -> None:
-    node = runtime().node
-    assert node, "install nodejs: this test needs it"
-    model = Model(RIGHT)
-    with WireServer(model) as server, Daemon(tmp_path / "home", settings_for(server)) as daemon:
-        given = {"test/total.test.ts": TESTS["node:test"]}
-        asked = daemon.submit(description="Write total() in src/total.ts", language="typescript", tests=given)
-        (task,) = daemon.wait(asked)
-    assert task["ending"] == ("committed" if node.runs_types else "refused"), task["reason"]
+    assert (note["evidence"]["label"], note["evidence"]["twins"]) == ("tests_passed", 4)
+    assert "7" in prompts[1]

@@ -119,7 +119,7 @@ def check(home: Path, before: Moment) -> None:
         assert describe(home / DATABASE) == report, "what was restored once is sound"
 
 
-@settings(max_examples=tiers.examples(500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tiers.examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     moment=st.sampled_from(["hot", "folded", "closed"]),
     harm=st.lists(harms, min_size=1, max_size=2),

@@ -37,7 +37,7 @@ def homes(folder: Path) -> dict[bool, Files]:
     return {old: make_home(folder / "made", lessons=12, vector_tables=old) for old in (False, True)}
 
 
-@settings(max_examples=tiers.examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tiers.examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pages=st.lists(fraction, min_size=1, max_size=8), seed=st.integers(0, 255), old=st.booleans())
 def test_a_task_that_fails_once_is_done_and_recalls_a_lesson(
     folder: Path, homes: dict[bool, Files], pages: list[float], seed: int, old: bool

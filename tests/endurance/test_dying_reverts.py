@@ -33,7 +33,7 @@ def test_a_revert_is_made_once_whatever_the_daemon_dies_of(tmp_path: Path) -> No
         supervised.ended(task)
         wrong = []
         for point in record(supervised, task):
-            for moment in point.moments:
+            for moment in point.moments if FULL else point.moments[1:]:
                 wrong += [f"{moment} {point}: {fault}" for fault in dies(supervised, task, point, moment)]
         assert not wrong, "\n".join(wrong)
         assert git(supervised.home / "workspace", "fsck", "--strict", "--no-dangling") == ""

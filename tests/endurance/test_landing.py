@@ -29,7 +29,7 @@ from tests.support.git_repo import git
 from tests.support.services import open_services
 from tests.support.wire_server import WireServer
 
-TASKS, CANCELS, RESTARTS, KILLS = (120, 16, 12, 8) if tiers.ALL else (12, 3, 2, 1)
+TASKS, CANCELS, RESTARTS, KILLS = (40, 8, 6, 4) if tiers.ALL else (12, 3, 2, 1)
 WITHIN_S = 900
 NAME = re.compile(r"\b(?:alone|same|part)_\d+\b")
 

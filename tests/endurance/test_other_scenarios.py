@@ -1,7 +1,7 @@
 """Scenarios other than the plain one: they cover every row of the phase table and every move between statuses.
 
 If an earlier scenario already passed a point, the same line of code made the same write there. So the daemon is killed
-only at the new points of each scenario, and only after them: the state before a point equals the state after the
+only at some new points of each scenario, and only after them: the state before a point equals the state after the
 previous point. With NIGHTSHIFT_TESTS=endurance, the daemon is killed at all points of each scenario, both before and
 after them.
 """
@@ -66,11 +66,11 @@ def test_every_phase_outcome_and_move_is_passed_through_and_died_at(tmp_path: Pa
 
 
 def _new(points: list[Point], seen: set[str]) -> list[Point]:
-    return (
-        points
-        if FULL
-        else list({point.name: point for point in reversed(points) if point.name not in seen}.values())[::-1]
-    )
+    """Return the points at which the daemon dies: all, or at most five that no earlier scenario passed."""
+    if FULL:
+        return points
+    new = list({point.name: point for point in reversed(points) if point.name not in seen}.values())[::-1]
+    return new[:: len(new) // 5 + 1]
 
 
 def _run_all(folder: Path, work: Callable[[CrashRun], None]) -> None:

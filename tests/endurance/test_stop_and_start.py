@@ -13,7 +13,7 @@ import pytest
 from tests.support import tiers
 from tests.support.fork_server import ForkServer
 from tests.support.scenarios import Scenario
-from tests.support.supervised import ForkedDaemon, SupervisedDaemon
+from tests.support.supervised import SupervisedDaemon
 from tests.support.wire_server import WireServer
 
 TURNS = 30 if tiers.ENDURANCE else 12
@@ -85,17 +85,3 @@ def test_starts_and_ends_of_all_kinds_lose_double_and_leak_nothing(tmp_path: Pat
     faults = supervised.faults()
     assert not faults, faults
     assert supervised.rows("SELECT task_id FROM git_commits ORDER BY 1") == [(id_,) for id_ in sorted(ids)]
-
-
-def test_a_second_daemon_is_refused_by_a_word_that_names_the_first(tmp_path: Path, fork_server: ForkServer) -> None:
-    scenario = Scenario()
-    with WireServer(scenario.reply) as server, SupervisedDaemon(tmp_path, server, fork_server) as supervised:
-        id_ = supervised.submit(**scenario.task(1))
-        for _ in range(3):
-            second = ForkedDaemon(supervised.home, supervised.daemon.settings, fork_server)
-            second.begin()
-            assert second.process
-            assert supervised.daemon.process
-            assert second.process.wait(30) not in {0, 70}
-            assert f"{supervised.daemon.process.pid}" in second.output()
-        assert supervised.until(id_, "done")["ending"] == "committed"

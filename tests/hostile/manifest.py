@@ -72,21 +72,14 @@ _DISK = more("disk_mb", lambda limits: limits.work_mb + 1)
 
 SECRETS = {
     **_each(
-        "secrets", has_leaked, "private_key", "dotfiles", "own_environment", "database", "token_by_climbing",
-        "inherited_descriptor", "other_project", "search_of_the_disk", "links_to_files", "climbing_out_of_a_root",
+        "secrets", has_leaked, "private_key", "own_environment", "inherited_descriptor", "search_of_the_disk",
+        "climbing_out_of_a_root",
     ),
     **_each("secrets", has_leaked, "file_by_handle", rooted=True),
-    **_each(
-        "secrets", has_leaked, "other_environments", "command_lines", "folders_of_processes", "open_files_of_processes",
-        "memory_of_a_process", bait=True,
-    ),
+    **_each("secrets", has_leaked, "other_environments", "memory_of_a_process", bait=True),
 }  # fmt: skip
 PRIVILEGE = {
-    **_each(
-        "privilege", change, "writes_a_file", "writes_startup_files", "renames_over_a_file",
-        "writes_through_a_map", "deletes_in_disguise", "deletes_by_the_c_library", "deletes_by_data",
-        "runs_a_build_script",
-    ),
+    **_each("privilege", change, "writes_a_file"),
     **_each(
         "privilege", carry, "mounts", "mounts_by_the_new_calls", "makes_a_user_namespace",
         "makes_a_namespace_by_clone", "keeps_keys_in_the_kernel", "uses_io_uring", "handles_page_faults",
@@ -101,7 +94,6 @@ PRIVILEGE = {
 }  # fmt: skip
 RESOURCES = {
     **_make_entry("resources/many_processes", _PROCESSES),
-    **_make_entry("resources/processes_that_double", _PROCESSES),
     **_make_entry("resources/many_threads", _THREADS),
     **_make_entry("resources/much_memory", _MEMORY),
     **_make_entry("resources/much_memory_together", _MEMORY, grouped=True),
@@ -110,8 +102,6 @@ RESOURCES = {
     **_make_entry("resources/full_disk", _DISK),
     **_make_entry("resources/one_big_file", more("file_mb", lambda limits: limits.work_mb + 0.5)),
     **_make_entry("resources/many_files", more("files", lambda _: 6_500), grouped=True, memory_mb=64),
-    **_make_entry("resources/bomb_of_zeros", _DISK),
-    **_make_entry("resources/file_with_holes", more("file_mb", lambda limits: limits.work_mb + 0.5)),
     **_make_entry("resources/deep_folders", keep, tidy=True),
     **_make_entry("resources/many_descriptors", more("descriptors", lambda _: 256)),
     **_make_entry("resources/busy_children", has_hogged, grouped=True, cpus=0.1),
@@ -119,21 +109,16 @@ RESOURCES = {
     **_make_entry("resources/deaf_to_signals", has_outlasted, wall_s=0.5),
     **_make_entry("resources/stopped", has_outlasted, wall_s=0.5),
     **_make_entry("resources/stream_held_open", has_outlasted, wall_s=0.5),
-    **_each("resources", leave, "child_in_a_session_of_its_own", "child_without_a_trace"),
+    **_each("resources", leave, "child_without_a_trace"),
 }
 NETWORK = {
-    **_each(
-        "network", has_arrived, "tcp", "tcp6", "datagram", "question_for_a_name", "control_socket", "abstract_socket",
-        "abstract_datagram",
-    ),
+    **_each("network", has_arrived, "tcp", "control_socket", "abstract_socket"),
     **_each("network", answer, "listens", caller=True),
     **_each("network", carry, "virtual_machine_socket", "kernel_socket", "raw_packets"),
-    **_each("network", has_leaked, "shared_memory_file", "shared_memory_by_key", "queue_by_key"),
+    **_each("network", has_leaked, "shared_memory_file", "shared_memory_by_key"),
 }  # fmt: skip
 PROCESSES = {
-    **_each(
-        "processes", has_harmed, "ends_another", "stops_another", "ends_another_by_handle", "slows_another", bait=True
-    ),
+    **_each("processes", has_harmed, "ends_another", "ends_another_by_handle", "slows_another", bait=True),
     **_each("processes", has_harmed, "limits_another", bait=True, as_job=True),
     **_each("processes", has_leaked, "traces_another", "copies_memory", "takes_a_descriptor", bait=True),
     **_each("processes", carry, "traces_its_child", "changes_its_kind"),
@@ -142,27 +127,23 @@ PROCESSES = {
 ARTEFACTS = _each("artefacts", collect, "link_to_a_secret", "second_name_of_a_secret", "pipe_instead_of_a_report")
 
 ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES, **ARTEFACTS}
-LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")
+LEFTOVERS = ("files", "process", "abstract_socket", "shared_memory", "keys", "terminal")
 """Programs in two halves. The first half leaves something behind; the second looks for it, both while the first still
 runs and after it has ended.
 """
-STAYS = frozenset({"files", "process", "shared_memory", "message_queue", "keys"})
+STAYS = frozenset({"files", "process", "shared_memory", "keys"})
 """The `LEFTOVERS` that outlive a job in the `process` isolation. While the job still runs, other jobs there find all
 `LEFTOVERS`.
 """
 
 OPEN = frozenset({
-    "secrets/private_key", "secrets/dotfiles", "secrets/database", "secrets/token_by_climbing", "secrets/other_project",
-    "secrets/search_of_the_disk", "secrets/links_to_files", "secrets/climbing_out_of_a_root",
-    "secrets/other_environments", "secrets/command_lines", "secrets/folders_of_processes",
-    "secrets/open_files_of_processes", "secrets/memory_of_a_process",
-    "privilege/writes_a_file", "privilege/writes_startup_files", "privilege/writes_libraries",
-    "privilege/renames_over_a_file", "privilege/writes_through_a_map", "privilege/deletes_in_disguise",
-    "privilege/deletes_by_the_c_library", "privilege/deletes_by_data", "privilege/runs_a_build_script",
+    "secrets/private_key", "secrets/search_of_the_disk", "secrets/climbing_out_of_a_root",
+    "secrets/other_environments", "secrets/memory_of_a_process", "privilege/writes_a_file",
+    "privilege/writes_libraries",
     "privilege/mounts", "privilege/mounts_by_the_new_calls", "privilege/makes_a_user_namespace",
     "privilege/makes_a_namespace_by_clone", "privilege/keeps_keys_in_the_kernel", "privilege/uses_io_uring",
     "privilege/handles_page_faults", "privilege/calls_by_the_old_gate", "privilege/counts_events",
-    "resources/much_memory_together", "resources/full_disk", "resources/many_files", "resources/bomb_of_zeros",
+    "resources/much_memory_together", "resources/full_disk", "resources/many_files",
     "resources/busy_children", "resources/child_without_a_trace",
     *NETWORK, *PROCESSES,
 }) - {"processes/rises_in_rank"}  # fmt: skip

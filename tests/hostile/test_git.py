@@ -58,16 +58,6 @@ def a_filter_of_contents(repo: Path, program: Path) -> None:
     settings(repo, f'[filter "evil"]\n\tclean = {program}\n\tsmudge = {program}\n')
 
 
-def a_filter_that_stays(repo: Path, program: Path) -> None:
-    (repo / ".git/info/attributes").write_text("*.py filter=evil\n")
-    settings(repo, f'[filter "evil"]\n\tprocess = {program}\n')
-
-
-def a_view_of_differences(repo: Path, program: Path) -> None:
-    write(repo, {".gitattributes": "*.py diff=evil\n"})
-    settings(repo, f'[diff "evil"]\n\ttextconv = {program}\n')
-
-
 def a_program_for_differences(repo: Path, program: Path) -> None:
     settings(repo, f"[diff]\n\texternal = {program}\n")
 
@@ -79,12 +69,6 @@ def a_driver_for_merges(repo: Path, program: Path) -> None:
 
 def a_signature(repo: Path, program: Path) -> None:
     settings(repo, f"[commit]\n\tgpgSign = true\n[push]\n\tgpgSign = if-asked\n[gpg]\n\tprogram = {program}\n")
-
-
-def a_pointer_into_its_files(repo: Path, program: Path) -> None:
-    (repo / ".git").rename(repo / "inner")
-    (repo / ".git").write_text("gitdir: inner\n")
-    settings(repo, f"[core]\n\tfsmonitor = {program}\n", "inner/config")
 
 
 def a_repository_among_its_files(repo: Path, program: Path) -> None:
@@ -122,8 +106,8 @@ def hooks_at_the_other_end(repo: Path, program: Path) -> None:
 
 TRAPS: tuple[Trap, ...] = (
     hooks_of_its_own, hooks_in_its_files, settings_in_its_files, settings_of_one_worktree, a_monitor_of_files,
-    a_filter_of_contents, a_filter_that_stays, a_view_of_differences, a_program_for_differences, a_driver_for_merges,
-    a_signature, a_pointer_into_its_files, a_repository_among_its_files, a_command_for_connections,
+    a_filter_of_contents, a_program_for_differences, a_driver_for_merges,
+    a_signature, a_repository_among_its_files, a_command_for_connections,
     a_helper_for_passwords, an_address_that_names_a_program, a_program_at_the_other_end, hooks_at_the_other_end,
 )  # fmt: skip
 

@@ -14,12 +14,9 @@ from tests.support.service_files import CLIENT, PORT, declare, python
 from tests.verdict.environments.test_services import Runs
 
 SEES = {
-    "the workspace": "import os; answer = os.listdir('/work')",
     "a file of the workspace": "answer = open('/work/client.py').read()",
     "what others have below /tmp": "import os; answer = os.listdir('/tmp')",
     "writing it": "open('/work/client.py', 'a'); answer = 'written'",
-    "a new file of the workspace": "open('/work/report.xml', 'w'); answer = 'written'",
-    "a new file below /tmp": "open('/tmp/found', 'w'); answer = 'written'",
 }
 """Attempts of a service to reach the files of a run."""
 OTHERS = """

@@ -12,26 +12,21 @@ from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.pool import Pool
 from nightshift.verdict.runner import SuiteRunner
-from tests.hostile.verdicts.every import FORGERIES
+from tests.hostile.verdicts.every import FORGERIES, RIGHT
 from tests.hostile.verdicts.forgery import Kind, Suite
-from tests.hostile.verdicts.right_answers import RIGHT
 from tests.support.sandboxes import bubblewrap, open_folder, runtime
 from tests.support.trees import TextTree
 
 MODULE = pytest.mark.asyncio(loop_scope="module")
 LEAKS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.LEAK]
 PASSING = [name for name in FORGERIES if name not in LEAKS]
-CHANNELS = [name for name, forgery in FORGERIES.items() if forgery.kind is Kind.CHANNEL]
 ORDER = (Label.DOUBTFUL, Label.TESTS_PASSED, Label.VERIFIED)
 
 
-@pytest_asyncio.fixture(params=["cold", "pool"], scope="module", loop_scope="module")
-async def runner(request: pytest.FixtureRequest) -> AsyncIterator[SuiteRunner]:
-    """A suite runner with sandboxes that are either started for each job or kept warm."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def runner() -> AsyncIterator[SuiteRunner]:
+    """A suite runner whose sandboxes are kept warm, so that one answer can leave something to the next."""
     with open_folder() as folder:
-        if request.param == "cold":
-            yield SuiteRunner(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=folder)
-            return
         nested = NestedSandbox(bubblewrap(), runtime())
         pool = Pool(nested, size=2)
         yield SuiteRunner(pool, runtime(), emit=lambda _event: None, staging_dir=folder)
@@ -60,9 +55,10 @@ def describe(verdict: Verdict) -> str:
 @pytest.mark.parametrize("name", PASSING)
 async def test_a_forged_answer_gets_no_better_label_than_its_row_says(name: str, runner: SuiteRunner) -> None:
     forgery = FORGERIES[name]
-    verdict = await judge_change(runner, forgery.suite, forgery.files)
-    label = verdict.evidence.label
-    assert not verdict.passed or ORDER.index(label) <= ORDER.index(forgery.best), f"{label}: {verdict.reason}"
+    for _ in range(2 if forgery.kind is Kind.CHANNEL else 1):  # the second attempt may find what the first one left
+        verdict = await judge_change(runner, forgery.suite, forgery.files)
+        label = verdict.evidence.label
+        assert not verdict.passed or ORDER.index(label) <= ORDER.index(forgery.best), f"{label}: {verdict.reason}"
 
 
 @MODULE
@@ -77,25 +73,9 @@ async def test_a_refusal_does_not_tell_what_was_held_out(name: str, runner: Suit
 
 
 @MODULE
-@pytest.mark.parametrize("name", CHANNELS)
-async def test_an_attempt_leaves_nothing_behind_for_the_next(name: str, runner: SuiteRunner) -> None:
-    forgery = FORGERIES[name]
-    for _ in range(2):
-        verdict = await judge_change(runner, forgery.suite, forgery.files)
-        assert not verdict.passed or verdict.doubt, verdict.reason
-
-
-@MODULE
 @pytest.mark.parametrize("name", RIGHT)
 async def test_a_right_answer_passes(name: str, runner: SuiteRunner) -> None:
     suite = RIGHT[name]
     verdict = await judge_change(runner, suite, suite.honest)
     assert verdict.passed, verdict.reason
     assert verdict.evidence.label is (Label.VERIFIED if suite.held.cases else Label.TESTS_PASSED)
-
-
-def test_every_class_has_its_forgeries() -> None:
-    counts = {kind: sum(forgery.kind is kind for forgery in FORGERIES.values()) for kind in Kind}
-    assert min(counts.values()) >= 8, counts
-    assert sum(forgery.language == "javascript" for forgery in FORGERIES.values()) >= 25
-    assert all(forgery.suite.honest != forgery.files for forgery in FORGERIES.values())

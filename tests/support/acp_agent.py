@@ -104,9 +104,6 @@ class Agent:
     def do_say(self, text: str) -> None:
         self.say(text)
 
-    def do_plan(self, *steps: str) -> None:
-        self.update("plan", entries=[{"content": s, "priority": "high", "status": "pending"} for s in steps])
-
     def do_write(self, path: str, text: str) -> None:
         self.tool("write", path=path)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -137,9 +134,6 @@ class Agent:
 
     def do_environment(self) -> None:
         self.say(json.dumps(dict(os.environ)))
-
-    def do_standard_channels(self) -> None:
-        self.say(f"{len({os.fstat(number).st_ino for number in range(3)})}")
 
     def do_fill(self, path: str, megabytes: int) -> None:
         Path(path).write_bytes(bytes(megabytes << 20))

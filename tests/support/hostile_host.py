@@ -13,9 +13,7 @@ import secrets
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -29,8 +27,6 @@ ENVIRONMENT_NAME = "NIGHTSHIFT_TEST_API_KEY"
 SHOWN = "/opt/shown"
 """The path in the sandbox at which a folder of the host is mounted read-only."""
 MEMORY = Path("/dev/shm")
-_HOME = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".pypirc", ".config/gh/hosts.yml")
-_STARTUP = (".bashrc", ".profile", ".config/autostart/a.desktop", ".ssh/authorized_keys")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _BAIT = (
     "import ctypes, os, sys, time; ctypes.CDLL(None).prctl(0x59616d61, -1, 0, 0, 0); os.close(0); "
@@ -61,7 +57,7 @@ class Host:
     def changed(self) -> list[str]:
         """List the files in the canaries' folder that were changed, removed or added."""
         after = fingerprint(self.canaries)
-        return sorted(name for name in merge_keys(after, self.before) if after.get(name) != self.before.get(name))
+        return sorted(name for name in after.keys() | self.before.keys() if after.get(name) != self.before.get(name))
 
     def arrived(self) -> list[str]:
         """List the listeners that something reached."""
@@ -75,11 +71,6 @@ class Host:
         return [f"{name}: {now.get(name)}" for name in self.before_bait if now.get(name) != self.before_bait[name]]
 
     before_bait: dict[str, str] = field(default_factory=dict)
-
-
-def merge_keys(first: dict[str, str], second: dict[str, str]) -> set[str]:
-    """Return all keys of the two dictionaries."""
-    return first.keys() | second.keys()
 
 
 @contextlib.contextmanager
@@ -110,27 +101,16 @@ def host(env_secret: str, *, bait: bool, in_memory: bool = False) -> Iterator[Ho
 
 def _files(bait_host: Host) -> None:
     home, canaries, secret = bait_host.folder / "home", bait_host.folder / "canaries", bait_host.secret
-    texts = {home / name: f"key = {secret}\n" for name in _HOME}
-    texts |= {canaries / "home" / name: "# mine\n" for name in _STARTUP}
-    texts |= {bait_host.folder / "project/src/app.py": f"KEY = '{secret}'\n", bait_host.folder / "state/token": secret}
+    texts = {home / ".ssh/id_ed25519": f"key = {secret}\n", bait_host.folder / "state/token": secret}
     texts |= {canaries / "note.txt": "whole\n", canaries / "runtime/json.py": "# mine\n"}
-    texts |= {canaries / f"tree/{name}/file.txt": "keep\n" for name in ("a", "b")}
     for file, text in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    with contextlib.closing(sqlite3.connect(bait_host.folder / "state/queue.db")) as db:
-        db.execute("pragma synchronous = off")
-        db.execute("create table tasks (description text)")
-        db.execute("insert into tasks values (?)", (secret,))
-        db.commit()
     if os.geteuid() == 0:  # lets a program make files as the owner of the set-uid program
         shutil.copy("/usr/bin/touch", canaries / "runtime/touch")
     bait_host.facts |= {
-        "home": str(home), "project": str(bait_host.folder / "project"),
-        "database": str(bait_host.folder / "state/queue.db"),
-        "secret_file": str(bait_host.folder / "state/token"), "canary": str(canaries / "note.txt"),
-        "tree": str(canaries / "tree"), "own_home": str(canaries / "home"), "canaries": str(canaries),
-        "places": f"{canaries / 'runtime'}:{SHOWN}", "folder": str(bait_host.folder),
+        "home": str(home), "secret_file": str(bait_host.folder / "state/token"), "canary": str(canaries / "note.txt"),
+        "canaries": str(canaries), "places": f"{canaries / 'runtime'}:{SHOWN}", "folder": str(bait_host.folder),
     }  # fmt: skip
 
 
@@ -142,22 +122,16 @@ def _open_to_all(folder: Path) -> None:
 
 
 def _listen(bait_host: Host, held: contextlib.ExitStack) -> None:
-    kinds: dict[str, tuple[int, int, tuple[str, int] | str]] = {
-        "tcp": (socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0)),
-        "tcp6": (socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0)),
-        "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
-        "unix": (socket.AF_UNIX, socket.SOCK_STREAM, str(bait_host.folder / "control.sock")),
-        "abstract": (socket.AF_UNIX, socket.SOCK_STREAM, f"\0{bait_host.mark}"),
-        "abstract_datagrams": (socket.AF_UNIX, socket.SOCK_DGRAM, f"\0{bait_host.mark}-datagrams"),
+    kinds: dict[str, tuple[int, tuple[str, int] | str]] = {
+        "tcp": (socket.AF_INET, ("0.0.0.0", 0)),
+        "unix": (socket.AF_UNIX, str(bait_host.folder / "control.sock")),
+        "abstract": (socket.AF_UNIX, f"\0{bait_host.mark}"),
     }
-    for name, (family, kind, address) in kinds.items():
-        if name == "tcp6" and not Path("/proc/net/if_inet6").exists():
-            continue
-        listener = held.enter_context(socket.socket(family, kind))
+    for name, (family, address) in kinds.items():
+        listener = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
         listener.setblocking(False)
         listener.bind(address)
-        if kind == socket.SOCK_STREAM:
-            listener.listen()
+        listener.listen()
         bait_host.listeners.append(listener)
         bound = listener.getsockname()
         bait_host.facts[name] = str(bound[1]) if isinstance(bound, tuple) else os.fsdecode(bound).replace("\0", "@")
@@ -168,10 +142,7 @@ def _listen(bait_host: Host, held: contextlib.ExitStack) -> None:
 
 def _visit(listener: socket.socket) -> bool:
     try:
-        if listener.type == socket.SOCK_DGRAM:
-            listener.recv(100)
-        else:
-            listener.accept()[0].close()
+        listener.accept()[0].close()
     except BlockingIOError:
         return False
     return True
@@ -189,19 +160,14 @@ def _share_memory(bait_host: Host, held: contextlib.ExitStack) -> None:
     ctypes.memmove(address, bait_host.secret.encode(), len(bait_host.secret))
     _LIBC.shmdt(ctypes.c_void_p(address))
     held.callback(_LIBC.shmctl, segment, 0, None)
-    queue = _LIBC.msgget(key, 0o1666)
-    message = (1).to_bytes(8, sys.byteorder) + bait_host.secret.encode()
-    _LIBC.msgsnd(queue, message, len(bait_host.secret), 0)
-    held.callback(_LIBC.msgctl, queue, 0, None)
     left_key = secrets.randbelow(1 << 30) + (1 << 30)
     held.callback(_forget, left_key)
     bait_host.facts |= {"shm_file": file.name, "ipc_key": str(key), "left_key": str(left_key)}
 
 
 def _forget(key: int) -> None:
-    """Remove the shared memory and the message queue that a program left under this System V key."""
+    """Remove the shared memory that a program left under this System V key."""
     _LIBC.shmctl(_LIBC.shmget(key, 0, 0), 0, None)
-    _LIBC.msgctl(_LIBC.msgget(key, 0), 0, None)
 
 
 @contextlib.contextmanager

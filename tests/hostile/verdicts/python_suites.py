@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightshift.core.tasks.held_out import HeldOut
+from nightshift.core.tasks.held_out import HeldOut, ValueCase
 from nightshift.verdict.held.holding import of_tests
 from tests.hostile.verdicts.forgery import Suite, code
 
@@ -15,7 +15,6 @@ def _suite(name: str, tests: str, honest: str, words: str, *, share: float = 0.0
 
 ADD = "def add(a, b):\n    return a + b\n"
 ADD_WORDS = "Write `add` in solution.py: the sum of two integers."
-
 SUMS = _suite(
     "sums",
     """
@@ -33,15 +32,6 @@ SUMS = _suite(
     def test_large():
         assert add(10, 20) == 30
     """,
-    ADD,
-    ADD_WORDS,
-)
-ONE_SUM = _suite(
-    "one_sum", "from solution import add\n\n\ndef test_add():\n    assert add(4, 9) == 13\n", ADD, ADD_WORDS
-)
-TURNED_SUMS = _suite(
-    "turned_sums",
-    "from solution import add\n\n\ndef test_add():\n    assert 13 == add(4, 9)\n    assert 5 == add(2, 3)\n",
     ADD,
     ADD_WORDS,
 )
@@ -127,23 +117,6 @@ SUM_CONSTANTS = _suite(
     ADD,
     ADD_WORDS,
 )
-TWO_FILES = Suite(
-    name="two_files",
-    given={
-        "tests/test_1_first.py": code(
-            """
-            from solution import add
-
-
-            def test_callable():
-                assert callable(add) == True
-            """
-        ),
-        "tests/test_2_second.py": SUMS.given["tests/test_given.py"],
-    },
-    honest=SUMS.honest,
-    words=ADD_WORDS,
-)
 WITH_CONFTEST = Suite(
     name="with_conftest",
     given=SUMS.given,
@@ -154,110 +127,6 @@ WITH_CONFTEST = Suite(
         "tests/conftest.py": "import pytest\n\nimport solution\n\n\n"
         "@pytest.fixture\ndef adding():\n    return solution.add\n",
     },
-)
-FIVE_SUMS = _suite(
-    "five_sums",
-    """
-    from solution import add
-
-
-    def test_small():
-        assert add(2, 3) == 5
-        assert add(3, 2) == 5
-
-
-    def test_nothing():
-        assert add(0, 0) == 0
-
-
-    def test_below():
-        assert add(-1, 1) == 0
-        assert add(-4, -9) == -13
-
-
-    def test_large():
-        assert add(10, 20) == 30
-
-
-    def test_larger():
-        assert add(1000, 234) == 1234
-
-
-    def test_turned():
-        assert 51 == add(20, 31)
-    """,
-    ADD,
-    ADD_WORDS,
-)
-GREETING = _suite(
-    "greeting",
-    """
-    from solution import greet
-
-
-    def test_name():
-        assert greet("Ada") == "Hello, Ada!"
-
-
-    def test_nobody():
-        assert greet("") == "Hello, stranger!"
-
-
-    def test_spaces():
-        assert greet("  Bo ") == "Hello, Bo!"
-    """,
-    """
-    def greet(name):
-        return f"Hello, {name.strip() or 'stranger'}!"
-    """,
-    "Write `greet` in solution.py: a greeting.",
-)
-AREA = _suite(
-    "area",
-    """
-    import pytest
-
-    from solution import area
-
-
-    def test_unit():
-        assert area(1.0) == pytest.approx(3.14159, rel=1e-4)
-
-
-    def test_none():
-        assert area(0.0) == 0.0
-
-
-    @pytest.mark.parametrize(("radius", "expected"), [(2.0, 12.56637), (0.5, 0.785398), (3.0, 28.274334)])
-    def test_more(radius, expected):
-        assert area(radius) == pytest.approx(expected, rel=1e-4)
-    """,
-    "import math\n\n\ndef area(radius):\n    return math.pi * radius**2\n",
-    "Write `area` in solution.py: that of a circle.",
-)
-HALVES = _suite(
-    "halves",
-    """
-    import math
-
-    from solution import half
-
-
-    def test_half():
-        assert abs(half(3) - 1.5) < 1e-9
-        assert abs(half(-1) + 0.5) <= 1e-9
-
-
-    def test_close():
-        assert math.isclose(half(5), 2.5)
-
-
-    def test_less():
-        assert half(10) < 6
-        assert half(10) > 4
-    """,
-    "def half(number):\n    return number / 2\n",
-    "Write `half` in solution.py.",
 )
 NEARLY = _suite(
     "nearly",
@@ -274,49 +143,6 @@ NEARLY = _suite(
     """,
     "def half(number):\n    return number / 2\n",
     "Write `half` in solution.py.",
-)
-ALMOST = _suite(
-    "almost",
-    """
-    import unittest
-
-    from solution import mean
-
-
-    class MeanTest(unittest.TestCase):
-        def test_two(self):
-            self.assertAlmostEqual(mean([1, 2]), 1.5)
-
-        def test_three(self):
-            self.assertAlmostEqual(mean([1, 1, 2]), 1.3333333)
-            self.assertTrue(mean([4, 6]) == 5)
-    """,
-    "def mean(numbers):\n    return sum(numbers) / len(numbers)\n",
-    "Write `mean` in solution.py.",
-)
-UNIQUE = _suite(
-    "unique",
-    """
-    from solution import unique
-
-
-    def test_order():
-        assert unique([3, 1, 3, 2, 1]) == [3, 1, 2]
-
-
-    def test_nothing():
-        assert unique([]) == []
-
-
-    def test_texts():
-        assert unique(["b", "a", "b"]) == ["b", "a"]
-
-
-    def test_length():
-        assert unique([7, 7, 7])[0] == 7
-    """,
-    "def unique(items):\n    return list(dict.fromkeys(items))\n",
-    "Write `unique` in solution.py: each item once, in the order of first sight.",
 )
 COUNTS = _suite(
     "counts",
@@ -341,94 +167,6 @@ COUNTS = _suite(
     """,
     "Write `count` in solution.py: how often each word is there.",
 )
-BOUNDS = _suite(
-    "bounds",
-    """
-    from solution import clamp
-
-
-    def test_above():
-        assert clamp(50, 0, 10) <= 10
-
-
-    def test_below():
-        assert clamp(-50, 0, 10) >= 0
-
-
-    def test_between():
-        assert 4 < clamp(5, 0, 10) < 6
-
-
-    def test_other():
-        assert clamp(5, 0, 10) != 10
-    """,
-    "def clamp(value, low, high):\n    return max(low, min(value, high))\n",
-    "Write `clamp` in solution.py.",
-)
-PRIMES = _suite(
-    "primes",
-    """
-    from solution import primes
-
-
-    def test_there():
-        assert 7 in primes(10)
-        assert 2 in primes(10)
-
-
-    def test_not_there():
-        assert 9 not in primes(10)
-
-
-    def test_all():
-        assert primes(12) == [2, 3, 5, 7, 11]
-    """,
-    """
-    def primes(limit):
-        return [n for n in range(2, limit + 1) if all(n % d for d in range(2, n))]
-    """,
-    "Write `primes` in solution.py: all up to a limit.",
-)
-MEMBERS = _suite(
-    "members",
-    """
-    from solution import divisors
-
-
-    def test_there():
-        assert 3 in divisors(12)
-
-
-    def test_itself():
-        assert 12 in divisors(12)
-
-
-    def test_one():
-        assert 1 in divisors(7)
-    """,
-    "def divisors(number):\n    return [n for n in range(1, number + 1) if number % n == 0]\n",
-    "Write `divisors` in solution.py.",
-)
-EVEN = _suite(
-    "even",
-    """
-    from solution import is_even
-
-
-    def test_even():
-        assert is_even(4) == True
-
-
-    def test_odd():
-        assert is_even(7) == False
-
-
-    def test_zero():
-        assert is_even(0) == True
-    """,
-    "def is_even(number):\n    return number % 2 == 0\n",
-    "Write `is_even` in solution.py.",
-)
 TRUTH = _suite(
     "truth",
     """
@@ -448,105 +186,6 @@ TRUTH = _suite(
     """,
     "def is_even(number):\n    return number % 2 == 0\n",
     "Write `is_even` in solution.py.",
-)
-ENDS = _suite(
-    "ends",
-    """
-    from solution import ends
-
-
-    def test_numbers():
-        assert ends([1, 2, 3]) == (1, 3)
-
-
-    def test_texts():
-        assert ends("word") == ("w", "d")
-
-
-    def test_one():
-        first, last = ends([5])
-        assert first == 5
-        assert last == 5
-    """,
-    "def ends(items):\n    return items[0], items[-1]\n",
-    "Write `ends` in solution.py: the first and the last item.",
-)
-LETTERS = _suite(
-    "letters",
-    """
-    from solution import letters
-
-
-    def test_word():
-        assert letters("hello") == {"h", "e", "l", "o"}
-
-
-    def test_capitals():
-        assert letters("AaB") == {"a", "b"}
-    """,
-    "def letters(text):\n    return {one for one in text.lower() if one.isalpha()}\n",
-    "Write `letters` in solution.py: the letters of a text, as small ones.",
-)
-STEPS = _suite(
-    "steps",
-    """
-    from solution import steps
-
-
-    def test_list():
-        assert list(steps(3)) == [1, 4, 9]
-
-
-    def test_sum():
-        assert sum(steps(3)) == 14
-
-
-    def test_most():
-        assert max(steps(4)) == 16
-
-
-    def test_first():
-        assert next(iter(steps(5))) == 1
-    """,
-    "def steps(count):\n    return (n * n for n in range(1, count + 1))\n",
-    "Write `steps` in solution.py: the squares of the first numbers.",
-)
-MONEY = _suite(
-    "money",
-    """
-    from solution import Money
-
-
-    def test_text():
-        assert str(Money(1234)) == "12.34"
-
-
-    def test_shown():
-        assert repr(Money(5)) == "Money(5)"
-
-
-    def test_sum():
-        assert (Money(100) + Money(50)).cents == 150
-
-
-    def test_format():
-        assert f"{Money(99)}" == "0.99"
-    """,
-    """
-    class Money:
-        def __init__(self, cents):
-            self.cents = cents
-
-        def __add__(self, other):
-            return Money(self.cents + other.cents)
-
-        def __str__(self):
-            return f"{self.cents // 100}.{self.cents % 100:02}"
-
-        def __repr__(self):
-            return f"Money({self.cents})"
-    """,
-    "Write the class `Money` in solution.py.",
 )
 POINTS = _suite(
     "points",
@@ -580,83 +219,6 @@ POINTS = _suite(
     """,
     "Write `Point` and `parse` in solution.py.",
 )
-DATES = _suite(
-    "dates",
-    """
-    from datetime import date, timedelta
-    from decimal import Decimal
-    from pathlib import PurePosixPath
-
-    from solution import beside, day, price
-
-
-    def test_day():
-        assert day("2024-02-28") == date(2024, 2, 28)
-
-
-    def test_next():
-        assert day("2024-02-28") + timedelta(days=2) == date(2024, 3, 1)
-
-
-    def test_price():
-        assert price("1.10", 3) == Decimal("3.30")
-
-
-    def test_path():
-        assert beside("a/b.txt", ".md") == PurePosixPath("a/b.md")
-    """,
-    """
-    from datetime import date
-    from decimal import Decimal
-    from pathlib import PurePosixPath
-
-
-    def day(text):
-        return date.fromisoformat(text)
-
-
-    def price(each, count):
-        return Decimal(each) * count
-
-
-    def beside(path, suffix):
-        return PurePosixPath(path).with_suffix(suffix)
-    """,
-    "Write `day`, `price` and `beside` in solution.py.",
-)
-AGES = _suite(
-    "ages",
-    """
-    import pytest
-
-    from solution import age
-
-
-    def test_age():
-        assert age("41") == 41
-
-
-    def test_spaces():
-        assert age(" 7 ") == 7
-
-
-    def test_below():
-        with pytest.raises(ValueError):
-            age("-3")
-
-
-    def test_words():
-        with pytest.raises(ValueError, match="number"):
-            age("seven")
-    """,
-    """
-    def age(text):
-        if not text.strip().isdigit():
-            raise ValueError("that is no number")
-        return int(text)
-    """,
-    "Write `age` in solution.py.",
-)
 PRINTED = _suite(
     "printed",
     """
@@ -688,77 +250,130 @@ PRINTED = _suite(
     """,
     "Write `show` and `tell` in solution.py.",
 )
-STATISTICS = _suite(
-    "statistics",
+AWAITED = _suite(
+    "awaited",
     """
-    import pytest
-
-    from solution import Statistics
+    from solution import double, fetch
 
 
-    @pytest.fixture
-    def numbers():
-        found = Statistics()
-        for number in (3, 5, 10):
-            found.add(number)
-        return found
+    async def test_small():
+        assert await fetch(2) == 4
 
 
-    def test_count(numbers):
-        assert numbers.count() == 3
+    async def test_large():
+        assert await fetch(30) == 60
 
 
-    def test_total(numbers):
-        assert numbers.total == 18
-
-
-    def test_mean(numbers):
-        assert numbers.mean() == pytest.approx(6.0)
-
-
-    def test_span(numbers):
-        assert numbers.span() == (3, 10)
-
-
-    def test_nothing():
-        with pytest.raises(ValueError):
-            Statistics().mean()
-
-
-    def test_report(numbers):
-        assert numbers.report() == {"count": 3, "total": 18}
-        assert "18" in numbers.text()
+    def test_double():
+        assert double(7) == 14
     """,
     """
-    class Statistics:
-        def __init__(self):
-            self.numbers = []
+    def double(number):
+        return 2 * number
 
-        def add(self, number):
-            self.numbers.append(number)
 
-        def count(self):
-            return len(self.numbers)
-
-        @property
-        def total(self):
-            return sum(self.numbers)
-
-        def mean(self):
-            if not self.numbers:
-                raise ValueError("there are no numbers")
-            return self.total / self.count()
-
-        def span(self):
-            return min(self.numbers), max(self.numbers)
-
-        def report(self):
-            return {"count": self.count(), "total": self.total}
-
-        def text(self):
-            return f"{self.count()} numbers, {self.total} in all"
+    async def fetch(number):
+        return double(number)
     """,
-    "Write the class `Statistics` in solution.py.",
+    "Write `double` and the coroutine `fetch` in solution.py.",
 )
+HELD_SUMS = _suite(
+    "held_sums",
+    """
+    from solution import add
+
+
+    def test_small():
+        assert add(2, 3) == 5
+        assert add(20, 31) == 51
+        assert add(7, 8) == 15
+
+
+    def test_large():
+        assert add(1000, 234) == 1234
+        assert add(5500, 17) == 5517
+
+
+    def test_below():
+        assert add(-4, -9) == -13
+        assert add(-40, -2) == -42
+    """,
+    "def add(a, b):\n    return a + b\n",
+    "Write `add` in solution.py: the sum of two integers.",
+    share=0.4,
+)
+HELD_TWO = _suite(
+    "held_two",
+    """
+    from solution import add, double
+
+
+    def test_add():
+        assert add(2, 3) == 5
+        assert add(20, 31) == 51
+        assert add(7, 8) == 15
+        assert add(70, 18) == 88
+        assert add(5, 60) == 65
+
+
+    def test_double():
+        assert double(4) == 8
+        assert double(21) == 42
+        assert double(30) == 60
+        assert double(16) == 32
+        assert double(77) == 154
+    """,
+    """
+    def add(a, b):
+        return a + b
+
+
+    def double(number):
+        return 2 * number
+    """,
+    "Write `add` and `double` in solution.py.",
+    share=0.4,
+)
+ONE_HELD = _suite(
+    "one_held",
+    """
+    from solution import grade
+
+
+    def test_grade():
+        assert grade("owl") == 3
+        assert grade("badger") == 6
+        assert grade("fox") == 3
+        assert grade("hedgehog") == 8
+    """,
+    "def grade(word):\n    return len(word)\n",
+    "Write `grade` in solution.py.",
+    share=0.25,
+)
+CASES_BESIDE = Suite(
+    name="cases_beside",
+    given={"tests/test_given.py": code(
+        """
+        from solution import add
+
+
+        def test_add():
+            assert add(2, 3) == 5
+
+
+        def test_below():
+            assert add(-4, -9) == -13
+        """
+    )},
+    honest={"solution.py": "def add(a, b):\n    return a + b\n"},
+    words="Write `add` in solution.py: the sum of two integers.",
+    held=HeldOut(
+        cases=(
+            ValueCase(call="solution:add", args="(7, 8)", expect="15", explicit=True),
+            ValueCase(call="solution:add", args="(0, 0)", expect="0", explicit=True),
+        ),
+        sources=("cases",),
+    ),
+)  # fmt: skip
 
 PYTHON_SUITES = tuple(suite for suite in globals().values() if isinstance(suite, Suite))
