@@ -79,15 +79,6 @@ def test_one_that_passed_comes_first_then_the_count_then_few_failures_then_the_l
         assert list(state.best.change) == ["passed"]
 
 
-def test_a_change_of_another_base_neither_counts_nor_stands_in_the_way() -> None:
-    state = after(AttemptState(phase=Phase.TESTING, base="b"), "old", judged(9, 0))
-    moved = replace(state, base="c", change={"new": "y\n"}, verdict=None)
-    assert (moved.best_here, moved.at_best()) == (None, moved)
-    again = after(moved, "new", judged(1, 3))
-    assert again.best is not None
-    assert list(again.best.change) == ["new"]
-
-
 def test_files_of_the_owner_and_those_of_a_fresh_project_are_no_work() -> None:
     tree = TextTree({"README.md": "# Old\n"})
     given = {"add.py": "x = 1\n"}

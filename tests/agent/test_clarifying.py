@@ -99,10 +99,7 @@ def test_words_that_say_what_and_where_are_clear(words: str) -> None:
     assert clarity(parse_spec({"description": words})) >= 0.5
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["Make it better", "clean up some stuff", "fix it"],
-)
+@pytest.mark.parametrize("words", ["Make it better", "clean up some stuff", "fix it"])
 def test_words_that_say_neither_are_vague(words: str) -> None:
     assert clarity(parse_spec({"description": words})) < 0.5
 

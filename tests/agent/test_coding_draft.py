@@ -47,10 +47,7 @@ def test_what_may_not_be_written_is_refused_with_the_reason(path: str, why: str)
 
 @pytest.mark.parametrize(
     ("asked", "path"),
-    [
-        ("Add a GitHub Actions workflow for the tests", ".github/workflows/ci.yml"),
-        ("Create .envrc", ".envrc"),
-    ],
+    [("Add a GitHub Actions workflow for the tests", ".github/workflows/ci.yml"), ("Create .envrc", ".envrc")],
 )
 def test_tooling_is_written_where_the_task_asks_for_it(asked: str, path: str) -> None:
     assert put(draft(asked), path).paths == (path,)

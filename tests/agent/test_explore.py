@@ -151,10 +151,7 @@ PATCH = "*** Begin Patch\n*** Update File: add.py\n@@\n-    return a - b\n+    r
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [
-        ("apply_patch", {"input": PATCH}),
-        ("shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF\n"]}),
-    ],
+    [("apply_patch", {"input": PATCH}), ("shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF\n"]})],
 )
 async def test_a_patch_is_read_by_whatever_tool_it_comes(name: str, given: dict[str, Any]) -> None:
     bench = bench_for(native((name, given)), native(("done", {"summary": "Add"})))
@@ -163,10 +160,7 @@ async def test_a_patch_is_read_by_whatever_tool_it_comes(name: str, given: dict[
     assert "Success" in last_text(codings(bench)[1])
 
 
-@pytest.mark.parametrize(
-    "missed",
-    [{"old": "a * b", "new": "a + b"}, {"old": "return", "new": "return"}],
-)
+@pytest.mark.parametrize("missed", [{"old": "a * b", "new": "a + b"}, {"old": "return", "new": "return"}])
 async def test_two_edits_that_miss_a_file_make_the_tool_want_all_of_it(missed: dict[str, str]) -> None:
     miss = native(("edit", {"path": "add.py", **missed}))
     right = native(("edit", {"path": "add.py", "old": "a - b", "new": "a + b"}))
@@ -189,14 +183,6 @@ async def test_an_unknown_tool_and_wrong_arguments_are_answered_and_cost_nothing
     assert "There is no tool 'fly'. The tools are: list_files," in answers[0]
     assert "read_file: path: Field required." in answers[1]
     assert "paths are relative to the repository's root" in answers[2]
-
-
-async def test_done_with_a_file_that_is_none_is_not_done() -> None:
-    broken = "```write_file path=new.py\ndef f(:\n```"
-    bench = bench_for(broken, DONE, "```write_file path=new.py delete=true\n```", EDIT, DONE)
-    work = await bench.run(case_for(tests=TESTS))
-    assert work.change == {"add.py": "def add(a, b):\n    return a + b\n"}
-    assert "Not yet: new.py: SyntaxError" in last_text(codings(bench)[2])
 
 
 async def test_replies_without_a_call_change_the_protocol_once_and_then_end_the_try() -> None:

@@ -90,14 +90,7 @@ def test_half_a_file_of_a_reply_that_something_cut_is_not_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "label",
-    [
-        '文件: "src/a.py"',
-        "Fichier : « src/a.py »",
-        "src/a.py:1-6",
-        "路径=src/a.py",
-        "src/a.py（新建）",
-    ],
+    "label", ['文件: "src/a.py"', "Fichier : « src/a.py »", "src/a.py:1-6", "路径=src/a.py", "src/a.py（新建）"]
 )
 @pytest.mark.parametrize("form", ["{}\n```python\nx = 1\n```\n", "```python path={}\nx = 1\n```\n"])
 def test_a_label_around_a_name_is_no_part_of_it(form: str, label: str) -> None:
@@ -108,10 +101,7 @@ def test_a_label_around_a_name_is_no_part_of_it(form: str, label: str) -> None:
     assert set(read.files) == {"src/a.py"}
 
 
-LABELS = [
-    "File src/a.py",
-    "文件 src/a.py",
-]
+LABELS = ["File src/a.py", "文件 src/a.py"]
 
 
 @pytest.mark.parametrize("label", LABELS)

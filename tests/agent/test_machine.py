@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nightshift.agent.machine import FIRST, TABLE, Machine
 from nightshift.agent.services import AgentServices, Runner
 from nightshift.attempt import subtasks
-from nightshift.core.errors import NightshiftError, Parked
+from nightshift.core.errors import NightshiftError
 from nightshift.core.events import Kind
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
@@ -92,20 +92,6 @@ async def test_an_attempt_resumes_after_each_of_its_steps_with_the_same_question
         again = await later.run(case, step.state)
         assert [r.digest for r in later.model.requests] == [r.digest for r in full_bench.model.requests[asked:]]
         assert replace(again, verdict=None) == replace(end, verdict=None)
-
-
-async def test_an_interruption_leaves_the_attempt_at_its_last_stored_step() -> None:
-    class Away(ScriptedModel):
-        async def complete(self, request):  # type: ignore[no-untyped-def]
-            if request.phase is P.CODING:
-                raise Parked("no model")
-            return await super().complete(request)
-
-    bench = Bench(Away({P.PLANNING: ["1. x"]}))
-    with pytest.raises(Parked):
-        await bench.run(case_for(tests=TESTS))
-    assert bench.walk == [P.PLANNING]
-    assert bench.steps[-1].state.phase is P.CODING
 
 
 # Random outcomes of the phases, checked against the table of transitions.
@@ -217,14 +203,7 @@ def _end(status: Status) -> Task:
     )
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "not allowed",
-        "a second time",
-        "after a try",
-    ],
-)
+@pytest.mark.parametrize("wrong", ["not allowed", "a second time", "after a try"])
 async def test_a_split_that_the_rules_do_not_have_is_a_fault_of_the_program(wrong: str) -> None:
     async def splits(case: AttemptContext, work: AttemptState, tools: AgentServices) -> Step:
         parts = () if wrong == "no parts" else PARTS[:1]

@@ -61,18 +61,3 @@ def test_a_name_that_many_files_define_leads_to_none_of_them(count: int, is_told
     files = {f"m{n}.py": TEXTS[2] for n in range(count)} | {"rate.py": TEXTS[1]}
     tags_by_path = Reading().find(files, frozenset({"rate"}), ["stock"])
     assert list(tags_by_path) == [*(sorted(files.keys() - {"rate.py"}) if is_told else ()), "rate.py"]
-
-
-@pytest.mark.parametrize(
-    ("trees", "expected"),
-    [
-        (["b1 c1", "a1 b1 c1"], "a1 c1"),
-        (["a1 b1", "a1 b1 c1", "c1"], "c1"),
-        (["a1 b1 c1"], "b1 c1"),
-    ],
-)
-def test_of_too_many_files_the_newest_are_known(trees: list[str], expected: str) -> None:
-    index = Reading(most=2)
-    for tree in trees:
-        last = index.find({f"{name}.py": TEXTS[2] for name in tree.split()}, WORDS, NAMES)
-    assert [path.removesuffix(".py") for path in last] == expected.split()

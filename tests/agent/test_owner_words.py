@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nightshift.agent.owner_words import LATER, TITLE, UNHEARD, the_messages, with_later
+from nightshift.agent.owner_words import LATER, TITLE, UNHEARD, with_later
 from nightshift.agent.prompt.budget import compose, fix
 from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import Completion, Message, ModelRequest
@@ -122,13 +122,3 @@ def test_later_words_follow_the_last_message_whoever_s_it_is(roles: Sequence[str
     assert "- Use csv." in later_prompt.messages[-1].text
     assert later_prompt.held[-1][0] == LATER
     assert with_later(prompt, []) is prompt
-
-
-def test_of_too_much_the_newest_is_shown() -> None:
-    messages = [message(number, f"{number} " + "word " * 300) for number in range(20)]
-    shown = the_messages(messages, Gauge()).fill(1500)
-    assert shown.cut
-    assert "- 19 word" in shown.text
-    assert "- 1 word" not in shown.text
-    assert Gauge().tokens(shown.text) <= 1500
-    assert not the_messages([], Gauge()).fill(1500).text

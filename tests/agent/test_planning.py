@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.agent import planning
-from nightshift.agent.planning import declines, is_plan, list_planned_packages
+from nightshift.agent.planning import list_planned_packages
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
 from nightshift.core.tasks.states import Outcome, Phase
@@ -147,17 +147,6 @@ RIGHT = block("a.py", "def a(x):\n    return x\n")
 PROSE = "Create a.py with a function a that gives its argument back."
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["I'm sorry, but I cannot help with that.", "Which database shall it use?", "I can’t."],
-)
-def test_a_refusal_or_a_question_is_no_plan(text: str) -> None:
-    assert not is_plan(text)
-    assert declines(text)
-    assert not is_plan(PROSE)
-    assert not declines(PROSE)
-
-
 async def test_a_refusal_is_asked_once_more_for_a_plan_and_never_becomes_one() -> None:
     bench = Bench(model_for(RIGHT, PLANNING=["I cannot do that. Which a do you mean?", "1. Write a.py, as assumed."]))
     await bench.run(case_for(tests=TESTS))
@@ -212,11 +201,7 @@ class PackageGate:
 
 @pytest.mark.parametrize(
     ("text", "names"),
-    [
-        (NEEDS, ("toolz", "Flask-Login")),
-        ("1. a\nPackage: none", ()),
-        ("1. Sort the packages: by name", ()),
-    ],
+    [(NEEDS, ("toolz", "Flask-Login")), ("1. a\nPackage: none", ()), ("1. Sort the packages: by name", ())],
 )
 def test_the_line_of_packages_is_read(text: str, names: tuple[str, ...]) -> None:
     assert list_planned_packages(text) == names

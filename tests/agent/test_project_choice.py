@@ -121,13 +121,7 @@ class Wants:
 
 
 @pytest.mark.parametrize("granted", [True, False])
-@pytest.mark.parametrize(
-    "project",
-    [
-        "shop",
-        "new-one",
-    ],
-)
+@pytest.mark.parametrize("project", ["shop", "new-one"])
 async def test_a_package_that_was_allowed_in_one_project_is_allowed_in_the_one_that_the_plan_chooses(
     project: str, granted: bool
 ) -> None:

@@ -89,11 +89,7 @@ def texts(draw: st.DrawFn) -> str:
     return (draw(WORDS) * draw(st.sampled_from([1, 50, 20_000])))[:90_000]
 
 
-@settings(
-    deadline=None,
-    max_examples=20,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_no_prompt_is_longer_than_its_limit_whatever_it_is_made_of(data: st.DataObject) -> None:
     gauge = Gauge(bytes_per_token=data.draw(st.sampled_from([1.5, 3.5, 8.0])))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,23 +73,6 @@ def test_in_the_shared_workspace_a_task_sees_the_file_that_it_speaks_of_and_what
     named = case_for("Let `RateLimiter` count seconds", whole_tree=False)
     assert surroundings(named, WORK, tree, SymbolCache()).matter == ("limits.py",)
     assert surroundings(case_for("Write slugify(text)", whole_tree=False), WORK, tree, SymbolCache()).matter == ()
-
-
-HABITS = {
-    "README.md": "# habits\n\nkeeps habits\n", "requirements.txt": "pytest\n",
-    "habits.py": "def streak(days): ...\n", "export.py": "from habits import streak\n",
-    "tests/test_habits.py": "from habits import streak\n", "tests/test_colours.py": "import colours\n",
-}  # fmt: skip
-
-
-def test_of_its_project_a_task_sees_the_tests_that_it_may_contradict() -> None:
-    tree = View(FileTree({**HABITS, "colours.py": "RED = 1\n"}), {})
-    case, work = case_for("A streak of habits counts due days", whole_tree=False), replace(WORK, project="habits")
-    paths = surroundings(case, work, tree, SymbolCache()).matter
-    assert paths == ("habits.py", "README.md", "requirements.txt", "tests/test_habits.py")
-    own = replace(work, own_tests={"tests/test_habits.py": "from habits import streak\n"})
-    paths = surroundings(case, own, tree, SymbolCache()).matter
-    assert "tests/test_habits.py" not in paths  # the prompt already shows this file as the task's tests
 
 
 def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
@@ -175,13 +156,6 @@ def test_of_a_long_file_the_stretches_that_the_task_is_about_are_shown_as_they_a
     assert "    class ProgressBar\n" in section.text
     assert section.text.count("def helper_") < 70
     assert estimate_tokens(section.text) <= 3000
-
-
-def test_a_document_of_the_root_is_named_without_its_ending() -> None:
-    files = dict.fromkeys(("README.md", "docs/README.md", "CHANGELOG.rst", "changes/changelog.py", "a.py"), "x = 1\n")
-    view = View(FileTree(files), {})
-    assert list_mentioned("Say it in the README and the changelog", view) == ["CHANGELOG.rst", "README.md"]
-    assert list_mentioned("Mend a.py", view) == ["a.py"]
 
 
 @given(st.text(max_size=300), st.sampled_from(["a.py", "a.mjs", "a.txt"]))

@@ -101,13 +101,7 @@ async def test_an_existing_test_that_contradicts_the_task_may_be_changed_by_the_
     assert "demand the opposite of the task: tests/test_old.py::test_old. If they do" in second.messages[1].text
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        "test_add.py::test_add",
-        "tests/test_gone.py::test_x",
-    ],
-)
+@pytest.mark.parametrize("named", ["test_add.py::test_add", "tests/test_gone.py::test_x"])
 async def test_given_tests_and_tests_that_did_not_fail_contradict_nothing(named: str) -> None:
     bench = Bench(model_for(WRONG, RIGHT, REFLECTING=[blames(named)]))
     work = await bench.run(case_for(tests=TESTS))
@@ -137,15 +131,7 @@ def test_a_reflection_is_read_fenced_bare_or_between_sentences(reply: str) -> No
     )
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "{}",
-        '{"replan": true}',
-        '{"root_cause": "x", "replan": "perhaps"}',
-    ],
-)
+@pytest.mark.parametrize("reply", ["", "{}", '{"replan": true}', '{"root_cause": "x", "replan": "perhaps"}'])
 def test_an_unusable_reflection_is_none(reply: str) -> None:
     assert read_reflection(reply) is None
 

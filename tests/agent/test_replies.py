@@ -116,14 +116,6 @@ def test_several_files_come_back_in_one_reply(files: dict[str, str], style) -> N
     assert read(wrapped).files == files
 
 
-@settings(deadline=None)
-@given(PATHS, TEXTS)
-def test_tool_calls_carry_files_character_for_character(path: str, text: str) -> None:
-    for name, keys in (("write_file", ("path", "content")), ("create_file", ("file_path", "file_text"))):
-        call = ToolCall(name=name, arguments=dict(zip(keys, (path, text), strict=True)))
-        assert read("", calls=(call,)).files == {path: text}
-
-
 PIECES = st.lists(
     st.one_of(
         st.sampled_from([
@@ -156,8 +148,7 @@ def test_nothing_but_a_bad_reply_is_ever_raised(pieces: list[str], finish: Finis
 
 
 @pytest.mark.parametrize(
-    "fence",
-    ["python path=pkg/mod.py", "python filename='pkg/mod.py'", "python:pkg/mod.py", "python {path=pkg/mod.py}"],
+    "fence", ["python path=pkg/mod.py", "python filename='pkg/mod.py'", "python:pkg/mod.py", "python {path=pkg/mod.py}"]
 )
 def test_the_info_string_names_the_file(fence: str) -> None:
     assert read(f"```{fence}\n{CODE}```").files == {"pkg/mod.py": CODE}
@@ -214,11 +205,6 @@ def test_a_file_with_a_syntax_error_does_not_swallow_the_next() -> None:
     assert read(reply).files == {"a.py": broken, "b.py": CODE}
 
 
-def test_an_indented_fence_takes_its_indentation_from_the_text() -> None:
-    reply = "1. The file:\n\n   ```python path=a.py\n   def f():\n       return 1\n   ```\n"
-    assert read(reply).files == {"a.py": "def f():\n    return 1\n"}
-
-
 def test_an_unclosed_last_fence_counts_only_when_it_is_whole_and_was_not_cut() -> None:
     assert read(f"```python path=a.py\n{CODE}").files == {"a.py": CODE}
     assert read("```javascript path=a.mjs\nexport const f = () => { return `a ${1}` }\n").files
@@ -248,15 +234,7 @@ def test_two_texts_for_one_path_are_refused_and_two_equal_ones_are_one() -> None
     assert "two different texts" in parsed.complaints[0]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../x.py",
-        "/etc/passwd",
-        ".git/hooks/pre-commit",
-        "C:\\x.py",
-    ],
-)
+@pytest.mark.parametrize("path", ["../x.py", "/etc/passwd", ".git/hooks/pre-commit", "C:\\x.py"])
 def test_a_path_that_leads_elsewhere_is_refused(path: str) -> None:
     with pytest.raises(BadReply, match=r"path|file"):
         read(f"```python path={path}\nx = 1\n```")
@@ -321,13 +299,7 @@ def test_a_reply_without_files_says_what_is_wanted(text: str) -> None:
         read(text)
 
 
-@pytest.mark.parametrize(
-    "char",
-    [
-        "\u202e",
-        "\u2066",
-    ],
-)
+@pytest.mark.parametrize("char", ["\u202e", "\u2066"])
 def test_code_that_reads_otherwise_than_it_runs_is_sent_back(char: str) -> None:
     block = f"```python path=a.py\nif user == 'admin':  # {char} x\n    pass\n```"
     with pytest.raises(BadReply, match=r"a\.py: holds invisible characters"):

@@ -36,14 +36,7 @@ def test_the_worst_comes_first_and_each_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        '{"findings": [3]}',
-    ],
-)
+@pytest.mark.parametrize("text", ["", "[]", '{"findings": [3]}'])
 def test_what_is_no_list_of_findings_is_refused_in_a_sentence(text: str) -> None:
     read = read_remarks(text, PATHS, ONE)
     assert read.fault.endswith(".")
@@ -51,8 +44,7 @@ def test_what_is_no_list_of_findings_is_refused_in_a_sentence(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("reader_name", "whose"),
-    [("review", Reader.REVIEW), ("", Reader.AUDIT), ("nobody", Reader.AUDIT)],
+    ("reader_name", "whose"), [("review", Reader.REVIEW), ("", Reader.AUDIT), ("nobody", Reader.AUDIT)]
 )
 def test_what_does_not_say_whose_it_is_belongs_to_the_stricter_of_two_readers(reader_name: str, whose: Reader) -> None:
     text = reply({"file": "a.py", "severity": "high", "reason": "a lost value", "reader": reader_name})

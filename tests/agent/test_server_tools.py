@@ -10,10 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from nightshift.agent.services import AgentServices, AgentSettings
-from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
 from tests.agent.test_explore import BASE, DONE, EDIT, ON, TESTS, ToolBench, codings, last_text
 from tests.support.agent_parts import block, case_for, model_for
@@ -87,17 +86,6 @@ async def test_a_named_tool_is_called_in_the_text_form_and_its_result_is_kept_an
     assert INJECTED.partition("\n")[0] in shown
     assert shown.count("</result>") <= 1, "what a server says cannot end its quotation"
     assert any(event.kind is Kind.TOOL_STARTED and NAME in event.message for event in bench.events)
-
-
-async def test_a_native_call_and_one_that_leaks_as_json_are_taken_as_well() -> None:
-    call = ToolCall(name=NAME, arguments={"word": "a"}, id="c0")
-    native = Completion(
-        text="", backend="b", model="m", tool_calls=(call,), finish=Finish.STOP, protocol=ToolProtocol.NATIVE
-    )  # fmt: skip
-    leaked = f'<tool_call>{{"name": "{NAME}", "arguments": {{"word": "b"}}}}</tool_call>'
-    bench = bench_for(native, leaked, EDIT, DONE)
-    await bench.run(case_for(tests=TESTS, mcp=["books.lookup"]))
-    assert [call.arguments["word"] for call in bench.books.calls] == ["a", "b"]
 
 
 async def test_what_a_call_said_is_not_asked_for_again_by_a_second_life() -> None:

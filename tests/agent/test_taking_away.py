@@ -70,18 +70,11 @@ async def test_no_tests_are_asked_for_where_a_task_only_takes_away() -> None:
     assert [job.takes_away for job in suite.jobs] == [True]
 
 
-@pytest.mark.parametrize(
-    ("words", "reply", "base"),
-    [
-        ("Delete old.py", GONE + block("add.py", ADD + "\n\nX = 1\n"), BASE),
-    ],
-)
-async def test_tests_are_asked_for_where_more_was_wanted_or_done_or_none_are_there(
-    words: str, reply: str, base: dict[str, str]
-) -> None:
+async def test_tests_are_asked_for_where_more_was_done() -> None:
+    reply = GONE + block("add.py", ADD + "\n\nX = 1\n")
     own = block("tests/test_more.py", "from add import add\n\n\ndef test_more():\n    assert add(2, 2) == 4\n")
     suite = Judge()
     settings = AgentSettings(clear_enough=0)
-    bench = Bench(model_for(reply, TESTING=[own]), suite=suite, base=base, settings=settings)
-    await bench.run(case_for(words, iterations=1))
+    bench = Bench(model_for(reply, TESTING=[own]), suite=suite, base=BASE, settings=settings)
+    await bench.run(case_for("Delete old.py", iterations=1))
     assert [(job.takes_away, len(job.own)) for job in suite.jobs] == [(False, 1)]

@@ -63,13 +63,7 @@ async def test_a_claim_in_the_words_of_the_instructions_is_asked_for_again() -> 
 BARE = "The kind of mistake, in a few words"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "what to change, where, in one to four sentences",
-        f"`{BARE.lower()}.`",
-    ],
-)
+@pytest.mark.parametrize("text", ["what to change, where, in one to four sentences", f"`{BARE.lower()}.`"])
 def test_a_placeholder_without_its_brackets_is_one_too(text: str) -> None:
     assert is_placeholder(text)
     assert find_json(json.dumps({"root_cause": text, "hypothesis": "it is off by one"})) == {
@@ -118,11 +112,7 @@ async def test_no_line_of_a_whole_prompt_and_of_a_complaint_is_a_valid_reply(pro
 @pytest.mark.parametrize("base", [{}, {"add.py": "def add(a, b):\n    return 0\n"}], ids=["new", "existing"])
 @pytest.mark.parametrize(
     "reply",
-    [
-        "Done already: it is there",
-        "```python\ndef add(a, b):\n    return a - b\n```",
-        "```python\ndef add(a, b:\n```",
-    ],
+    ["Done already: it is there", "```python\ndef add(a, b):\n    return a - b\n```", "```python\ndef add(a, b:\n```"],
 )
 async def test_no_prompt_is_sent_twice_to_a_model_that_always_says_the_same(
     profile: ModelProfile, base: dict[str, str], reply: str

@@ -110,25 +110,6 @@ async def test_an_existing_test_of_the_repository_is_not_overwritten() -> None:
     assert "exists already" in bench.model.prompt(3)
 
 
-WRONG_TEST = OWN.replace("== 5", "== 6")
-BLAME = json.dumps({"root_cause": "the test is wrong", "tests_at_fault": True})
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("def test_add", "@pytest.mark.skip\ndef test_add", "lets tests off (skip)"),
-    ],
-)
-async def test_tests_that_are_weakened_in_the_second_round_are_refused(old: str, new: str, reason: str) -> None:
-    weaker = OWN.replace(old, new)
-    bench = Bench(model_for(RIGHT, TESTING=[WRONG_TEST, weaker, OWN], REFLECTING=[BLAME]))
-    work = await bench.run(case_for(ASKED))
-    assert work.phase is P.COMMIT
-    assert reason in bench.model.prompt(5)
-    assert work.own_tests["tests/test_sum.py"].count("assert add") == 2
-
-
 class Reader(PlainSuite):
     """A suite that refuses documentation containing the word "wrong", as the documents' judge refuses a dead link."""
 
@@ -226,17 +207,10 @@ class Unmoved(PlainSuite):
         return replace(verdict, passed=True, reason="", weak=(), results=cases, evidence=evidence)
 
 
-@pytest.mark.parametrize(
-    ("words", "keeps"),
-    [
-        ("Add `add` to add.py", False),
-    ],
-)
-async def test_own_tests_that_prove_nothing_are_no_part_of_the_commit(words: str, keeps: bool) -> None:
+async def test_own_tests_that_prove_nothing_are_no_part_of_the_commit() -> None:
     bench = Bench(model_for(RIGHT, TESTING=[OWN]), suite=Unmoved())
-    work = await bench.run(case_for(words))
-    assert work.phase is P.COMMIT
-    assert not work.own_tests or keeps
+    work = await bench.run(case_for("Add `add` to add.py"))
+    assert (work.phase, dict(work.own_tests)) == (P.COMMIT, {})
 
 
 SAYS = "the words of the task say add(1, 2) == 3; the change gives -1"
@@ -265,14 +239,8 @@ async def test_what_the_words_say_and_the_change_does_not_do_goes_back_once_with
     assert bench.memory.remembered == []
 
 
-@pytest.mark.parametrize(
-    "again",
-    [
-        WRONG,
-    ],
-)
-async def test_a_change_that_does_not_do_it_again_is_given_up_with_that_sentence(again: str) -> None:
-    bench = Bench(model_for(WRONG, again, TESTING=[BLIND, BLIND]), suite=Literal())
+async def test_a_change_that_does_not_do_it_again_is_given_up_with_that_sentence() -> None:
+    bench = Bench(model_for(WRONG, WRONG, TESTING=[BLIND, BLIND]), suite=Literal())
     work = await bench.run(case_for(ASKED))
     assert (work.phase, work.iteration, work.ending, work.reason) == (P.ABANDON, 2, Ending.GAVE_UP, SAYS)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import statistics
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.core.shares import LEAST, MANY, Interval, Share, difference, mean_difference, wilson
+from nightshift.core.shares import LEAST, Interval, Share, difference, mean_difference, wilson
 
 SHARES = st.integers(1, 500).flatmap(lambda total: st.integers(0, total).map(lambda part: Share(part, total)))
 
@@ -58,14 +55,3 @@ def test_means_are_compared_with_an_interval_that_stays_the_same() -> None:
     assert interval.low < interval.estimate < interval.high < -1
     assert interval == mean_difference(low, high)
     assert mean_difference([1.0] * (LEAST - 1), high) is None
-
-
-def test_many_values_give_the_interval_of_the_normal_distribution() -> None:
-    dice = random.Random(3)
-    sample, other = ([dice.expovariate(1 / mean) for _ in range(4 * MANY)] for mean in (30, 20))
-    error = (statistics.variance(sample) / len(sample) + statistics.variance(other) / len(other)) ** 0.5
-    interval = mean_difference(sample, other)
-    assert interval is not None
-    assert bounds(interval) == pytest.approx(
-        (interval.estimate - 1.96 * error, interval.estimate + 1.96 * error), rel=0.1
-    )

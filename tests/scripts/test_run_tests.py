@@ -70,15 +70,6 @@ def project(tmp_path: Path) -> Project:
     return new_project
 
 
-def test_a_flaky_test_that_is_new_is_named_as_such(project: Project) -> None:
-    project.write("test_flaky.py", FLAKY)
-    code, last = project.run()
-    assert code == 0
-    assert last.startswith("Tests passed; NEW flaky")
-    assert FLAKY_ID in last
-    assert project.run() == (0, "Tests passed; none was flaky.")
-
-
 def test_what_fails_alone_too_fails_the_run_known_or_not(project: Project) -> None:
     project.write("test_flaky.py", FLAKY)
     project.write("test_bad.py", "def test_bad(): assert False\n")

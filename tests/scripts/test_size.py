@@ -102,11 +102,6 @@ def test_each_column_of_a_module_is_counted() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["read", "feed", "_seed", "is_found", "find"])
-def test_verbs_that_look_like_one_are_no_participles(name: str) -> None:
-    assert not size.is_participle(name)
-
-
 def test_a_rise_is_written_only_if_it_is_named_with_its_reason(checkout: Checkout) -> None:
     before = checkout.table
     checkout.write(f"{CORE}a.py", "A = 1\nB = 2\nC = 3\n")

@@ -23,8 +23,7 @@ def digest(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [("total", "add_up"), ("result", "x"), ("Add them up.", "Sums."), ("rate)", "rate: float)")],
+    ("old", "new"), [("total", "add_up"), ("result", "x"), ("Add them up.", "Sums."), ("rate)", "rate: float)")]
 )
 def test_names_docstrings_and_annotations_do_not_count(old: str, new: str) -> None:
     assert digest(TEXT.replace(old, new)) == digest(TEXT)

@@ -41,12 +41,7 @@ def test_what_may_reach_unseen_files_is_dynamic(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "import ast\nast.walk(tree)",
-        "open('data.json')",
-        "from importlib.metadata import version",
-    ],
+    "text", ["import ast\nast.walk(tree)", "open('data.json')", "from importlib.metadata import version"]
 )
 def test_what_names_its_files_is_not(text: str) -> None:
     assert not facts_of("m.py", text.encode()).dynamic

@@ -55,15 +55,7 @@ def test_literals_are_read_as_node_would() -> None:
     assert value("`a${b}`") is None
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "a.test.mjs",
-        "test/helper.js",
-        "a/test/b/c.mts",
-        "a.spec.js",
-    ],
-)
+@pytest.mark.parametrize("path", ["a.test.mjs", "test/helper.js", "a/test/b/c.mts", "a.spec.js"])
 def test_the_conventions_of_node_name_tests(path: str) -> None:
     assert is_test_path(path)
 

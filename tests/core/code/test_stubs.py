@@ -16,10 +16,7 @@ def function(body: str) -> ast.FunctionDef:
     return node
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["pass", "...", '"""Say it."""\nreturn None', 'raise NotImplementedError("later")'],
-)
+@pytest.mark.parametrize("body", ["pass", "...", '"""Say it."""\nreturn None', 'raise NotImplementedError("later")'])
 def test_a_function_that_does_nothing_is_a_stub(body: str) -> None:
     assert is_stub(function(body))
 

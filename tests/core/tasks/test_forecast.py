@@ -55,14 +55,6 @@ def test_the_budget_of_the_day_is_held_against_what_is_left_of_it() -> None:
     assert (short.over_budget, short.fit_budget) == (1.0, 4)
 
 
-def test_quiet_hours_put_the_end_off() -> None:
-    local = NOW.astimezone()
-    rest = f"{local:%H:%M}-{local + timedelta(hours=2):%H:%M}"
-    outlook = forecast([OPEN], ALIKE, replace(ALONE, quiet_hours=(rest,)))
-    assert outlook.done_at is not None
-    assert outlook.done_at.middle == NOW + timedelta(hours=2, minutes=1)
-
-
 def test_many_tasks_are_summed_as_fewer_are_drawn() -> None:
     drawn = forecast([OPEN] * SUMMED_FROM, MIXED, replace(ALONE, workers=3, left_today_usd=16.8))
     summed = forecast([OPEN] * (SUMMED_FROM + 1), MIXED, replace(ALONE, workers=3, left_today_usd=16.884))

@@ -26,18 +26,7 @@ WORKSPACE = TextTree(
 )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../up",
-        "Shop",
-        ".git",
-        "con",
-        "",
-        "src",
-        "shop-",
-    ],
-)
+@pytest.mark.parametrize("name", ["../up", "Shop", ".git", "con", "", "src", "shop-"])
 def test_a_name_that_is_no_plain_folder_is_refused_with_the_task(name: str) -> None:
     assert projects.name_fault(name)
     if name:

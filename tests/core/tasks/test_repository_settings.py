@@ -9,13 +9,7 @@ import pytest
 from nightshift.core.code.repository_commands import Linter
 from nightshift.core.errors import InvalidTask
 from nightshift.core.tasks import repository_settings
-from nightshift.core.tasks.repository_settings import (
-    HELP,
-    RepositorySettings,
-    RepositorySettingsIn,
-    parse,
-    readable,
-)
+from nightshift.core.tasks.repository_settings import HELP, RepositorySettings, RepositorySettingsIn, parse, readable
 from nightshift.core.tasks.task import Limits, TaskSpec
 
 ALL: dict[str, Any] = {
