@@ -19,12 +19,6 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
     return Home(path=tmp_path, capture=capsys)
 
 
-def test_a_task_added_without_a_daemon_waits_in_the_queue(home: Home) -> None:
-    result = home.run("Create a health check")
-    assert (result.code, result.out) == (0, "task 1 queued\n")
-    assert result.err == "the daemon is not running; the task waits in the queue until it starts\n"
-
-
 def test_the_status_without_a_daemon_comes_from_the_database_with_exit_code_3(home: Home) -> None:
     home.run("Create a health check")
     result = home.run("--status")
@@ -40,9 +34,8 @@ def test_alone_in_a_pipe_it_reads_nothing_and_shows_its_help(home: Home) -> None
     assert not (home.path / "db").exists()
 
 
-@pytest.mark.parametrize("asked", [["help"], ["--help"], ["-h"]])
-def test_the_help_lists_every_command_on_one_screen(home: Home, asked: list[str]) -> None:
-    result = home.run(*asked)
+def test_the_help_lists_every_command_on_one_screen(home: Home) -> None:
+    result = home.run("help")
     lines = result.out.splitlines()
     assert (result.code, len(lines) <= 40, max(map(len, lines)) <= 80) == (0, True, True), result.out
     words = set(result.out.replace(",", " ").split())
@@ -51,23 +44,15 @@ def test_the_help_lists_every_command_on_one_screen(home: Home, asked: list[str]
     assert heads == ["Tasks", "See what happens", "Decide", "Commits", "The daemon"]
 
 
-@pytest.mark.parametrize("name", sorted(commands().commands))
-def test_the_help_of_a_command_fits_eighty_columns(home: Home, name: str) -> None:
-    result = home.cli("help", name)
-    assert (result.code, result.err) == (0, "")
-    assert max(map(len, result.out.splitlines())) <= 80, result.out
+def test_the_help_of_each_command_fits_eighty_columns(home: Home) -> None:
+    for name in commands().commands:
+        result = home.cli("help", name)
+        assert (result.code, result.err) == (0, "")
+        assert max(map(len, result.out.splitlines())) <= 80, result.out
 
 
-def test_the_exit_codes_are_told_where_they_are_looked_for(home: Home) -> None:
-    assert "3 no daemon runs" in home.cli("help", "status").out
-    assert '"Write fizzbuzz" && echo it passed' in home.cli("help", "run").out
-    unknown = home.cli("help", "statsu")
-    assert (unknown.code, "Did you mean ./cli.py help status?" in unknown.err) == (2, True)
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_completion_script_names_the_program(home: Home, shell: str) -> None:
-    for result in (home.run("completion", shell), home.run("--completion", shell)):
+def test_the_completion_script_names_the_program(home: Home) -> None:
+    for result in (home.run("completion", "bash"), home.run("--completion", "bash")):
         assert result.code == 0
         assert "_NIGHTSHIFT_COMPLETE" in result.out
         assert "cli.py" in result.out
@@ -105,13 +90,6 @@ def test_a_reader_that_goes_away_ends_it_without_an_error(home: Home) -> None:
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
     assert "Traceback" not in done.stderr
-
-
-def test_a_pipe_of_another_encoding_gets_escapes_instead_of_an_error(home: Home) -> None:
-    home.run("größer → kleiner")
-    result = home.run("--history", PYTHONIOENCODING="ascii")
-    assert result.code == 0
-    assert result.out.endswith("gr\\xf6\\xdfer \\u2192 kleiner\n")
 
 
 def test_it_finds_its_own_environment_from_any_python(home: Home) -> None:

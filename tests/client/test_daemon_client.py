@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from nightshift.__main__ import load_application
-from nightshift.client.errors import NotFound
 from nightshift.client.session import Session
 from nightshift.client.tasks import submit
 from nightshift.config.load import load_settings
@@ -83,26 +82,12 @@ def test_a_task_is_added_shown_and_listed(either: Home) -> None:
     assert (shown["description"], shown["priority"], shown["iterations"]) == ("do it", 1, [])
 
 
-def test_a_key_makes_one_task(either: Home) -> None:
-    either.cli("do it", "--key", "k")
-    assert either.cli("do it", "--key", "k").out == "task 1 queued, known by its key\n"
-
-
 def test_an_invalid_task_is_refused_with_its_fields_and_exit_code_2(either: Home) -> None:
     result = either.cli(" ", "--limit", "iterations=0", "--depends-on", "7", "--json")
     assert (result.code, result.out) == (2, "")
     assert faults(result).keys() == {"description", "limits.iterations"}
     assert faults(either.cli("do a", "--depends-on", "7", "--json")) == {"depends_on": "there is no task 7"}
     assert either.cli("do a", "--depends-on", "7").err == "error: depends_on: there is no task 7\n"
-
-
-def test_of_many_faults_the_first_are_listed_and_the_others_counted(either: Home) -> None:
-    sent = [part for number in range(80) for part in ("--allow", f"A{number}")]
-    result = either.cli("do it", *sent)
-    assert (result.code, result.err.count("\n")) == (2, 51)
-    assert result.err.endswith("error: and 30 more\n")
-    errors = json.loads(either.cli("do it", *sent, "--json").err)
-    assert (len(errors["fields"]), errors["more"]) == (50, 30)
 
 
 def test_cancel_and_retry_move_a_task(either: Home) -> None:
@@ -142,11 +127,6 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     assert "Paused: checkpoint (the week is over)" in either.cli("--status").out
 
 
-def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None:
-    result = home.cli("--checkpoint-now")
-    assert result.err == "the daemon is not running; it makes the checkpoint when it next starts\n"
-
-
 def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:
     context = either.context()
     context.queue.pause("lunch").result()
@@ -169,11 +149,6 @@ def test_the_log_is_read_with_its_filters(either: Home) -> None:
     assert len(either.cli("--logs", "2", "--json").json) == 2
     assert either.cli("--logs", "--level", "error", "--json").out == "[]\n"
     assert either.cli("--logs", "1", "--task", "1").out.endswith("  INFO         1  task_submitted         task 0\n")
-
-
-def test_an_empty_list_is_still_json(either: Home) -> None:
-    assert either.cli("--history", "--json").out == "[]\n"
-    assert either.cli("--logs", "--json").out == "[]\n"
 
 
 def test_the_tasks_of_a_file_are_submitted_once(either: Home) -> None:
@@ -203,26 +178,6 @@ def test_the_good_tasks_of_a_file_are_submitted_and_the_bad_ones_named(either: H
     assert len(either.cli("--history", "--json").json) == 1
 
 
-def test_a_file_of_tasks_that_is_no_yaml_is_refused_whole(either: Home) -> None:
-    path = either.path / "list.yaml"
-    path.write_text("tasks:\n- good\n- 'bad\n")
-    result = either.cli("--load-tasks", str(path))
-    assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("error: list.yaml:4:1: ")
-    assert either.cli("--history", "--json").json == []
-
-
-def test_waiting_for_a_task_that_ended_prints_how(either: Home) -> None:
-    context = either.context()
-    for ending in (Ending.COMMITTED, Ending.STUCK):
-        either.cli(f"to be {ending}")
-        ended(context, ending)
-    context.database.close()
-    assert either.cli("--wait", "1").code == 0
-    result = either.cli("--wait", "2")
-    assert (result.code, result.out) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)\n")
-
-
 # Calls with a daemon.
 
 
@@ -246,18 +201,6 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(home: Home, con
         assert "\u202e" not in result.out
 
 
-def test_a_running_task_is_asked_to_end(home: Home, context: AppContext) -> None:
-    home.cli("do it")
-    context.queue.claim("worker-1").result()
-    assert home.cli("--cancel", "1").out == "task 1 running, to be cancelled at its next safe point\n"
-
-
-def test_waiting_ends_with_the_task(home: Home, context: AppContext) -> None:
-    home.cli("do it")
-    with a_worker(context, Ending.COMMITTED):
-        assert home.cli("--wait", "1").code == 0
-
-
 def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, context: AppContext) -> None:
     home.cli("an older task")
     ended(context, Ending.COMMITTED)
@@ -266,12 +209,6 @@ def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, co
     lines = result.out.splitlines()
     assert [line.split()[3] for line in lines[:-1]] == ["task_submitted", "task_claimed", "task_moved"]
     assert (result.code, lines[-1]) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)")
-
-
-def test_a_foreground_task_as_json_is_its_result_alone(home: Home, context: AppContext) -> None:
-    with a_worker(context, Ending.COMMITTED):
-        result = home.cli("--run", "do it", "--json")
-    assert (result.code, result.json["status"], result.json["ending"]) == (0, "done", "committed")
 
 
 def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, context: AppContext) -> None:
@@ -288,24 +225,6 @@ def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, context: AppC
     thread.join()
     assert result.err.startswith("Paused by you; continues when you resume: `./cli.py resume`")
     assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
-
-
-def test_a_task_that_waits_for_an_answer_ends_the_waiting(home: Home, context: AppContext) -> None:
-    home.cli("do it")
-    task = context.queue.claim("worker-1").result()
-    assert task is not None
-    context.queue.wait_for_owner(task.id, task.fence, "Which port?").result()
-    result = home.cli("--wait", "1")
-    assert (result.code, result.out) == (1, "task 1 waiting: Which port?\n")
-
-
-def test_a_token_is_sent_where_one_is_set_and_missed_where_not(home: Home) -> None:
-    with home.daemon(token="t" * 20):
-        result = home.cli("do it")
-        assert (result.code, result.out) == (5, "")
-        assert "token" in result.err
-        (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
-        assert home.cli("do it").out == "task 1 queued\n"
 
 
 def test_with_a_token_reading_needs_it_too(home: Home) -> None:
@@ -365,14 +284,11 @@ def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) ->
     ("answer", "message"),
     [
         (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"state": "on"}', "something that is not Nightshift"),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "something that is not Nightshift"),
-        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "something that is not Nightshift"),
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
             "something that is not Nightshift (HTTP 302)",
         ),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "something that does not speak HTTP answers"),
-        (b"", "something that does not speak HTTP answers"),
         (None, "gave no answer in 2 s"),
     ],
 )
@@ -405,17 +321,6 @@ def test_a_proxy_of_the_environment_gets_neither_requests_nor_token(
     monkeypatch.delenv("no_proxy", raising=False)
     with home.daemon():
         assert home.cli("--status").code == 0
-
-
-def test_one_client_looks_at_an_empty_home_then_adds_to_it_and_looks_again(home: Home) -> None:
-    session = session_of(home)
-    with contextlib.closing(session.connection) as connection:
-        assert (connection.live, session.get("/api/tasks").tasks) == (False, [])
-        assert not (home.path / "db").exists()
-        assert submit(session, {"description": "do it"})[1]
-        assert [task.description for task in session.get("/api/tasks").tasks] == ["do it"]
-        with pytest.raises(NotFound, match="there is no task 2"):
-            session.post("/api/task/2/cancel")
 
 
 def test_a_fault_of_the_database_is_raised_as_it_is_where_no_daemon_logs_it(home: Home) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.client.errors import DaemonGone, Exit, NotAllowed, NotFound, Stranger, exit_of
+from nightshift.client.errors import DaemonGone, Exit, exit_of
 from nightshift.core.errors import (
-    ConfigError,
-    GitError,
     IllegalMove,
     InvalidTask,
     NightshiftError,
@@ -21,16 +19,11 @@ from nightshift.queue.intake.marked_yaml import BrokenFile
     ("error", "code"),
     [
         (InvalidTask({}), Exit.USAGE),
-        (ConfigError([]), Exit.USAGE),
         (BrokenFile([]), Exit.USAGE),
         (DaemonGone(), Exit.DAEMON_DOWN),
-        (Stranger(), Exit.DAEMON_DOWN),
-        (NotFound(), Exit.NOT_FOUND),
         (UnknownTask(1), Exit.NOT_FOUND),
-        (NotAllowed(), Exit.REFUSED),
         (IllegalMove(), Exit.REFUSED),
         (StoreFull(), Exit.FAILED),
-        (GitError(), Exit.FAILED),
         (NightshiftError(), Exit.FAILED),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,13 +172,6 @@ def test_a_budget_takes_a_database(home: Home, url: str, monkeypatch: pytest.Mon
         assert home.cli("hub", "budget", "--off").out == "all nodes together: no budget\n"
 
 
-def test_without_a_hub_each_says_how_to_name_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HUB_URL", raising=False)
-    for words in (("init",), ("status",), ("drain", "a"), ("tasks",), ("pause",)):
-        refused = home.cli("hub", *words)
-        assert (refused.code, "set HUB_URL" in refused.err) == (Exit.USAGE, True)
-
-
 def test_an_old_address_says_how_to_end_what_is_there(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HUB_URL", "postgresql://me:topsecret@127.0.0.1/hub")
     refused = home.cli("hub", "status")
@@ -195,17 +187,3 @@ def test_a_hub_that_is_away_or_lacks_the_namespace_is_one_sentence_and_code_1(
     for refused, words in ((away, "the hub cannot be reached: "), (lacking, "has no namespace nowhere")):
         assert (refused.code, refused.out, refused.err.count("\n")) == (Exit.FAILED, "", 1)
         assert words in refused.err
-
-
-def test_missing_packages_are_told_with_the_command_that_brings_them(
-    home: Home, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EXTRAS", "off")
-    monkeypatch.setitem(sys.modules, "temporalio.client", None)
-    refused = home.cli("hub", "status")
-    assert (refused.code, "pip install -r nightshift/requirements/hub.txt" in refused.err) == (Exit.FAILED, True)
-
-
-def test_no_line_of_the_help_is_wider_than_a_terminal(home: Home) -> None:
-    for words in ((), ("status",), ("drain",), ("tasks",), ("dev",)):
-        assert max(map(len, home.run("hub", *words, "--help").out.splitlines())) <= 80

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -10,11 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from nightshift.client.arguments import ASKING, Takes
-from nightshift.client.command import commands
 from tests.support.git_repo import make_repo
 from tests.support.home import Home
 
@@ -33,22 +29,13 @@ def submit(home: Home, *arguments: str) -> dict[str, Any]:
     ("arguments", "sentence"),
     [
         (("--logs", "50", "task"), "a task and --logs cannot be combined"),
-        (("--pause", "--resume"), "--pause and --resume cannot be combined"),
         (("--status", "--history", "5"), "--status and --history cannot be combined"),
-        (("--run", "a", "b"), "a task and --run cannot be combined"),
         (("--status", "--priority", "5"), "status does not take --priority; it works with add or run"),
-        (("--priority", "5"), "--priority needs a command or a task, and none was given"),
         (("a task", "--follow"), "add does not take --follow; it works with logs"),
-        (("--history", "--level", "ERROR"), "history does not take --level; it works with logs"),
-        (("--show", "1", "--no-review"), "show does not take --no-review; it works with add or run"),
         (("fix", "the", "bug"), "put a task in quotes: 'fix' and 'the' are separate words"),
         (("--logs", "0"), "'0' is not a whole number from 1 to 1000"),
-        (("--wait", "seven"), "'seven' is not a whole number from 1 on"),
         (("--stat",), "--status"),
-        (("--limit", "tokens", "do a"), "--limit: 'tokens' must be NAME=VALUE"),
         (("--limit", "tokens=many", "do a"), "--limit: tokens: 'many' is not a number"),
-        (("--limit", "wall_s=nan", "do a"), "--limit: wall_s: 'nan' is not a number"),
-        (("--limit", "cost_usd=inf", "do a"), "--limit: cost_usd: 'inf' is not a number"),
         (("--not-before", "tomorrow", "do a"), "--not-before: 'tomorrow' is not a time"),
         (("--tests", "/no/such/file", "do a"), "/no/such/file: No such file or directory"),
     ],
@@ -60,26 +47,6 @@ def test_contradictions_are_refused_with_a_sentence_that_names_them(
     assert (result.code, result.out) == (2, "")
     assert sentence in result.err
     assert not (home.path / "db").exists()
-
-
-def test_what_asks_by_itself_leads_to_a_command_and_is_no_option_of_one() -> None:
-    root = commands()
-    leaves = [*root.commands.values(), *root.commands["memory"].commands.values()]  # type: ignore[attr-defined]
-    own = {name for leaf in leaves for param in leaf.params for name in (*param.opts, *param.secondary_opts)}
-    assert not own & set(ASKING)
-    for name, asking in ASKING.items():
-        words = asking.command.split()
-        command = root.commands[words[0]]
-        for word in words[1:]:
-            command = command.commands[word] if hasattr(command, "commands") else command
-        arguments = [param for param in command.params if isinstance(param, click.Argument)]
-        assert bool(arguments) == (asking.takes is not Takes.NOTHING) or name == "--retry-failed", name
-
-
-def test_an_unknown_field_of_the_task_is_refused_as_by_the_api(home: Home) -> None:
-    result = home.cli("--limit", "tries=3", "do a", "--json")
-    assert result.code == 2
-    assert '"limits.tries": "unknown field; known are iterations' in result.err
 
 
 def test_every_field_of_a_task_can_be_given(home: Home) -> None:
@@ -116,14 +83,6 @@ def test_a_relative_file_keeps_its_path(home: Home, monkeypatch: pytest.MonkeyPa
     context.database.close()
 
 
-def test_two_files_of_one_path_are_refused(home: Home) -> None:
-    for name in ("a", "b"):
-        (home.path / name).mkdir()
-        (home.path / name / "x.py").touch()
-    files = [argument for name in ("a", "b") for argument in ("--file", str(home.path / name / "x.py"))]
-    assert "the same path" in home.cli("do it", *files).err
-
-
 def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
     task = submit(home, "do it", "--not-before", "2099-06-01T08:00")
     expected = datetime(2099, 6, 1, 8).astimezone()  # in this machine's time zone
@@ -134,11 +93,9 @@ def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "priority"),
     [
-        (("add", "--task", "do it"), None, 1),
         (("add", "-t", "do it", "-p", "web_app"), "web_app", 1),
         (("add", "-p", "data_pipeline", "do it"), "data_pipeline", 1),
         (("do it", "-p", "cli_tool", "--kind", "library"), "library", 1),
-        (("add", "--task=do it", "-p", "7"), None, 7),
     ],
 )
 def test_a_task_may_be_given_as_the_documents_of_its_owner_have_it(
@@ -149,27 +106,10 @@ def test_a_task_may_be_given_as_the_documents_of_its_owner_have_it(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("run", "--task", "a", "b"), "the task is given twice"),
-        (("run", "-t", "a", "-p", "webapp"), "'webapp' is not a valid integer"),
-        (("run",), "Work on a task until it ends"),
-    ],
-)
-def test_run_says_what_it_takes(home: Home, arguments: tuple[str, ...], sentence: str) -> None:
-    result = home.cli(*arguments)
-    assert (result.code, sentence in result.err) == (2, True)
-
-
-@pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
         (("--help",), 0, "--workers N"),
-        (("-h",), 0, "--port N"),
-        (("history",), 0, "DESCRIPTION"),
-        (("run", "--help"), 0, "--task TEXT"),
         (("--status",), 3, "Offline"),
-        (("--workers", "-1"), 2, "worker_count (WORKER_COUNT): "),
         (("--port=99999",), 2, "flask_port (FLASK_PORT): "),
         (("serve",), 2, "serve is not a command"),
     ],
@@ -181,18 +121,6 @@ def test_the_daemon_s_program_takes_flags_and_commands(
     env = {"NIGHTSHIFT_HOME": str(tmp_path), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
-
-
-def test_a_command_is_split_as_a_shell_would(home: Home) -> None:
-    task = submit(home, "do it", "--test-command", "make 'test all' -k")
-    context = home.context()
-    assert context.queue.get(task["task_id"]).spec.test_command == ("make", "test all", "-k")
-    context.database.close()
-
-
-def test_a_dash_reads_the_task_from_the_standard_input(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a long\ntask\n")))
-    assert submit(home, "-")["description"] == "a long\ntask"
 
 
 def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
@@ -210,9 +138,3 @@ def test_cases_and_an_oracle_are_read_from_files(home: Home) -> None:
     assert spec.oracle == {"shop.py": oracle.read_text()}
     cases.write_text("call: shop.total\n")
     assert "must be a list" in home.cli("do it", "--cases", str(cases)).err
-
-
-def test_a_file_of_cases_that_is_nested_without_end_is_refused(home: Home) -> None:
-    (home.path / "cases.json").write_text("[" * 10_000 + "]" * 10_000)
-    result = home.cli("do it", "--cases", str(home.path / "cases.json"))
-    assert (result.code, "nested more than 50 deep" in result.err) == (2, True)

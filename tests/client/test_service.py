@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -14,7 +13,6 @@ from nightshift.client.session import places_of
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
 from nightshift.maintenance.instance_lock import InstanceLock
-from tests.support.app_context import Reloads
 from tests.support.home import Home
 from tests.support.receiver import receiving
 
@@ -77,11 +75,6 @@ def test_a_unit_of_somebody_elses_is_left_alone(home: Home, action: str) -> None
     assert unit_path().read_text() == "[Service]\n"
 
 
-def test_a_dry_run_belongs_to_the_service(home: Home) -> None:
-    result = home.cli("--status", "--dry-run")
-    assert "does not take --dry-run; it works with install-service or uninstall-service" in result.err
-
-
 # `--reload`.
 
 
@@ -92,20 +85,6 @@ def test_a_reload_lists_what_holds_and_what_waits(home: Home) -> None:
         assert "flask_port needs a restart; until then it stays 5000" in result.err
         assert "log_keep: what the settings page has set overrules config.yaml; remove it" in result.err
         assert home.cli("--reload", "--json").json["changed"] == ["worker_count"]
-
-
-def test_faults_are_printed_one_a_line_with_exit_code_2(home: Home) -> None:
-    with home.daemon() as context:
-        cast("Reloads", context.reload).faults = ["worker_count (WORKER_COUNT): too many", "quiet_hours: no span"]
-        result = home.cli("--reload")
-    assert result.code == 2
-    assert result.err.splitlines() == ["error: worker_count (WORKER_COUNT): too many", "error: quiet_hours: no span"]
-
-
-def test_without_a_daemon_there_is_nothing_to_reload(home: Home) -> None:
-    result = home.cli("--reload")
-    assert result.code == 3
-    assert "it reads its settings when it starts" in result.err
 
 
 # Optional packages.
@@ -120,12 +99,6 @@ def test_optional_packages_are_installed_by_the_daemon(home: Home) -> None:
         assert home.cli("--install-extra", "docker").code == 5
         result = home.cli("--install-extra", "nothing")
         assert (result.code, "known are embedder, docker" in result.err) == (4, True)
-
-
-def test_without_a_daemon_pip_installs_optional_packages(home: Home) -> None:
-    result = home.cli("--install-extra", "embedder")
-    assert result.code == 3
-    assert "pip install -r nightshift/requirements/embedder.txt" in result.err
 
 
 # Notices.
@@ -145,20 +118,6 @@ def test_a_test_notice_goes_every_way_and_each_failure_is_printed(home: Home, tm
         result = home.cli("--notify-test")
         assert result.code == 1
         assert "notify_url: the URL answered with HTTP 403" in result.out
-
-
-def test_where_nobody_would_get_a_notice_the_settings_are_named(home: Home) -> None:
-    result = home.cli("--notify-test")
-    assert result.code == 2
-    assert "notify_command, notify_desktop, notify_url" in result.err
-
-
-def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> None:
-    (home.path / "config.yaml").write_text("notify_url: ftp://hush-hush/x\n")
-    result = home.cli("--notify-test")
-    assert result.code == 2
-    assert "notify_url (NOTIFY_URL)" in result.err
-    assert "hush" not in result.err
 
 
 # The choice of the home folder.

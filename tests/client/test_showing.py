@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from nightshift.client.output import Cell, Table
 from nightshift.server.context import AppContext
 from tests.support.daemon import git
 from tests.support.home import ROOT, Home
@@ -53,21 +52,6 @@ def test_without_a_daemon_a_change_is_held_against_its_commit(home: Home, own: b
         assert "runs without a daemon" not in result.out
 
 
-def test_a_task_that_passed_shows_no_failure_of_an_earlier_try(home: Home, context: AppContext) -> None:
-    submit(context, "Write add")
-    task = work_on(context)
-    assert "AssertionError" not in home.cli("show", str(task.id)).out
-
-
-def test_a_change_has_colours_unless_they_are_not_wanted(home: Home) -> None:
-    context = home.context()
-    submit(context, "Write add")
-    task = work_on(context, passes=False)
-    context.database.close()
-    assert "\x1b[32m+def add" in home.run("diff", str(task.id), "--color", "always").out
-    assert "\x1b" not in home.run("diff", str(task.id), "--no-color").out
-
-
 def test_the_brief_tells_what_failed_for_which_cause_and_what_to_type(home: Home, context: AppContext) -> None:
     submit(context, "Write add")
     task = work_on(context, passes=False)
@@ -91,7 +75,7 @@ def test_several_tasks_are_cancelled_and_queued_again_at_once(home: Home, contex
     assert home.cli("retry").code == home.cli("retry", "1", "--failed").code == 2
 
 
-@pytest.mark.parametrize("command", ["status", "history", "approvals", "review"])
+@pytest.mark.parametrize("command", ["status", "history"])
 def test_a_terminal_of_eighty_columns_has_room(home: Home, command: str) -> None:
     with home.daemon() as context:
         submit(context, "word " * 40)
@@ -102,15 +86,6 @@ def test_a_terminal_of_eighty_columns_has_room(home: Home, command: str) -> None
     assert code == 0, text
     lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
     assert max(map(len, lines)) <= 80, text
-
-
-def test_a_narrow_table_does_without_its_spare_columns_one_by_one() -> None:
-    row = [Cell("1"), Cell("x" * 30), Cell("y" * 20), Cell("text")]
-    table = Table(head=("id", "a", "b", "text"), rows=[row], spare=("b", "a"))
-    assert table.within(100).head == ["id", "a", "b", "text"]
-    assert table.within(70).head == ["id", "a", "text"]
-    assert table.within(40).head == ["id", "text"]
-    assert table.within(1).head == ["id", "text"]
 
 
 def test_watching_the_status_goes_on_until_ctrl_c(home: Home) -> None:

@@ -28,7 +28,7 @@ def test_a_terminal_gets_colours_and_a_table(home: Home) -> None:
     assert "─" in text
 
 
-@pytest.mark.parametrize(("arguments", "environment"), [((), {"NO_COLOR": "1"}), (("--color", "never"), {})])
+@pytest.mark.parametrize(("arguments", "environment"), [((), {"NO_COLOR": "1"})])
 def test_no_colours_where_they_are_not_wanted(
     home: Home, arguments: tuple[str, ...], environment: dict[str, str]
 ) -> None:
@@ -38,19 +38,6 @@ def test_no_colours_where_they_are_not_wanted(
     assert "stopped" in text
     assert "\x1b[3" not in text
     assert "\x1b[1;3" not in text
-
-
-def test_a_pipe_gets_colours_only_when_it_asks_for_them(home: Home) -> None:
-    home.run("do it")
-    assert "\x1b" not in home.run("--status").out
-    assert "\x1b[1;31mOffline" in home.run("--status", "--color", "always").out
-    assert "\x1b" not in home.run("--status", "--color", "always", "--json").out
-
-
-def test_markup_in_a_task_is_only_text(home: Home) -> None:
-    home.cli("[red]stop[/red] :boom: [link=http://x]y[/link]")
-    with terminal(home, "--show", "1") as shown:
-        assert "[red]stop[/red] :boom: [link=http://x]y[/link]" in shown.rest()[1]
 
 
 def test_a_long_description_is_cut_to_the_terminal_and_whole_in_a_pipe(home: Home) -> None:
@@ -89,18 +76,6 @@ def test_the_prompt_takes_tasks_and_commands_until_ctrl_d(home: Home) -> None:
             shown.expect("nightshift> ")
         shown.type("\x04")
         assert shown.rest()[0] == 0
-
-
-def test_ctrl_c_drops_the_line_and_quit_leaves(home: Home) -> None:
-    with terminal(home) as shown:
-        shown.expect("nightshift> ")
-        shown.type("half a ta")
-        time.sleep(0.2)
-        shown.interrupt()
-        shown.expect("\nnightshift> ")
-        shown.type("/quit\n")
-        assert shown.rest()[0] == 0
-    assert home.cli("--history", "--json").json == []
 
 
 def test_the_prompt_announces_when_a_task_typed_in_it_has_ended(home: Home) -> None:
