@@ -34,18 +34,6 @@ def shell(script: str, **more: object) -> SandboxJob:
     return replace(SandboxJob(argv=(*SHELL, script)), **more)  # type: ignore[arg-type]
 
 
-async def test_a_job_is_an_ordinary_user_in_work(box: BubblewrapSandbox) -> None:
-    result = await box.run(shell("id -u; pwd"))
-    assert result.stdout == b"1000\n/work\n"
-
-
-async def test_what_is_mounted_can_be_written_in_two_places_only(box: BubblewrapSandbox) -> None:
-    result = await box.run(shell("cat /proc/mounts"))
-    mounts = [line.split() for line in result.stdout.decode().splitlines()]
-    writable = {path for _, path, _, mode, *_ in mounts if mode.startswith("rw") and not path.startswith("/dev/")}
-    assert writable == {"/tmp", "/work"}
-
-
 COUNTED = """
 import json, os, sys
 def read():
@@ -77,11 +65,9 @@ async def test_counters_of_the_whole_machine_stand_still(name: str, folder: Path
     assert written == []
 
 
-@pytest.mark.parametrize("name", ["bubblewrap", "nested"])
-async def test_programs_find_the_processors_on_still_counters(name: str, folder: Path) -> None:
+async def test_programs_find_the_processors_on_still_counters(box: BubblewrapSandbox) -> None:
     code = "import os; print(os.cpu_count(), len(open('/proc/stat').read().split('cpu')) - 2)"
-    async with open_it(name, folder) as box:
-        result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
+    result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
     assert result.stdout.decode() == f"{os.cpu_count()} {os.cpu_count()}\n"
 
 

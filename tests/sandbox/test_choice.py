@@ -32,11 +32,6 @@ async def test_the_weakest_is_taken_only_by_its_name_and_says_what_is_open(folde
     assert "FAILED network" in choice.report
 
 
-async def test_an_unknown_name_is_an_error(folder: Path) -> None:
-    with pytest.raises(KeyError):
-        await choose("vault", runtime=runtime(), scratch=folder)
-
-
 WITHOUT = """
 import asyncio, os, pathlib, sys
 os.environ['PATH'] = '/nowhere'
@@ -96,7 +91,6 @@ class Answering:
     [
         (Ended.TIMEOUT, True, "the machine is too busy for the self-test; Nightshift repeats the self-test"),
         (Ended.EXITED, False, remedy()),
-        (Ended.KILLED, False, remedy()),
         (None, False, "no namespaces for this user"),
     ],
 )

@@ -3,9 +3,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,9 +16,8 @@ import pytest
 
 from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import Mount, SandboxJob, SandboxLimits
-from nightshift.sandbox import choose, docker_engine, docker_image, launcher, selftest
+from nightshift.sandbox import choose, docker_engine, docker_image, launcher
 from nightshift.sandbox.docker import DockerSandbox
-from nightshift.sandbox.docker_engine import Streams
 from tests.support import engine
 from tests.support.processes import alive, mark, start
 from tests.support.sandboxes import docker, runtime
@@ -52,55 +49,11 @@ def ours(api: Any) -> list[str]:
     return [str(each["Id"]) for each in api.containers(all=True, filters={"label": label})]
 
 
-async def test_the_engine_passes_the_self_test(box: DockerSandbox) -> None:
-    probe_result = await selftest.probe(box, runtime())
-    assert probe_result.passed, probe_result.report
-    assert "ok     memory limit: holds for all processes together" in probe_result.report
-
-
 async def test_it_is_chosen_by_name(box: DockerSandbox, folder: Path) -> None:
     choice = await choose("docker", runtime=runtime(), scratch=folder, docker_host=engine.host())
     assert choice.sandbox is not None, choice.report
     assert choice.sandbox.name == "docker"
     assert choice.report.startswith(f"docker at {engine.host()}\n")
-
-
-PASS_THE_ENGINE = {
-    "sets up io_uring": "libc.syscall(425, 4, ctypes.byref(ctypes.create_string_buffer(120))) > 0",
-    "makes sockets to the machine's host": "socket.socket(40, socket.SOCK_STREAM)",
-    "makes netlink sockets": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
-    "traces a child": "libc.ptrace(0, 0, 0, 0) == 0",
-}
-ATTEMPT = """
-import ctypes, socket
-libc = ctypes.CDLL(None)
-try:
-    print('passed' if %s else 'refused')
-except OSError:
-    print('refused')
-"""
-
-
-@pytest.mark.parametrize("name", PASS_THE_ENGINE)
-async def test_our_filter_stops_what_passes_the_engine_s(name: str, box: DockerSandbox, api: Any) -> None:
-    argv = [*runtime().python, "-I", "-S", "-c", ATTEMPT % PASS_THE_ENGINE[name]]
-    bare = await asyncio.to_thread(without_us, api, box._image, argv)
-    inside = await box.run(SandboxJob(argv=tuple(argv), limits=LIMITS))
-    assert inside.stdout == b"refused\n"
-    if name != "sets up io_uring":  # newer engines refuse io_uring without our filter
-        assert bare == b"passed\n"
-
-
-def without_us(api: Any, image: str, argv: list[str]) -> bytes:
-    """Run a command in a container that has only the engine's own system call filter, and return its output."""
-    host = api.create_host_config(network_mode="none", cap_drop=["ALL"])
-    container = api.create_container(image, entrypoint=argv, host_config=host, user="64321")["Id"]
-    try:
-        api.start(container)
-        api.wait(container)
-        return bytes(api.logs(container))
-    finally:
-        api.remove_container(container, force=True)
 
 
 async def test_without_the_filter_nothing_starts(box: DockerSandbox) -> None:
@@ -122,21 +75,6 @@ async def test_nothing_of_the_machine_or_the_engine_is_told(box: DockerSandbox) 
     assert f"size={64 << 10}k" in mounts["/work"]
     names = {line.partition("=")[0] for line in lines[lines.index("name sandbox") + 1 :]}
     assert names <= {"PATH", "HOME", "TMPDIR", "LANG", "PWD", "PYTHONDONTWRITEBYTECODE", "_", "OLDPWD", "SHLVL"}
-
-
-async def test_output_that_overtakes_the_marker_is_no_reason_to_say_that_nothing_started() -> None:
-    ours_end, theirs = socket.socketpair()
-    ours_end.setblocking(False)
-    streams = Streams(ours_end, b"marker", 10)
-    theirs.send(bytes((1, 0, 0, 0, 0, 0, 0, 40)) + 40 * b"y")
-    await asyncio.sleep(0.05)
-    assert not streams.started.done()
-    theirs.send(bytes((2, 0, 0, 0, 0, 0, 0, 7)) + b"marker\n")
-    assert await asyncio.wait_for(streams.started, 5) is True
-    assert await asyncio.wait_for(streams.over, 5) is True, "it is a flood then"
-    assert bytes(streams.stdout) == 10 * b"y"
-    streams.close()
-    theirs.close()
 
 
 async def test_the_engine_is_asked_for_every_bound(box: DockerSandbox, api: Any) -> None:
@@ -257,21 +195,6 @@ def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, ap
     api.remove_image(second)
 
 
-async def test_node_runs_inside_where_the_machine_has_it(box: DockerSandbox) -> None:
-    if node := runtime().node:
-        argv = (node.path, "-p", "process.versions.node")
-        result = await box.run(SandboxJob(argv=argv, mounts=runtime().mounts))
-        assert result.stdout.decode().strip() == node.version, result.stderr
-
-
-def test_of_a_program_that_is_shown_anyway_the_libraries_alone_are_packed() -> None:
-    program = Path(shutil.which("git") or "").resolve()
-    with_it = docker_image.collect(runtime().python, programs=[program])
-    without = docker_image.collect(runtime().python, shown=[program])
-    assert set(with_it.files) - set(without.files) == {program}
-    assert [path for path in without.files if path.name.startswith("libpcre2")]
-
-
 def test_the_same_machine_gives_the_same_image() -> None:
     root = docker_image.collect(runtime().python)
     assert root.digest == docker_image.collect(runtime().python).digest
@@ -313,25 +236,3 @@ async def test_without_an_engine_the_report_says_what_to_do(folder: Path) -> Non
         "unix:///nowhere/docker.sock"
     )
     assert "set the socket of an engine on this machine" in await read_report("tcp://10.0.0.1:2375")
-
-
-NOT_ALLOWED = """
-import sys
-from nightshift.sandbox.docker_engine import Engine
-from nightshift.core.errors import SandboxError
-try:
-    Engine(sys.argv[1])
-except SandboxError as error:
-    print(error)
-"""
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_who_may_not_use_the_engine_is_told_how_to_mend_it() -> None:
-    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-    # Only the first exec after the change of the user id takes away root's right to open any file. The shell provides
-    # that exec.
-    argv = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh", *runtime().python, "-B", "-c", NOT_ALLOWED, engine.host()]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "this user may not use the engine at" in done.stdout
-    assert "type `sudo usermod -aG docker $USER`" in done.stdout

@@ -27,7 +27,6 @@ from tests.sandbox.test_isolation_contract import (
     test_any_bytes_go_in_and_come_out,
     test_cancelling_kills_at_once_and_leaves_nothing,
     test_each_limit_ends_the_job_and_says_which,
-    test_input_that_is_not_read_holds_nothing_up,
     test_jobs_share_nothing,
     test_memory_is_bounded,
     test_no_process_outlives_its_job,

@@ -12,9 +12,7 @@ from nightshift.sandbox.inside import environment_makers
 @pytest.mark.parametrize(
     ("files", "sections"),
     [
-        ({}, set[str]()),
         ({"tox.ini": "[tox]\nenvlist = py\n[testenv]\n[testenv:unit]\ndeps = x\n"}, {"testenv:unit"}),
-        ({"setup.cfg": "[metadata]\n[testenv:lint]\n"}, {"testenv:lint"}),
         ({"tox.toml": "[env_run_base]\n[env.unit]\n"}, {"env.unit"}),
         ({"pyproject.toml": "[tool.tox.env.unit]\n[tool.hatch.env.x]\n"}, {"tool.tox.env.unit"}),
     ],

@@ -36,9 +36,3 @@ def test_a_service_that_was_killed_is_gone_even_where_it_has_not_come_to_its_end
     assert not _is_dying(sleeper.pid)
     os.kill(sleeper.pid, signal.SIGKILL)
     assert _is_dying(sleeper.pid)
-
-
-def test_one_that_has_ended_and_was_waited_for_is_gone(sleeper: subprocess.Popen[bytes]) -> None:
-    sleeper.kill()
-    sleeper.wait()
-    assert _is_dying(sleeper.pid)

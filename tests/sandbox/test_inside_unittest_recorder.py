@@ -41,17 +41,13 @@ def of_kind(events: list[Event], kind: str) -> list[Event]:
     [
         ("def test_a(self): self.assertEqual(1, 1)", "passed", None, False),
         ("def test_a(self): self.assertEqual(1, 2)", "failed", "AssertionError", False),
-        ("def test_a(self): {}['x']", "failed", "KeyError", False),
         ("def setUp(self): {}['x']\n    def test_a(self): pass", "failed", "KeyError", False),
-        ("def tearDown(self): {}['x']\n    def test_a(self): pass", "failed", "KeyError", False),
         ("@classmethod\n    def setUpClass(cls): {}['x']\n    def test_a(self): pass", "failed", "KeyError", None),
         (
             "@classmethod\n    def setUpClass(cls): raise SkipTest('x')\n    def test_a(self): pass",
             "skipped", "Skipped", None,
         ),
         ("def test_a(self):\n        with self.subTest(n=1): self.fail()", "failed", "AssertionError", False),
-        ("def test_a(self):\n        with self.subTest(n=1): pass", "passed", None, False),
-        ("def test_a(self): self.skipTest('rough')", "skipped", "Skipped", False),
         ("@skip('later')\n    def test_a(self): pass", "skipped", "Skipped", True),
         ("@expectedFailure\n    def test_a(self): self.fail()", "skipped", "XFailed", True),
         ("@expectedFailure\n    def test_a(self): pass", "failed", "XPassed", True),

@@ -106,14 +106,6 @@ async def test_any_bytes_go_in_and_come_out(box: Sandbox) -> None:
     assert (result.stdout, result.stderr) == (text, b"\0\0\0")
 
 
-async def test_input_that_is_not_read_holds_nothing_up(box: Sandbox) -> None:
-    unread, half = await asyncio.gather(
-        box.run(shell("echo done", stdin=b"x" * (4 << 20))), box.run(shell("head -c 1; exec <&-; echo", stdin=b"x" * 4))
-    )
-    assert (unread.stdout, unread.ended) == (b"done\n", Ended.EXITED)
-    assert half.stdout == b"x\n"
-
-
 async def test_each_limit_ends_the_job_and_says_which(box: Sandbox) -> None:
     short = replace(LIMITS, wall_s=0.5, output_bytes=1000)
     late, flood, errors = await asyncio.gather(
@@ -174,11 +166,10 @@ async def test_cancelling_kills_at_once_and_leaves_nothing(box: Sandbox) -> None
     assert not alive(word)
 
 
-@pytest.mark.parametrize("delay_s", [0, 0.02, 0.1])
-async def test_a_job_can_be_cancelled_while_it_is_being_set_up(box: Sandbox, delay_s: float) -> None:
+async def test_a_job_can_be_cancelled_while_it_is_being_set_up(box: Sandbox) -> None:
     word = mark()
     running = asyncio.create_task(box.run(shell(f"exec sleep {word}")))
-    await asyncio.sleep(delay_s)
+    await asyncio.sleep(0.02)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -336,38 +327,19 @@ async def test_the_memory_of_all_processes_together_is_bounded(strong: Isolation
     assert result.stdout.count(b"used") < 8 or os.geteuid() != 0
 
 
-async def test_a_full_work_folder_is_an_error_of_the_job_alone(strong: Isolation) -> None:
-    script = "dd if=/dev/zero of=a bs=1M count=50; dd if=/dev/zero of=b bs=1M count=50"
-    result = await strong.run(shell(script))
-    assert b"No space left" in result.stderr
-
-
 async def test_a_layer_takes_no_room_of_what_a_job_may_write(box: Sandbox, folder: Path) -> None:
     big = layer(folder / "big", {"file": "x" * (3 << 20)}, size_mb=4)
     job = shell("wc -c < file", layers=(big,), limits=SandboxLimits(work_mb=1))
     assert int((await box.run(job)).stdout) == 3 << 20
 
 
-async def test_a_layer_larger_than_was_said_is_an_error_where_it_is_copied(folder: Path) -> None:
-    big = layer(folder / "big", {"file": "x" * (3 << 20)})
-    async with open_it("bubblewrap", folder) as copying:
-        with pytest.raises(SandboxError, match=r"No space left|File size limit|File too large"):
-            await copying.run(shell("true", layers=(big,), limits=SandboxLimits(work_mb=1)))
-
-
 @pytest.mark.parametrize(
     "script",
     [
         "echo more >> a.txt && cat a.txt",
-        "chmod 600 a.txt && echo more > a.txt && cat a.txt",
-        ": > a.txt && echo more > a.txt && cat a.txt",
         "echo more > b && mv b a.txt && cat a.txt",
-        "rm a.txt && echo more > a.txt && cat a.txt",
-        "ln a.txt b && echo more > b && cat b",
         "cp run.sh other && echo 'echo more' >> run.sh && ./run.sh",
         "rm -r sub && mkdir sub && echo more > sub/c && ls sub | grep -v b.txt && cat sub/c",
-        "mv sub other && echo more > other/b.txt && cat other/b.txt",
-        "chmod 700 sub && touch sub/new && echo more > sub/new && cat sub/new",
         "dd if=/dev/zero of=a.txt bs=1 count=1 conv=notrunc && echo more",
     ],
 )
@@ -423,14 +395,11 @@ ESCAPES = {
     "mounts": "libc.mount(b'x', (d := t['folder'].encode()), b'tmpfs', 0, None) == 0 and not libc.umount(d)",
     "traces_a_child": "libc.ptrace(0, 0, 0, 0) == 0",
     "makes_a_user_namespace": "libc.unshare(0x10000000) == 0",
-    "starts_many_processes": "len([fork() for _ in range(200)]) == 200",
-    "uses_much_memory": "len(bytearray(300 << 20))",
 }  # fmt: skip
 PAYLOAD = """
-import ctypes, json, os, socket, sys, time
+import ctypes, json, os, socket, sys
 t = json.load(sys.stdin)
 libc = ctypes.CDLL(None)
-kids = []
 def pids():
     return [p for p in os.listdir('/proc') if p.isdigit()]
 def content(path):
@@ -438,20 +407,12 @@ def content(path):
         return open(path, 'rb').read()
     except OSError:
         return b''
-def fork():
-    pid = os.fork()
-    if pid == 0:
-        time.sleep(30)
-        os._exit(0)
-    kids.append(pid)
 print('started', flush=True)
 try:
     if %s:
         print('ESCAPED', flush=True)
 except (OSError, MemoryError) as error:
     print(type(error).__name__)
-for kid in kids:
-    os.kill(kid, 9)
 """
 NEED_ROOT = {"opens_kernel_settings_for_writing", "mounts"}
 

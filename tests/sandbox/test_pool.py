@@ -125,11 +125,11 @@ def kill_first(word: str) -> None:
     max(below, key=lambda process: process.create_time()).kill()
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize(
     ("name", "victim"),
-    [("bubblewrap", "bwrap"), ("nested", "bwrap"), ("nested", "30.125")],
-    ids=["bubblewrap", "the sandbox that others are nested in", "the job itself"],
+    [("nested", "bwrap"), ("nested", "30.125")],
+    ids=["the sandbox that others are nested in", "the job itself"],
 )
 async def test_a_job_that_was_ended_from_outside_runs_again_and_is_given_up_at_last(
     tmp_path: Path, name: str, victim: str, times: int

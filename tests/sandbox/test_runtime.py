@@ -36,12 +36,6 @@ def test_without_set_up_the_way_to_it_is_told(tmp_path: Path) -> None:
         open_runtime(tmp_path)
 
 
-def test_the_interpreter_inside_is_one_that_jobs_can_run() -> None:
-    python = interpreter.check(runtime().python)
-    assert python is not None
-    assert python.version == runtime().version
-
-
 def test_what_jobs_cannot_run_is_not_taken(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import platform
 import struct
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import pytest
 
 from nightshift.core.isolation import SandboxJob
 from nightshift.sandbox import seccomp
-from tests.support.sandboxes import bubblewrap, open_it
+from tests.support.sandboxes import open_it
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 EPERM, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = (0x00050000 | number for number in (1, 38, 95, 97))
@@ -53,47 +52,29 @@ def verdict(machine: str, number: int, *arguments: int, arch: int | None = None)
 X86, ARM = "x86_64", "aarch64"
 CASES = [
     ("read", X86, 0, (), ALLOW),
-    ("read", ARM, 63, (), ALLOW),
-    ("execve", X86, 59, (), ALLOW),
-    ("execve", ARM, 221, (), ALLOW),
     ("ptrace", X86, 101, (), EPERM),
-    ("ptrace", ARM, 117, (), EPERM),
     ("unshare", X86, 272, (0x10000000,), EPERM),
     ("io_uring_setup", ARM, 425, (), EPERM),
-    ("clone3", X86, 435, (), ENOSYS),
     ("clone3", ARM, 435, (), ENOSYS),
-    ("fork by clone", X86, 56, (0x1200011,), ALLOW),
     ("fork by clone", ARM, 220, (0x1200011,), ALLOW),
     ("clone into a user namespace", X86, 56, (0x10000011,), EPERM),
     ("clone into a network namespace", ARM, 220, (0x40000011,), EPERM),
     ("unix socket", X86, 41, (1,), ALLOW),
-    ("ip socket", ARM, 198, (2,), ALLOW),
-    ("ipv6 socket", X86, 41, (10,), ALLOW),
     ("netlink socket", X86, 41, (16,), EAFNOSUPPORT),
-    ("vsock", X86, 41, (40,), EAFNOSUPPORT),
     ("vsock", ARM, 198, (40,), EAFNOSUPPORT),
-    ("socket pair", X86, 53, (1,), ALLOW),
     ("ip socket pair", X86, 53, (2,), EAFNOSUPPORT),
     ("window size", X86, 16, (0, 0x5413), ALLOW),
     ("terminal injection", X86, 16, (0, 0x5412), EPERM),
-    ("console injection", ARM, 29, (0, 0x541C), EPERM),
     ("default personality", X86, 135, (0,), ALLOW),
-    ("asking for it", X86, 135, (0xFFFFFFFF,), ALLOW),
     ("no address randomisation", X86, 135, (0x0040000,), EPERM),
     ("pipe in the file system", X86, 133, (0, 0x1000 | 0o600), ALLOW),
     ("block device", X86, 133, (0, 0x6000 | 0o600), EPERM),
-    ("character device", X86, 259, (0, 0, 0x2000 | 0o600), EPERM),
     ("character device", ARM, 33, (0, 0, 0x2000 | 0o600), EPERM),
-    ("a read by a vector", X86, 327, (3, 0, 1, 0, 0, 0), ALLOW),
     ("a read by a vector", ARM, 286, (3, 0, 1, 0, 0, 0), ALLOW),
     ("a read of high priority", X86, 327, (3, 0, 1, 0, 0, 0x1), ALLOW),
     ("a read from memory or not at all", X86, 327, (3, 0, 1, 0, 0, 0x8), EOPNOTSUPP),
-    ("a read from memory or not at all", ARM, 286, (3, 0, 1, 0, 0, 0x8), EOPNOTSUPP),
-    ("a read from memory with more flags", X86, 327, (3, 0, 1, 0, 0, 0x9), EOPNOTSUPP),
     ("which pages are in memory", X86, 27, (), EPERM),
-    ("which pages are in memory", ARM, 232, (), EPERM),
     ("how many pages are in memory", X86, 451, (), EPERM),
-    ("how many pages are in memory", ARM, 451, (), EPERM),
     ("x32 read", X86, 0x40000000, (), KILL),
 ]
 
@@ -112,11 +93,6 @@ def test_every_denied_call_is_denied_and_other_instruction_sets_are_killed(machi
         number = numbers[column]
         assert number is None or verdict(machine, number) == EPERM, name
     assert verdict(machine, 0, arch=0x40000003) == KILL
-
-
-def test_an_unknown_machine_has_no_filter() -> None:
-    with pytest.raises(KeyError):
-        seccomp.program("vax")
 
 
 IN_MEMORY = """
@@ -152,11 +128,10 @@ def in_memory_by(python: str) -> str:
     return subprocess.run([python, "-c", IN_MEMORY], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("name", ["bubblewrap", "nested"])
-async def test_no_call_tells_what_another_sandbox_has_read(name: str, folder: Path) -> None:
+async def test_no_call_tells_what_another_sandbox_has_read(folder: Path) -> None:
     bare = await asyncio.to_thread(in_memory_by, sys.executable)
     assert bare.startswith("a read True\na read from memory True\npages True\n")
-    async with open_it(name, folder) as box:
+    async with open_it("nested", folder) as box:
         result = await box.run(SandboxJob(argv=("/usr/bin/python3", "-c", IN_MEMORY)))
     assert result.stdout.decode().splitlines() == [
         "a read True",
@@ -164,12 +139,3 @@ async def test_no_call_tells_what_another_sandbox_has_read(name: str, folder: Pa
         "pages Operation not permitted",
         "whole files Operation not permitted",
     ]
-
-
-async def test_the_kernel_takes_the_filter_and_keeps_to_it() -> None:
-    number = seccomp.DENIED["keyctl"][list(seccomp.MACHINES).index(platform.machine())]
-    code = (
-        f"import ctypes; l = ctypes.CDLL(None, use_errno=True); print(l.syscall({number}, 0, 0, 1), ctypes.get_errno())"
-    )
-    result = await bubblewrap().run(SandboxJob(argv=("/usr/bin/python3", "-c", code)))
-    assert result.stdout == b"-1 1\n"

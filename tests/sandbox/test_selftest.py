@@ -6,18 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import Ended, SandboxJob, SandboxResult
 from nightshift.sandbox import selftest
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 from nightshift.sandbox.process import ProcessSandbox
-from tests.support.sandboxes import bubblewrap, runtime
-
-
-async def test_the_strong_sandbox_passes() -> None:
-    probe_result = await selftest.probe(bubblewrap(), runtime())
-    assert probe_result.passed, probe_result.report
-    assert [finding.name for finding in probe_result.findings] == list(selftest.NAMES)
+from tests.support.sandboxes import runtime
 
 
 async def test_limits_of_single_processes_pass_and_are_told_apart() -> None:
@@ -42,21 +35,9 @@ class Silent:
         return SandboxResult(exit_code=0, ended=Ended.EXITED, stdout=b"", stderr=b"", duration_s=0.0)
 
 
-class Broken(Silent):
-    """A sandbox that cannot be set up."""
-
-    async def run(self, job: SandboxJob) -> SandboxResult:
-        raise SandboxError("no user namespaces")
-
-
 async def test_silence_is_no_evidence() -> None:
     probe_result = await selftest.probe(Silent(), runtime())
     assert not any(finding.passed for finding in probe_result.findings)
-
-
-async def test_a_sandbox_that_does_not_start_says_why() -> None:
-    probe_result = await selftest.probe(Broken(), runtime())
-    assert probe_result.report == "FAILED start: no user namespaces"
 
 
 @pytest.fixture
