@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,19 +30,12 @@ from nightshift_engine import backend
 from nightshift_engine.backend import RepairBackend
 from nightshift_engine.problem import Finding, OnProgress, Problem, Progress
 from tests.support import sandboxes
-from tests.support.agent_parts import Bench, PlainSuite, case_for, model_for
+from tests.support.agent_parts import Bench, PlainSuite, case_for
 from tests.support.trees import OTHER_BYTES
 
 P = Phase
 LOOSE = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n"}
 STRICT = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 7\n"}
-
-
-def saying(finding: Finding) -> Callable[[Problem, OnProgress], Awaitable[Finding]]:
-    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
-        return finding
-
-    return solve
 
 
 def failing(error: Exception) -> Callable[[Problem, OnProgress], Awaitable[Finding]]:
@@ -107,28 +98,6 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
     reply = await again.generate(asked(P.CODING, tests=LOOSE, work=replace(refused, phase=P.CODING)))
     assert change == {"add.py": MENDED}
     assert parse(reply).files == {"add.py": BUGGY.replace(" - ", " * ")}
-
-
-async def test_the_answer_to_another_refused_change_takes_that_change_back() -> None:
-    """The engine's next finding is a change on top of the start of its search, not on top of the refused change."""
-    findings = [
-        Finding(change={"a.py": "A = 2\n"}, description="one"),
-        Finding(change={"b.py": "B = 2\n"}, description="two"),
-    ]
-
-    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
-        return findings.pop(0)
-
-    backend = RepairBackend(solve)
-    files = {"a.py": "A = 1\n", "b.py": "B = 1\n"}
-    first = parse(await backend.generate(asked(P.CODING, files=files))).files
-    assert first == {"a.py": "A = 2\n"}
-    change = {**files, **first}
-    work = AttemptState(
-        phase=P.CODING, base="0" * 40, change=change, seen=(digest(change),), models=("repair", "other")
-    )
-    second = parse(await backend.generate(asked(P.CODING, files=files, work=work))).files
-    assert second == {"a.py": "A = 1\n", "b.py": "B = 2\n"}
 
 
 async def test_a_file_in_another_encoding_gets_its_own_bytes_back() -> None:
@@ -199,15 +168,6 @@ async def test_a_whole_attempt_is_walked_by_the_engine_alone() -> None:
     assert messages[:2] == ["repair: trying add.py", "repair: found after 1 candidates: replaces `-` by `+`"]
 
 
-async def test_dialogues_bring_the_code_itself() -> None:
-    bench = Bench(model_for("```python path=add.py\n" + MENDED + "```\n"))
-    await bench.run(case_for(tests=TESTS, files={"add.py": BUGGY}))
-    for request in bench.model.requests:
-        assert request.material is not None
-        assert request.material.context.task.spec.tests == TESTS
-        assert request.material.emit is not None
-
-
 # Tests of requests that the engine declines.
 
 
@@ -215,13 +175,11 @@ async def test_dialogues_bring_the_code_itself() -> None:
     ("more", "why"),
     [
         ({"phase": P.REVIEW}, "cannot answer in REVIEW"),
-        ({"phase": P.TESTING}, "cannot answer in TESTING"),
         ({"phase": P.CODING, "call_no": 1}, "would send the same reply again"),
         ({"phase": P.CODING, "escalation": 1}, "needs another model"),
         ({"tests": {}}, "has no tests"),
         ({"language": "javascript", "tests": {"a.test.mjs": "x"}}, "repairs only Python"),
         ({"files": {}}, "no Python code"),
-        ({"files": {"notes.md": "# notes"}}, "no Python code"),
     ],
 )
 async def test_what_it_cannot_do_it_says_at_once_and_plainly(more: dict[str, Any], why: str) -> None:
@@ -229,11 +187,6 @@ async def test_what_it_cannot_do_it_says_at_once_and_plainly(more: dict[str, Any
     with pytest.raises(BackendUnfit, match=why):
         await RepairBackend(solver).generate(asked(**{"phase": P.PLANNING, **more}))
     assert solver.problems == []
-
-
-async def test_a_request_without_material_is_declined() -> None:
-    with pytest.raises(BackendUnfit, match="contains no code"):
-        await RepairBackend(TinySolver()).generate(ModelRequest(phase=P.CODING, messages=()))
 
 
 @pytest.mark.parametrize(
@@ -260,32 +213,6 @@ async def test_a_search_that_does_not_keep_its_time_is_ended_and_not_begun_again
         with pytest.raises(BackendUnfit, match=r"did not end within 0\.05 s"):
             await backend.generate(asked(within_s=0.05))
     assert hurried == [0.05]
-
-
-async def test_a_search_can_be_cancelled() -> None:
-    task = asyncio.create_task(RepairBackend(TinySolver(slow_s=30.0)).generate(asked()))
-    await asyncio.sleep(0.02)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-def test_it_is_there_when_something_can_run_its_candidates() -> None:
-    missing = ["no sandbox was found"]
-    backend = RepairBackend(TinySolver(), missing=lambda: missing[0])
-    assert not backend.is_available()
-    assert backend.detail == "no sandbox was found"
-    missing[0] = ""
-    assert backend.is_available()
-    assert backend.detail == ""
-
-
-async def test_before_there_is_a_sandbox_it_says_why_and_is_asked_again_later() -> None:
-    backend = RepairBackend.over(lambda: "the sandbox is being tested")
-    assert not backend.is_available()
-    assert backend.detail == "the sandbox is being tested"
-    with pytest.raises(ModelUnavailable, match="the sandbox is being tested"):
-        await backend.generate(asked())
 
 
 async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
@@ -317,23 +244,6 @@ def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:
     assert signs == [""] * 52
 
 
-def test_where_nobody_stands_by_its_beginning_is_told_at_once() -> None:
-    events = list[Event]()
-    reporter = backend.Reporter(asked(emit=events), None)
-    for _ in range(2):
-        reporter.progress(Progress(tried=1200, estimated=900))
-    assert [event.message for event in events] == ["repair: tried 1,200 of about 1,200 candidates"]
-
-
-async def test_a_doubt_about_a_change_is_told_once_as_a_warning() -> None:
-    events = list[Event]()
-    backend = RepairBackend(TinySolver())
-    await backend.generate(asked(emit=events))
-    await backend.generate(asked(P.CODING, emit=events))
-    assert [event.level for event in events] == [Level.INFO, Level.INFO, Level.WARNING]
-    assert "one test says little" in events[2].message
-
-
 # Texts of files that a reply must carry unchanged.
 
 TEXTS = st.text(st.characters(codec="ascii", exclude_characters="\r\x00"), max_size=80) | st.sampled_from(
@@ -346,22 +256,3 @@ def test_files_come_out_of_the_reply_as_they_went_in(files: dict[str, str]) -> N
     texts = {path: text if text.endswith("\n") or not text else text + "\n" for path, text in files.items()}
     reply = backend.coding_text(Finding(description="x", kind="swap"), texts)
     assert parse(Completion(text=reply, backend="repair", model="repair")).files == texts
-
-
-def test_a_file_that_goes_is_said_to_go() -> None:
-    reply = backend.coding_text(Finding(description="x"), {"old.py": None, "new.py": "A = 1\n"})
-    parsed = parse(Completion(text=reply, backend="repair", model="repair"))
-    assert (parsed.deletions, parsed.files) == (("old.py",), {"new.py": "A = 1\n"})
-
-
-def test_the_reflection_of_a_search_is_json_that_the_agent_reads() -> None:
-    finding = Finding(plan="1. line 3", description="replaces `-`", reflection="two changes were refused", tried=9)
-    material = asked().material
-    assert material is not None
-    text = backend.reflection_text(finding, material)
-    assert json.loads(text)["root_cause"] == "two changes were refused"
-    reflection = read_reflection(text)
-    assert reflection is not None
-    assert reflection.suggested_fix == "replaces `-`"
-    untold = replace(finding, reflection="", plan="1. Two fail.\n2. Suspected: `a.py:3`.\n3. Change it.")
-    assert json.loads(backend.reflection_text(untold, material))["root_cause"] == "Two fail. Suspected: `a.py:3`."

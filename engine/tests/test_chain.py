@@ -8,7 +8,6 @@ import pytest
 
 from nightshift.app.models import nothing_runs
 from nightshift.core.errors import ConfigError
-from nightshift.models import backends
 from nightshift.models.base import BackendSettings
 from nightshift.models.chain import build_chain
 
@@ -21,16 +20,10 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
     return [f"{backend.name}={backend.model}" for backend in build_chain(settings, **more)]
 
 
-def test_it_is_the_last_of_all() -> None:
-    assert list(backends())[-1] == "repair"
-
-
 @pytest.mark.parametrize(
     ("settings", "more", "wanted"),
     [
-        (ENGINE, {}, ["ollama=", "repair="]),
         (WITH_ENGINE, {"model_name": "mistral"}, ["ollama=mistral", "openai=", "repair="]),
-        (ENGINE, {"model_type": "repair"}, ["repair="]),
         (ENGINE, {"model_type": "repair", "model_name": "left-over"}, ["repair="]),
         (WITH_ENGINE, {"model_type": "repair,openai", "model_name": "a"}, ["repair=", "openai=a"]),
         (WITH_ENGINE, {"model_type": "openai,repair", "phase_models": {"CODING": "repair"}}, ["openai=", "repair="]),

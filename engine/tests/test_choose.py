@@ -41,11 +41,6 @@ def test_what_was_sorted_distinct_or_not_empty_stays_so() -> None:
         assert items == sorted(set(items))
 
 
-def test_what_was_unordered_may_be_unordered() -> None:
-    inputs = make(call([3, 1, 3]), call([]))
-    assert any(items != sorted(items) for (items,) in inputs)
-
-
 def test_numbers_that_were_never_negative_stay_so() -> None:
     assert all(number >= 0 for (number,) in make(call(0), call(12)))
 
@@ -60,11 +55,3 @@ def test_calls_of_different_width_are_kept_apart_and_keywords_are_kept() -> None
     calls = more_inputs([call(1), call(1, 2), call(5, key=3)], 60)
     widths = {(len(values.unpack(call.args)), str(values.unpack(call.kwargs))) for call in calls}
     assert widths == {(1, "{}"), (2, "{}"), (1, "{'key': 3}")}
-
-
-def test_the_same_calls_give_the_same_inputs() -> None:
-    assert make(call([1, 2], "x")) == make(call([1, 2], "x"))
-
-
-def test_without_arguments_there_is_nothing_to_make() -> None:
-    assert make(call()) == []

@@ -29,18 +29,10 @@ def test_names_of_code_and_of_prose_are_known() -> None:
     assert names.index("weight") < names.index("test_toll")
 
 
-def test_what_is_said_of_a_task_counts() -> None:
-    assert "'late'" in vocabulary(FILE, prose=["It must return 'late' after 22 hours"]).constants
-
-
 def test_broken_code_counts_as_prose() -> None:
     words = vocabulary("def f(:\n    return 'open' + big_word")
     assert words.constants == ("'open'",)
     assert "big_word" in words.names
-
-
-def test_long_texts_and_bytes_are_no_words() -> None:
-    assert vocabulary(f"x = b'1'; y = {'z' * 99!r}; w = ...").constants == ()
 
 
 @given(st.text(max_size=200))

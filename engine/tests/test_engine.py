@@ -95,41 +95,6 @@ async def test_a_mend_that_takes_two_edits_grows_from_the_one_that_mends_a_part(
     assert "cost // 2" in (finding.change["fares.py"] or "")
 
 
-async def test_a_missing_import_needs_no_search(engine: Engine) -> None:
-    files = {"steps.py": "def rounded(x):\n    return math.ceil(x)  # up\n"}
-    tests = {"test_steps.py": "from steps import rounded\n\ndef test_up():\n    assert rounded(1.2) == 2\n"}
-    finding, _ = await solve(engine, files, tests)
-    assert finding.change is not None, finding.why_not
-    assert (finding.change["steps.py"] or "").endswith(files["steps.py"])
-    assert finding.kind == "quick"
-    assert finding.tried < 30
-
-
-async def test_what_another_file_of_the_tree_does_wrong_is_mended_there(engine: Engine) -> None:
-    base = {"shop/__init__.py": "", "shop/tax.py": "def tax(net):\n    return net * 19 // 10\n"}
-    files = {"shop/till.py": "from shop.tax import tax\n\n\ndef gross(net):\n    return net + tax(net)\n"}
-    tests = {
-        "tests/test_till.py": "from shop.till import gross\n\n"
-        "def test_gross():\n    assert gross(100) == 119\n\ndef test_none():\n    assert gross(0) == 0\n\n"
-        "def test_more():\n    assert gross(200) == 238\n"
-    }
-    problem = Problem(job=job(files, tests, base), budget_s=60)
-    finding = await engine.solve(problem, lambda _progress: None)
-    assert finding.change == {"shop/tax.py": "def tax(net):\n    return net * 19 // 100\n"}
-
-
-async def test_an_endless_loop_is_mended_in_spite_of_itself(engine: Engine) -> None:
-    text = "def halvings(n):\n    count = 0\n    while n > 1:\n        n // 2\n        count += 1\n    return count\n"
-    tests = {
-        "test_halvings.py": "import pytest\nfrom halvings import halvings\n\n"
-        "@pytest.mark.parametrize(('n', 'count'), [(1, 0), (2, 1), (9, 3), (1024, 10)])\n"
-        "def test_halvings(n, count):\n    assert halvings(n) == count\n"
-    }
-    finding, _ = await solve(engine, {"halvings.py": text}, tests)
-    assert finding.change is not None, finding.why_not
-    assert any(mend in (finding.change["halvings.py"] or "") for mend in ("n //= 2", "n = n // 2", "n >>= 1"))
-
-
 async def test_where_all_tests_pass_nothing_is_touched(engine: Engine) -> None:
     right = FARE.replace("age <= 65", "age > 65")
     finding, _ = await solve(engine, {"fares.py": right}, {"test_fares.py": FARE_TESTS})
@@ -148,17 +113,6 @@ async def test_where_only_what_is_held_out_fails_the_whole_tests_are_used_and_th
         Problem(job=job({"fares.py": FARE}, {"test_fares.py": FARE_TESTS}), whole_tests={"x.py": ""}), lambda _p: None
     )
     assert not honest.saw_held_out
-
-
-async def test_what_no_edit_reaches_is_said_with_what_was_tried(engine: Engine) -> None:
-    files = {"oracle.py": "def oracle(seed):\n    return seed\n"}
-    tests = {
-        "test_oracle.py": "from oracle import oracle\n\ndef test_it():\n    assert oracle(3) == 'Kassandra 7731'\n"
-    }
-    finding, _ = await solve(engine, files, tests, budget_s=5)
-    assert finding.change is None
-    assert "none passes" in finding.why_not
-    assert f"{finding.tried:,}" in finding.why_not
 
 
 async def test_what_a_suite_refused_is_never_answered_again_and_the_next_comes_without_search(engine: Engine) -> None:
@@ -199,23 +153,7 @@ async def test_of_changes_that_pass_the_one_that_agrees_with_the_docstring_is_ch
     assert finding.warning
 
 
-async def test_after_some_refusals_the_whole_tests_are_used(engine: Engine) -> None:
-    text = "def first_even(numbers):\n    for number in numbers:\n        if number % 2:\n            return number\n"
-    shown = "from even import first_even\n\ndef test_it():\n    assert first_even([1, 4, 7]) == 4\n"
-    whole_tests = (
-        f"{shown}\ndef test_more():\n    assert first_even([3, 5, 8]) == 8\n    assert first_even([6, 4]) == 6\n"
-    )
-    start = job({"even.py": text}, {"test_even.py": shown})
-    problem = Problem(
-        job=start, whole_tests={"test_even.py": whole_tests}, excluded=frozenset("abc"), task_id=3, budget_s=40
-    )
-    finding = await engine.solve(problem, lambda _progress: None)
-    assert finding.saw_held_out
-    assert finding.change is not None
-    assert "% 2 == 0" in (finding.change["even.py"] or "") or "not number % 2" in (finding.change["even.py"] or "")
-
-
-@pytest.mark.parametrize(("right", "wrong"), [(b"in name", b"not in name"), (b"from math ", b"from maths ")])
+@pytest.mark.parametrize(("right", "wrong"), [(b"in name", b"not in name")])
 async def test_a_file_in_another_encoding_is_fixed_in_its_own_bytes(engine: Engine, right: bytes, wrong: bytes) -> None:
     raw = (
         b"# -*- coding: latin-1 -*-\nfrom math import pi\n\n\ndef french(name):  # d\xe9j\xe0 vu\n"

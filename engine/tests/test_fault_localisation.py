@@ -82,12 +82,6 @@ def test_what_no_failing_test_runs_is_not_suspected() -> None:
     assert 1 in suspects_by_name[""].lines, "what is run at import belongs to every test"
 
 
-def test_where_nothing_could_be_seen_every_line_is_suspected_a_little() -> None:
-    observation = SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.TIMEOUT),))
-    names = {suspect.scope.name for suspect in suspects({"m.py": ast.parse(TEXT)}, observation)}
-    assert names == {"price", "Till.add", ""}
-
-
 def test_scopes_are_the_outermost_functions_and_the_rest() -> None:
     text = (
         "if x:\n    def f():\n        def g():\n            return 1\n        return g\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine.tests.support.tiny_solver import TinySolver, asked
-from nightshift.core.errors import ModelRefused, NeedsSettings, Parked, SandboxError
+from nightshift.core.errors import NeedsSettings, Parked
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Limits, Spent
@@ -21,7 +21,7 @@ from nightshift.models.budgets import SpendingLimits
 from nightshift.models.chain import build_chain
 from nightshift_engine.backend import RepairBackend
 from nightshift_engine.problem import Finding, OnProgress, Problem
-from tests.support.gateway import QUICK, Gateway, GatewaySetup, ask, backend
+from tests.support.gateway import QUICK, Gateway, GatewaySetup, backend
 from tests.support.wire_server import WireServer
 
 UNTESTED: dict[str, Any] = {"tests": {}}
@@ -131,31 +131,6 @@ async def test_it_can_be_kept_from_asking_first_and_be_given_a_phase(
     assert [problem.budget_s for problem in solver.problems] == ([33.0] if phases else [])
 
 
-async def test_being_stuck_never_puts_the_engine_in_front_of_the_models(setting: GatewaySetup) -> None:
-    with WireServer(models=["one", "two"]) as server:
-        chain = (backend(server, model="one"), RepairBackend(TinySolver()), backend(server, model="two"))
-        async with setting.gateway(*chain) as gateway:
-            for step_no in range(4):
-                await gateway.task().complete(asked(step_no=step_no, escalation=step_no, **UNTESTED))
-        assert [request.body["model"] for request in server.requests] == ["one", "one", "two", "one"]
-
-
-async def test_when_what_it_found_was_refused_and_refused_a_model_is_asked(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
-            answered = [
-                (await gateway.task().complete(asked(Phase.CODING, step_no=n, escalation=n))).backend for n in range(2)
-            ]
-    assert answered == ["repair", "openai"]
-
-
-async def test_requests_without_code_do_not_meet_it(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
-            assert (await gateway.task().complete(ask())).backend == "openai"
-    assert gateway.of(Kind.REPAIR_DECLINED) == []
-
-
 async def test_a_fault_of_the_engine_is_told_and_keeps_no_model_from_answering(setting: GatewaySetup) -> None:
     with WireServer() as server:
         async with setting.gateway(backend(server), raising(KeyError("a bug"))) as gateway:
@@ -176,18 +151,6 @@ async def test_where_no_model_is_there_it_answers_with_all_its_time_and_saves_no
         assert gateway.state.count_saved_replies().saved == 0
     assert [problem.budget_s for problem in solver.problems] == [44.0]
     assert Kind.MODEL_FALLBACK not in gateway.kinds()
-
-
-async def test_it_stands_in_for_a_model_that_fails_and_that_is_told_as_any_fallback(setting: GatewaySetup) -> None:
-    solver = TinySolver(slow_s=0.2)
-    with WireServer() as server:
-        server.fail_always("503")
-        chain = (backend(server), RepairBackend(solver))
-        async with setting.gateway(*chain, policy=replace(QUICK, precheck_s=0.1)) as gateway:
-            reply = await gateway.task().complete(asked())
-    assert (reply.backend, "saved" in reply.extra) == ("repair", False)
-    assert [problem.budget_s for problem in solver.problems] == [0.1, 60.0]
-    assert [event.data["to"] for event in gateway.of(Kind.MODEL_FALLBACK)] == ["repair"]
 
 
 async def test_budgets_do_not_bind_it(setting: GatewaySetup) -> None:
@@ -240,19 +203,6 @@ async def test_what_waits_for_a_model_is_released_by_a_model_alone(setting: Gate
             watch.cancel()
 
 
-async def test_a_model_that_a_call_sees_first_is_noticed_by_those_who_watch(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        server.stop()
-        async with setting.gateway(backend(server, "ollama"), policy=replace(QUICK, probe_s=0.3)) as gateway:
-            ups: list[bool] = []
-            watch = await watched(gateway, ups)
-            assert ups == []
-            server.start()
-            assert (await gateway.task().complete(ask())).backend == "ollama"
-            await asyncio.to_thread(server.until, lambda: ups)
-            watch.cancel()
-
-
 async def test_while_models_rest_it_waits_for_them_and_not_for_the_engine(setting: GatewaySetup) -> None:
     with WireServer() as server:
         server.fail_always("429", retry_after=3600)
@@ -261,21 +211,6 @@ async def test_while_models_rest_it_waits_for_them_and_not_for_the_engine(settin
                 await gateway.task().complete(asked(**UNTESTED))
             assert caught.value.until
             assert (caught.value.until - gateway.handler._clock()).total_seconds() > 3000
-
-
-async def test_what_every_model_refuses_is_refused_though_the_engine_only_declined(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        server.fail_always("400", message="too long")
-        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
-            with pytest.raises(ModelRefused, match="does not fit"):
-                await gateway.task().complete(asked(**UNTESTED))
-
-
-async def test_an_engine_that_could_not_run_anything_is_asked_again_soon(setting: GatewaySetup) -> None:
-    async with setting.gateway(raising(SandboxError("the disk is full"))) as gateway:
-        with pytest.raises(Parked, match="the disk is full") as caught:
-            await gateway.task().complete(asked())
-        assert caught.value.until
 
 
 async def test_a_fault_of_the_engine_fails_no_task_where_it_is_alone(setting: GatewaySetup) -> None:

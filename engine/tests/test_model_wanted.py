@@ -73,13 +73,6 @@ async def test_the_others_follow_where_it_does_not_answer_and_where_the_loop_is_
     assert gateways.asked == ["small", "big", "big"]
 
 
-async def test_one_that_the_settings_no_longer_have_leaves_the_usual_order(gateways: TwoModels) -> None:
-    async with gateways.gateway(phase_models={Phase.REVIEW: "small"}) as gateway:
-        await complete(gateway, "openai=gone")
-        await complete(gateway, "openai=gone", phase=Phase.REVIEW, step_no=1)
-    assert gateways.asked == ["big", "small"]
-
-
 async def test_the_engine_does_not_answer_in_its_place_unless_it_is_the_one(gateways: TwoModels) -> None:
     async with gateways.gateway(RepairBackend(TinySolver())) as gateway:
         task = gateway.handler.for_task(7, Limits(), Spent(), "openai=small")
@@ -87,12 +80,3 @@ async def test_the_engine_does_not_answer_in_its_place_unless_it_is_the_one(gate
         engine = gateway.handler.for_task(7, Limits(), Spent(), "repair")
         assert (await engine.complete(asked(step_no=1))).backend == "repair"
     assert gateways.asked == ["small"]
-
-
-async def test_prompts_are_measured_for_it(gateways: TwoModels) -> None:
-    async with gateways.gateway(measured=True) as gateway:
-        await gateway.handler.probe()
-        for number in range(3):
-            await complete(gateway, "openai=small", text="word " * 800, step_no=number)
-        usual = gateway.handler.gauge(Phase.CODING, 0)
-        assert gateway.handler.gauge(Phase.CODING, 0, wanted="openai=small").bytes_per_token > usual.bytes_per_token

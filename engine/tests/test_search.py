@@ -62,28 +62,11 @@ def test_each_is_a_program_and_the_text_is_that_of_its_scope_alone() -> None:
         assert variant.candidate.text == variant.text
 
 
-def test_what_no_failing_test_runs_is_left_alone() -> None:
-    assert not [variant for variant in stream() if variant.scope == "unrelated"]
-
-
 def test_what_was_tried_by_one_stream_is_not_tried_by_another() -> None:
     seen_texts = SeenTexts()
     first = {variant.text for variant in stream(seen_texts)}
     assert first
     assert not list(stream(seen_texts))
-
-
-def test_two_sides_of_an_operator_that_are_the_same_come_late() -> None:
-    variants = list(stream())
-    places = {variant.text: number for number, variant in enumerate(variants)}
-    nonsense = next(
-        number for text, number in places.items() if "= spent - spent\n" in text or "= total - total\n" in text
-    )
-    sense = next(
-        number for text, number in places.items() if "= bonus - spent\n" in text or "= total - bonus\n" in text
-    )
-    assert sense < nonsense
-    assert variants[nonsense].likelihood < 0.1 * variants[sense].likelihood
 
 
 def test_streams_are_merged_by_likelihood() -> None:

@@ -45,18 +45,6 @@ def test_a_file_that_cannot_be_imported_is_there_even_if_it_does_not_parse() -> 
     assert not changeable.trees
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "pass", "...", '"""Doc."""', "raise NotImplementedError", "raise NotImplementedError('soon')", "return None",
-        "return", '"""Doc."""\n    pass',
-    ],
-)  # fmt: skip
-def test_a_function_without_substance_is_a_stub(body: str) -> None:
-    tree = ast.parse(f"def f(a):\n    {body}\n\ndef g(a):\n    return a\n")
-    assert [stub.scope for stub in stubs.find({"m.py": tree}, SuiteObservation())] == ["f"]
-
-
 def test_only_stubs_that_failing_tests_run_are_looked_at_where_that_is_known() -> None:
     tree = ast.parse("def f(a):\n    pass\n\ndef g(a):\n    pass\n\nclass A:\n    def m(self): ...\n")
     observation = SuiteObservation(tests=(ObservedTest(id="t", how=RunStatus.FAILED, lines={"m.py": frozenset({5})}),))
@@ -116,15 +104,6 @@ def test_what_was_found_besides_the_answer_comes_next_and_what_was_refused_never
     assert memory.next_of(again, last) is None
 
 
-def test_other_tasks_and_unknown_changes_remember_nothing() -> None:
-    memory, start = SearchHistory(), job({"m.py": "bug"})
-    memory.keep(Problem(job=start, task_id=7), start, [Finding(change={"m.py": "one"})])
-    memory.keep(Problem(job=start), start, [Finding(change={"m.py": "two"})])
-    assert memory.origin(Problem(job=job({"m.py": "one"}), task_id=8)) is None
-    assert memory.origin(Problem(job=job({"m.py": "x"}), task_id=7)) is None
-    assert memory.origin(Problem(job=job({"m.py": "two"}))) is None
-
-
 def test_a_change_of_one_state_is_put_on_another() -> None:
     start, now = job({"m.py": "bug"}), job({"m.py": "wrong", "pkg/b.py": "B = 2\n", "new.py": "N"})
     assert rebase({"pkg/a.py": "A = 2\n"}, start, now) == {
@@ -164,17 +143,12 @@ def edit(old: str, new: str, text: str = TEXT) -> ast.Module:
     ("old", "new"),
     [
         ("price  >  0", "price  >=  0"),
-        ('name != "gift"', 'name == "gift"'),
         ('name != "gift"', 'name not in "gift"'),
         ("result += (", "result -= ("),
-        ("result = 0 ", "result = 1 "),
         ("1 + rate", "1 - rate"),
-        ("math.floor", "math.ceil"),
         ("(result * ", "((result + 1) * "),
-        ('"gift"', '"free"'),
         ("self.count == 100", "self.count >= 100"),
         ("name, price in items", "name, price in sorted(items)"),
-        ("result += ( price", "result += ( rate"),
     ],
 )
 def test_an_expression_or_a_sign_is_replaced_and_nothing_else(old: str, new: str) -> None:
@@ -187,8 +161,6 @@ def test_an_expression_or_a_sign_is_replaced_and_nothing_else(old: str, new: str
         ("    result = 0   # in cents\n", ""),
         ("    result = 0   # in cents\n", "    result = 0   # in cents\n    rate = rate or 0\n"),
         ('"""Sum with tax."""\n', '"""Sum with tax."""\n    if not items:\n        return 0\n'),
-        (")  # once\n", ")  # once\n    result = abs(result)\n"),
-        ("import math  # rounding\n", "import math  # rounding\nimport os\n"),
     ],
 )
 def test_statements_are_put_in_and_taken_out_by_lines(old: str, new: str) -> None:
@@ -210,27 +182,15 @@ def test_a_moved_statement_keeps_its_text() -> None:
             "if a:\n    x = 1\nelif not b:\n    x = 2\nelse:\n    x = 3\n",
         ),
         ("if a:\n    x = 1\nelif b:\n    x = 2\n", "if a:\n    x = 1\nwhile b:\n    x = 2\n"),
-        ("if a:\n    x = 1\n", "if a:\n    x = 1\nelse:\n    x = 2\n"),
-        ("a = 1; b = 2\n", "a = 1; b = 3\n"),
         ("a = 1; b = 2\n", "b = 2\n"),
         ("def f(): return 1\n", "def f():\n    x = 1\n    return x\n"),
         ("x = f'{a!r} {b:>{w}}'\n", "x = f'{a!r} {c:>{w}}'\n"),
-        ("s = 'ä' + t[1:]\n", "s = 'ä' + t[2:]\n"),
-        ("return_ = x if y else z\n", "return_ = x if not y else z\n"),
         ("def f(x, y=[]):\n    pass\n", "def f(x, y=None):\n    pass\n"),
-        ("x = (yield)\n", "x = (yield from y)\n"),
     ],
 )
 def test_whatever_is_wanted_is_what_the_text_reads_as(text: str, wanted: str) -> None:
-    if text.startswith("x = (yield"):
-        text, wanted = f"def f():\n    {text}", f"def f():\n    {wanted}"
     written = render(text, ast.parse(wanted))
     assert ast.dump(ast.parse(written)) == ast.dump(ast.parse(wanted))
-
-
-def test_new_text_takes_the_quotation_marks_of_the_file() -> None:
-    text = 'def f(a):\n    return a.strip(" ")\n'
-    assert render(text, ast.parse("def f(a):\n    return a.split('-')\n")) == 'def f(a):\n    return a.split("-")\n'
 
 
 # Tests of files in encodings other than UTF-8.
@@ -247,9 +207,3 @@ def test_a_file_in_another_encoding_is_changed_in_its_own_bytes() -> None:
     assert encode(changeable.render("pkg/a.py", wanted)) == LATIN.replace(b"[1:]", b"[0:]").replace(
         b"th\xe9", b"th\xe9 f\xfcr \\u20ac"
     )
-
-
-@pytest.mark.parametrize("raw", [b"NAME = 'caf\xe9'\n", b"# coding: klingon\nNAME = 'caf\xe9'\n"])
-def test_what_python_cannot_decode_is_no_source(raw: bytes) -> None:
-    broken = EvaluationJob(base=TextTree(), change={"a.py": decode(raw)}, tests={})
-    assert not sources(broken, SuiteObservation()).programs

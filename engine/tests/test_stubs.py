@@ -70,8 +70,3 @@ def test_nothing_of_a_docstring_is_run() -> None:
 def test_constants_are_quoted_texts_code_and_numbers_of_the_docstring() -> None:
     stub = read('def f(x, sep):\n    """From the 4th on put \'-\' for `sep` or `ab`, `2.5` at most."""\n')
     assert set(stub.constants) == {"4", "'-'", "'ab'", "2.5"}
-
-
-def test_broken_numbers_are_known_from_the_return_type() -> None:
-    assert read("def f(x) -> float: ...").numbers
-    assert not read("def f(x) -> int: ...").numbers

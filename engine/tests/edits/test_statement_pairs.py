@@ -7,7 +7,6 @@ import pytest
 
 from nightshift_engine.edit import EditContext
 from nightshift_engine.edits import STATEMENT_EDITS
-from nightshift_engine.edits.attributes import own_attributes
 from nightshift_engine.edits.guards import guards
 from nightshift_engine.tree import Function, places
 
@@ -82,37 +81,6 @@ def test_an_exception_that_ended_a_test_is_caught_too() -> None:
     assert rank(difference, errors=(("ValueError", "invalid literal"),)) < 30
 
 
-def test_a_name_that_was_not_found_gets_its_self_first() -> None:
-    difference = """
-  class Box:
-      def __init__(self):
-          self.size = 3
-
-      def room(self):
--         return size + 1
-+         return self.size + 1
-"""
-    lost = (("NameError", "name 'size' is not defined"),)
-    assert rank(difference, errors=lost) == 0
-    weights = [
-        max(edit.weight for edit in own_attributes(context_of(both(difference)[0], errors=errors)))
-        for errors in (lost, ())
-    ]
-    assert weights[0] > weights[1]
-
-
-def test_a_default_that_calls_share_is_made_anew() -> None:
-    difference = """
-- def add(item, items=[]):
-+ def add(item, items=None):
-+     if items is None:
-+         items = []
-      items.append(item)
-      return items
-"""
-    assert rank(difference) < 20
-
-
 def test_a_guard_speaks_of_no_variable_that_has_no_value_yet() -> None:
     context = context_of("def middle(low, high):\n    half = (low + high) // 2\n    return half\n")
     first = [edit for edit in guards(context) if edit.position[-1] == ("body", 0)]
@@ -129,14 +97,3 @@ def test_an_exception_that_a_test_waits_for_in_vain_is_raised() -> None:
 """
     missed = (("Failed", "DID NOT RAISE <class 'ValueError'>"),)
     assert rank(difference, kinds={"people": frozenset({"int"})}, errors=missed) < 60
-
-
-def test_a_return_that_hides_what_follows_gets_a_condition() -> None:
-    difference = """
-  def cut(text, width):
--     return text
-+     if len(text) <= width:
-+         return text
-      return text[:width] + "."
-"""
-    assert rank(difference, kinds={"text": frozenset({"str"}), "width": frozenset({"int"})}) < 100

@@ -25,13 +25,9 @@ async def runner() -> AsyncIterator[SandboxEvaluator]:
     "trace",
     [
         "TABLE['a'].append(3)",
-        "Pot.kept.append(1)",
         "THE_POT.full = True",
-        "asked.full = True",
-        "numbers.sort()",
         "numbers.sort(); TABLE.clear(); return None",
         "__import__('builtins').print = None",
-        "import sys; sys.modules['small'].LIMIT = 3",
     ],
 )
 async def test_a_candidate_meets_nothing_that_those_before_it_left(runner: SandboxEvaluator, trace: str) -> None:

@@ -93,10 +93,3 @@ def test_lines_stay_those_of_the_text() -> None:
     line = PROGRAM[: PROGRAM.index("raise ValueError")].count("\n") + 1
     assert caught.tb.tb_next is not None
     assert caught.tb.tb_next.tb_lineno == line
-
-
-def test_what_ran_is_remembered_by_where_it_begins() -> None:
-    with instrument.Entered(1000) as entered:
-        _ticking()["Counter"]().down(2)
-    first = {PROGRAM[: PROGRAM.index(f"def {name}")].count("\n") + 1 for name in ("__init__", "down")}
-    assert {line for file, line in entered.places if file == "program.py"} == first

@@ -114,36 +114,3 @@ async def test_tests_with_hypothesis_fail_without_being_made_smaller(runner: San
         trying.job(tests=tests), [wrong, trying.MENDED, wrong], ["test_small.py::test_sum"], PATIENCE
     )
     assert [each.how for each in outcomes] == [RunStatus.FAILED, RunStatus.PASSED, RunStatus.FAILED]
-
-
-async def test_generators_coroutines_and_endless_recursion(runner: SandboxEvaluator) -> None:
-    module = (
-        "import asyncio\n\n\ndef numbers(limit):\n    return limit\n\n\nasync def later(limit):\n    return limit\n"
-    )
-    tests = (
-        "import asyncio\nimport small\n\n\ndef test_numbers():\n    assert list(small.numbers(2)) == [1, 2]\n\n\n"
-        "def test_later():\n    assert asyncio.run(small.later(2)) == [1, 2]\n"
-    )
-    yielding = "def numbers(limit):\n    yield 1\n    yield from numbers_above(limit)\n"
-    tried = [
-        Candidate(path="small.py", scope="numbers", text="def numbers(limit):\n    yield 1\n    yield limit"),
-        Candidate(path="small.py", scope="numbers", text=yielding),
-        Candidate(path="small.py", scope="numbers", text="def numbers(limit):\n    return numbers(limit + 1)"),
-        Candidate(path="small.py", scope="numbers", text="def numbers(limit):\n    while True:\n        yield 1"),
-        Candidate(
-            path="small.py", scope="numbers", text="def numbers(limit):\n    try:\n        while 1: pass\n    except: 1"
-        ),
-        Candidate(
-            path="small.py", scope="numbers", text="def numbers(limit):\n    return [n + 1 for n in range(limit)]"
-        ),
-    ]
-    job = trying.job(module, tests)
-    outcomes = await runner.evaluate(job, tried, ["test_small.py::test_numbers"], PATIENCE)
-    assert [each.how for each in outcomes] == [
-        RunStatus.PASSED, RunStatus.FAILED, RunStatus.FAILED, RunStatus.STEPS, RunStatus.FAILED, RunStatus.PASSED,
-    ]  # fmt: skip
-    assert outcomes[2].error.startswith("RecursionError")
-    text = "async def later(limit):\n    async def one():\n        return 1\n    return [await one(), limit]"
-    tried = [Candidate(path="small.py", scope="later", text=text)]
-    (last,) = await runner.evaluate(job, tried, ["test_small.py::test_later"], PATIENCE)
-    assert last.how is RunStatus.PASSED, last

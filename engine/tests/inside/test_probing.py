@@ -59,11 +59,6 @@ async def test_a_call_that_has_to_be_ended_costs_only_its_own_answer(runner: San
     ]  # fmt: skip
 
 
-async def test_a_variant_that_is_no_python_answers_nothing(runner: SandboxEvaluator) -> None:
-    table = await runner.probe(trying.job(), [of_total("return None", "return (")], [_call([1])] * 2, PATIENCE)
-    assert table == [[CallResult(how=RunStatus.INVALID)] * 2]
-
-
 async def test_a_function_that_changes_its_arguments_is_told_by_them(runner: SandboxEvaluator) -> None:
     module = "def ordered(numbers, names):\n    numbers.sort()\n\n\ndef left(numbers):\n    return None\n"
     other = Candidate(path="small.py", scope="", text=module.replace("sort()", "sort(key=abs)"))
