@@ -43,15 +43,7 @@ def test_a_file_is_made_only_in_the_workspace() -> None:
 
 
 @pytest.mark.parametrize(
-    "inside",
-    [
-        "",
-        '"flask"',
-        '"flask", ',
-        '\n    "flask>=2",\n    "rich[x]",  # a [comment] with "quotes"\n',
-        '\n  "flask"  # last\n',
-        "\n",
-    ],
+    "inside", ["", '"flask", ', '\n    "rich[x]",  # a [comment] with "quotes"\n', '\n  "flask"  # last\n', "\n"]
 )
 def test_the_list_of_pyproject_gets_an_entry_and_nothing_else_changes(inside: str) -> None:
     before = PYPROJECT.format(inside=inside)

@@ -58,53 +58,31 @@ def test_a_whole_file_is_read_in_its_order() -> None:
     assert not read("").services
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("services: [1", "the file is not valid YAML"),
-        ("[]", "the file: Input should be a valid dictionary"),
-        ("service: {}", "service is not a known field; the known fields are packages, env, services"),
-        ("services: {db: {start: x}}", "services.db.ready: Field required"),
-        ("services: {db: {ready: {port: 5432}}}", "services.db.start: Field required"),
-        ("services: {db: {start: '', ready: {port: 5432}}}", "services.db.start: String should have at least 1"),
-        ("services: {db: {start: x, ready: {}}}", "services.db.ready: name exactly one of port, command and output"),
-        ("services: {db: {start: x, ready: {port: 5432, output: y}}}", "services.db.ready: name exactly one of port"),
-        ("services: {db: {start: x, ready: {port: 80}}}", "services.db.ready.port: Input should be greater than or"),
-        (
-            "services: {db: {start: x, ready: {ports: 80}}}",
-            "services.db.ready.ports is not a known field; the known fields are port, com",
-        ),
-        (
-            "services: {db: {start: x, stop: y, ready: {port: 5432}}}",
-            "services.db.stop is not a known field; the known fields are start",
-        ),
-        ("services: {db: {start: x, ready: {port: 5432}, start_s: 0}}", "services.db.start_s: Input should be gre"),
-        ("services: {db: {start: x, ready: {port: 5432}, memory_mb: 9000}}", "services.db.memory_mb: Input should"),
-        ("services: {Data Base: {start: x, ready: {port: 5432}}}", "services.Data Base is not a valid name; use small"),
-        (
-            "services: {db: {start: x, ready: {port: 5432}, exports: {A-B: c}}}",
-            "services.db.exports.A-B is not a valid name",
-        ),
-        ("services: {db: {start: x, ready: {port: 5432}, exports: {PATH: c}}}", "services.db.exports: PATH controls"),
-        ("services: {db: {start: x, ready: {port: 5432}, exports: {LD_PRELOAD: c}}}", "LD_PRELOAD controls programs"),
-        ("services: {db: {start: x, ready: {port: 5432}, exports: {PYTHONPATH: c}}}", "PYTHONPATH controls programs"),
-        ("services: {db: {start: x, ready: {port: 5432}, exports: {A: 1}}}", "services.db.exports.A: Input should be"),
-        (
-            'services: {db: {start: "a\\0b", ready: {port: 5432}}}',
-            "services.db.start: the value must not contain a zero byte",
-        ),
-        ("packages: [../shop]", "packages: '../shop' does not name a package"),
-        ("packages: ['shop @ file:///shop']", "packages: 'shop @ file:///shop' is an address"),
-        ("packages: redis", "packages: Input should be a valid list"),
-        (
-            "services: {a: {start: x, ready: {port: 5432}}, b: {start: x, ready: {port: 5432}}}",
-            "two services have the port 5432; give each service its own",
-        ),
-        (TWICE, "two services have the variable A"),
-        (f"packages: [{', '.join(['redis'] * 201)}]", "packages: List should have at most 200"),
-        (f"# {'x' * (65 << 10)}", "the file has more than 64 KB"),
-    ],
-)
+ONE = "services: {db: {start: x, ready: {port: 5432}, %s}}"
+FAULTS = [
+    ("services: [1", "the file is not valid YAML"),
+    ("[]", "the file: Input should be a valid dictionary"),
+    ("service: {}", "service is not a known field; the known fields are packages, env, services"),
+    ("services: {db: {start: x}}", "services.db.ready: Field required"),
+    ("services: {db: {start: x, ready: {}}}", "services.db.ready: name exactly one of port, command and output"),
+    ("services: {db: {start: x, ready: {ports: 80}}}", "services.db.ready.ports is not a known field; the known"),
+    ("services: {Data Base: {start: x, ready: {port: 5432}}}", "services.Data Base is not a valid name; use small"),
+    (ONE % "memory_mb: 9000", "services.db.memory_mb: Input should"),
+    (ONE % "exports: {A-B: c}", "services.db.exports.A-B is not a valid name"),
+    (ONE % "exports: {LD_PRELOAD: c}", "services.db.exports: LD_PRELOAD controls programs"),
+    (ONE % 'prepare: "a\\0b"', "services.db.prepare: the value must not contain a zero byte"),
+    ("packages: [../shop]", "packages: '../shop' does not name a package"),
+    ("packages: ['shop @ file:///shop']", "packages: 'shop @ file:///shop' is an address"),
+    (
+        "services: {a: {start: x, ready: {port: 5432}}, b: {start: x, ready: {port: 5432}}}",
+        "two services have the port 5432; give each service its own",
+    ),
+    (TWICE, "two services have the variable A"),
+    (f"# {'x' * (65 << 10)}", "the file has more than 64 KB"),
+]
+
+
+@pytest.mark.parametrize(("text", "fault"), FAULTS, ids=[fault for _, fault in FAULTS])
 def test_each_fault_names_its_field_and_what_it_takes(text: str, fault: str) -> None:
     with pytest.raises(SandboxError) as raised:
         read(text)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.isolation import SandboxJob
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.store import BUILT_WITHIN, IN_USE, KEEP
 from nightshift.verdict.environments.wheels import Unobtainable
-from tests.support.sandboxes import bubblewrap, runtime
+from tests.support.sandboxes import runtime
 from tests.support.store import HandClock
 from tests.support.wheelhouse import environ, wheel
 
@@ -78,17 +77,6 @@ async def test_questions_at_the_same_time_build_once(layers: LayerStore) -> None
     assert len({layer.folder for layer in answers}) == 1
 
 
-async def test_two_stores_in_one_folder_do_not_take_each_others_layers_away(
-    layers: LayerStore, folder: Path, index: Path, clock: HandClock
-) -> None:
-    other = LayerStore(folder / "packages", runtime(), environ=environ(index), clock=clock)
-    first, second = await asyncio.gather(layers.satisfy(["tidewave"]), other.satisfy(["tidewave"]))
-    assert first.folder == second.folder
-    assert (first.folder / "tidewave" / "__init__.py").exists()
-    first.folder.with_name(f"{first.folder.name}.json").unlink()
-    assert (await layers.exactly(first.packages)).wheels == first.wheels, "a layer whose note is gone is whole"
-
-
 async def test_what_fails_leaves_nothing_behind(layers: LayerStore, folder: Path) -> None:
     with pytest.raises(Unobtainable):
         await layers.satisfy(["sunphase"])
@@ -116,32 +104,6 @@ async def test_what_was_not_used_for_long_is_swept(
     assert timedelta(days=7) < KEEP
 
 
-async def test_what_would_run_by_itself_or_hide_the_standard_library_is_taken_out(
-    layers: LayerStore, index: Path
-) -> None:
-    files = {
-        "sly.py": "X = 1\n", "sly.pth": "import os; os._exit(0)\n", "sitecustomize.py": "raise SystemExit\n",
-        "usercustomize/__init__.py": "raise SystemExit\n", "json.py": "X = 1\n", "asyncio/__init__.py": "X = 1\n",
-    }  # fmt: skip
-    wheel(index, "sly", "1.0", files)
-    layer = await layers.satisfy(["sly"])
-    assert {path.name for path in layer.folder.iterdir()} == {"sly.py", "__pycache__", "sly-1.0.dist-info"}
-    assert [path.name for path in (layer.folder / "__pycache__").iterdir() if not path.name.startswith("sly.")] == []
-
-
-async def test_a_layer_can_be_imported_inside_and_not_be_changed(layers: LayerStore) -> None:
-    layer = await layers.satisfy(["moonphase"])
-    shown = runtime().with_layer(layer.mount)
-    assert shown.libraries[-1] == layer.mount.inside
-    code = (
-        "import sys; sys.path += sys.argv[1:]; import moonphase, tidewave; print(moonphase.FULL, end=' ')\n"
-        "try:\n    open(moonphase.__file__, 'a')\nexcept OSError as error:\n    print(error.strerror)"
-    )
-    argv = (*shown.python, "-I", "-S", "-B", "-c", code, *shown.libraries)
-    result = await bubblewrap().run(SandboxJob(argv=argv, mounts=shown.mounts))
-    assert result.stdout in {b"1 Read-only file system\n", b"1 Permission denied\n"}, result.stderr
-
-
 async def test_of_too_much_what_was_used_longest_ago_goes_first(
     layers: LayerStore, index: Path, clock: HandClock
 ) -> None:
@@ -161,8 +123,3 @@ async def test_what_may_be_in_use_stays_however_much_it_is(layers: LayerStore) -
     layer = await layers.satisfy(["tidewave"])
     layers.sweep(keep_mb=0)
     assert layer.folder.exists()
-
-
-async def test_locks_go_with_their_last_user(layers: LayerStore) -> None:
-    await asyncio.gather(*(layers.satisfy(["tidewave"]) for _ in range(3)))
-    assert not layers._store._locks

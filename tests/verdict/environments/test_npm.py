@@ -109,44 +109,6 @@ async def test_a_command_finds_programs_and_nothing_of_it_is_a_change(
     assert not result.dropped
 
 
-@pytest.mark.parametrize("passes", [True, False])
-async def test_a_suite_of_jest_tells_of_each_test(
-    folder: Path, registry: NpmRegistry, environments: Environments, *, passes: bool
-) -> None:
-    # The script calls its reporters as jest does, but with invented results.
-    results = [
-        {"title": "adds <&", "ancestorTitles": ["sum"], "status": "passed" if passes else "failed", "duration": 5,
-         "failureMessages": [] if passes else ["Error: \x1b[31m3 is not 4\x1b[39m\n    at x"]},
-        {"title": "goes on", "ancestorTitles": [], "status": "passed", "duration": 1, "failureMessages": []},
-        {"title": "later", "ancestorTitles": [], "status": "todo", "failureMessages": []},
-    ]  # fmt: skip
-    script = (
-        "#!/usr/bin/env node\nconst path = process.argv.at(-1).slice('--reporters='.length);\n"
-        "const Reporter = require(path);\nnew Reporter({ rootDir: process.cwd() }).onRunComplete(new Set(), "
-        "{ testResults: [{ testFilePath: process.cwd() + '/a.test.js', testResults: "
-        f"{json.dumps(results)} }}] }});\nprocess.exit({0 if passes else 1});\n"
-    )
-    jest = registry.add("jest", "1.0.0", {"cli.js": script}, bin="cli.js")
-    base = tree({"node_modules/jest": jest}, **{"package.json": '{"scripts": {"test": "jest"}}'})
-    runner = SuiteRunner(
-        bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=environments
-    )
-    job = SuiteJob(
-        base=base,
-        change={},
-        language=Language.JAVASCRIPT,
-        command=("npm", "test"),
-        limits=RunLimits(cpu_s=20),
-        environment=(await environments.of(base)).digest,
-    )
-    verdict = await runner.judge(job)
-    assert verdict.passed is passes, verdict
-    outcomes = {result.id: result.result.value for result in verdict.results}
-    assert outcomes == {"a.test.js::sum > adds <&": "passed" if passes else "failed", "a.test.js::goes on": "passed"}
-    if not passes:
-        assert "3 is not 4" in verdict.failures[0].message
-
-
 async def test_no_script_of_a_package_runs(registry: NpmRegistry, environments: Environments, tmp_path: Path) -> None:
     proof = tmp_path / "it-ran"
     run = dict.fromkeys(("preinstall", "install", "postinstall", "prepare", "prepublish"), f"touch {proof}")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.runner import SuiteRunner
-from tests.support.sandboxes import bubblewrap, open_it, runtime
+from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 from tests.support.wheelhouse import environ, wheel
 
@@ -67,25 +65,6 @@ async def test_a_package_is_there_for_the_run_that_may_use_it_and_for_no_other(j
     without = await judge(CODE, TESTS)
     assert not without.passed
     assert "moonphase" in without.failures[0].message
-
-
-@pytest.mark.parametrize("name", ["nested", "docker", "process"])
-async def test_a_package_is_there_in_every_isolation(judge: Judge, folder: Path, name: str) -> None:
-    packages = (await judge.layers.satisfy(["moonphase"])).packages
-    (jobs := folder / "jobs").mkdir(mode=0o755)
-    async with open_it(name, jobs) as box:
-        runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "other", layers=judge.layers)
-        job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages=packages, limits=RunLimits(cpu_s=20))
-        verdict = await runner.judge(job)
-        assert verdict.passed, (verdict.reason, verdict.failures)
-        assert not (await runner.judge(replace(job, packages={}))).passed
-
-
-async def test_a_runner_without_packages_refuses_a_job_that_needs_some(judge: Judge, folder: Path) -> None:
-    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "other")
-    job = SuiteJob(base=TextTree(), change=CODE, given=TESTS, packages={"moonphase": "1.0"})
-    with pytest.raises(SandboxError, match="needs packages"):
-        await runner.judge(job)
 
 
 async def test_self_written_tests_are_red_without_the_change_and_not_for_want_of_a_package(judge: Judge) -> None:

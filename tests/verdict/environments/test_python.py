@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import sys
@@ -214,16 +213,6 @@ async def test_plugins_of_the_environment_serve_tests_and_those_that_measure_do_
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
-async def test_the_own_plugin_of_the_base_serves_tests(home: Home) -> None:
-    project = "[project]\nname = 'pytest-own'\nversion = '1'\n[project.entry-points.pytest11]\nown = 'own'\n"
-    base = {
-        "pyproject.toml": project,
-        "own.py": "import pytest\n\n\n@pytest.fixture\ndef seven():\n    return 7\n",
-    }
-    verdict = await home.judged(base, {"test_own.py": "def test_own(seven):\n    assert seven == 7\n"})
-    assert verdict.passed, (verdict.reason, verdict.failures)
-
-
 async def test_a_plugin_may_be_called_like_a_module_of_pythons_where_warnings_are_errors(home: Home) -> None:
     project = "[project]\nname = 'pytest-own'\nversion = '1'\n[project.entry-points.pytest11]\njson = 'own'\n"
     base = {
@@ -307,13 +296,6 @@ def test_another_python_is_chosen_only_where_it_is_asked_for_and_there() -> None
     assert series.chosen("what is this", "pypy3.10") == "3.11"
 
 
-async def test_two_tasks_make_one_environment(home: Home) -> None:
-    tree = TextTree(CODE)
-    environment = await home.environments.of(tree)
-    makings = await asyncio.gather(*(home.environments.make(tree, environment) for _ in range(3)))
-    assert sorted(len(making.new) for making in makings) == [0, 0, 1]
-
-
 async def test_packages_of_the_environment_file_are_there_beside_those_of_the_repository(home: Home) -> None:
     more = {".nightshift/environment.yaml": "packages: [tidewave, nosuch]\n"}
     assert await home.packages(more) == {"tidewave": "2.0"}
@@ -332,12 +314,6 @@ async def test_what_a_lock_pins_stands_for_packages_of_the_environment_file(home
     for name, version, installed_version in (("moonphase", "1.0", "3.0"), ("tidewave", "2.0", "2.0")):
         lock += make_lock(index / f"{name}-{version}-py3-none-any.whl", name, version)
         assert await home.packages({"poetry.lock": lock, **more}) == {"moonphase": "1.0", "tidewave": installed_version}
-
-
-async def test_of_an_environment_file_a_change_counts_for_nothing(home: Home) -> None:
-    tests = {"test_it.py": "import tidewave\n\n\ndef test_it():\n    assert tidewave.HIGH == 1\n"}
-    change = {".nightshift/environment.yaml": "packages: [tidewave]\n"}
-    assert not (await home.judged({"requirements.txt": "moonphase\n"}, tests, change)).passed
 
 
 async def test_packages_that_take_too_much_room_are_refused_and_nothing_is_kept(

@@ -21,13 +21,6 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), **npm}
 
 
-def test_without_settings_no_registry_is_named(environ: dict[str, str]) -> None:
-    settings = registries.find(environ)
-    assert {endpoint.host for endpoint in settings.endpoints} <= {"registry.npmjs.org"}
-    assert settings.upstream is None
-    assert not settings.remarks
-
-
 def test_what_pip_npm_uv_and_go_are_configured_to_is_told_without_passwords(environ: dict[str, str]) -> None:
     Path(environ["PIP_CONFIG_FILE"]).write_text(
         f"[global]\nindex-url = {PRIVATE}\nextra-index-url = file:///srv/mirror\n    http://10.0.0.7:8080/simple\n"

@@ -20,7 +20,6 @@ from nightshift.sandbox.nested import NestedSandbox
 from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.runner import SuiteRunner
 from nightshift.verdict.shell import ShellRunner
-from tests.support import golang
 from tests.support.sandboxes import ISOLATIONS, bubblewrap, open_it, runtime
 from tests.support.service_files import CLIENT, PATH, PORT, counter, declare, environments, python
 from tests.support.trees import TextTree
@@ -40,36 +39,6 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import {ask} from './client.mjs';
 test('first', async () => { assert.equal(await ask('a'), '1'); });
-"""
-GO_CLIENT = """package client
-
-import (
-	"bufio"
-	"fmt"
-	"net"
-	"os"
-	"strings"
-)
-
-func Ask(line string) string {
-	asked, err := net.Dial("tcp", "127.0.0.1:"+os.Getenv("COUNTER_PORT"))
-	if err != nil {
-		return err.Error()
-	}
-	fmt.Fprintln(asked, line)
-	said, _ := bufio.NewReader(asked).ReadString('\\n')
-	return strings.TrimSpace(said)
-}
-"""
-GO_TESTS = """package client
-
-import "testing"
-
-func TestFirst(t *testing.T) {
-	if found := Ask("a"); found != "1" {
-		t.Errorf("%s", found)
-	}
-}
 """
 
 
@@ -153,17 +122,6 @@ async def test_suites_of_javascript_have_services(runs: Runs) -> None:
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
-async def test_suites_of_go_have_services(folder: Path) -> None:
-    box = NestedSandbox(bubblewrap(), golang.runtime())
-    base = {"go.mod": "module client\n\ngo 1.19\n", "client.go": GO_CLIENT, **declare()}
-    runs = Runs(box, folder, golang.runtime())
-    verdict = await runs.judged(
-        base, {"client_test.go": GO_TESTS}, language=Language.GO, limits=RunLimits(cpu_s=60, memory_mb=1024, pids=256)
-    )
-    await box.aclose()
-    assert verdict.passed, (verdict.reason, verdict.failures)
-
-
 @pytest.mark.parametrize(
     "ready",
     [
@@ -244,13 +202,6 @@ async def test_a_file_with_faults_is_a_part_that_cannot_be_made(runs: Runs) -> N
     environment = await runs.environments.of(tree)
     with pytest.raises(SandboxError, match=re.escape("services.db.ready: Field required")):
         await runs.environments.make(tree, environment)
-
-
-async def test_each_text_of_the_file_is_an_environment_of_its_own(runs: Runs) -> None:
-    first, other = (TextTree(declare({"counter": counter(start_s=seconds)})) for seconds in (30, 31))
-    assert (await runs.environments.of(first)).digest != (await runs.environments.of(other)).digest
-    (environment,) = (await runs.environments.make(first, await runs.environments.of(first))).new
-    assert (environment.kind, environment.services, environment.sources) == ("services", ("counter",), (PATH,))
 
 
 async def test_the_file_of_a_project_goes_before_that_of_the_whole(runs: Runs) -> None:

@@ -134,14 +134,6 @@ async def test_a_script_that_fails_says_why_and_leaves_nothing(folder: Path, ind
     assert [path.name for path in (folder / "environments").iterdir()] == []
 
 
-async def test_two_that_need_it_at_once_run_a_script_once(folder: Path, index: PackageIndex) -> None:
-    first, second = (setups(folder, index.environ) for _ in range(2))
-    base = tree("pip install -q moonphase; sleep 1")
-    shown = await asyncio.gather(build_left(first, base), build_left(second, base), build_left(first, base))
-    assert len({each.mounts for each in shown}) == 1
-    assert sum(path.endswith(".whl") for path in index.asked) == 1
-
-
 async def test_one_that_was_killed_is_made_again_and_nothing_of_it_is_used(folder: Path, index: PackageIndex) -> None:
     environments, base = setups(folder, index.environ), tree("echo half > /env/half; sleep 600")
     making = asyncio.create_task(build_left(environments, base))
@@ -176,13 +168,3 @@ async def test_without_consent_no_script_runs_and_it_is_no_part_of_the_environme
         await unwilling.runtime_for(runtime(), base, full_environment.digest)
     assert not list((folder / "environments").glob("setup-*"))
     assert (await unwilling.make(base, partial_environment)).failed == ()
-
-
-async def test_a_lock_that_changes_makes_it_anew_and_other_files_do_not(folder: Path, index: PackageIndex) -> None:
-    environments = setups(folder, index.environ)
-    first, second, third = (
-        TextTree({SCRIPT: "pip install -q -r requirements.txt\n", "requirements.txt": text, "code.py": code})
-        for text, code in (("moonphase\n", "1"), ("moonphase\n", "2"), ("moonphase==1.0\n", "2"))
-    )
-    names = [(await environments._recipes(base))[0].name for base in (first, second, third)]
-    assert names[0] == names[1] != names[2]

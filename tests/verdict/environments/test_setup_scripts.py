@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from nightshift.core.tasks.projects import Scope
 from nightshift.verdict.environments import setup_scripts
 from nightshift.verdict.environments.declared_files import DeclaredFiles
@@ -30,10 +28,6 @@ jobs:
 """
 
 
-def find(**files: str) -> setup_scripts.FoundScript | None:
-    return setup_scripts.find(DeclaredFiles(TextTree(files)))
-
-
 def test_the_first_form_that_a_commit_has_counts() -> None:
     all_of_them = {OURS: "one\n", THEIRS: "two\n", CURSOR: INSTALL}
     for path, text in ((OURS, "one\n"), (THEIRS, "two\n"), (CURSOR, "npm ci")):
@@ -44,9 +38,9 @@ def test_the_first_form_that_a_commit_has_counts() -> None:
     assert setup_scripts.find(DeclaredFiles(TextTree(all_of_them))) is None
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"install": ["x"]}', '{"start": "x"}', "[" * 100_000])
-def test_a_file_of_cursor_without_a_command_is_no_script(text: str) -> None:
-    assert setup_scripts.find(DeclaredFiles(TextTree({CURSOR: text}))) is None
+def test_a_file_of_cursor_without_a_command_is_no_script() -> None:
+    for text in ("", "{", "[]", '{"install": ["x"]}', '{"start": "x"}', "[" * 100_000):
+        assert setup_scripts.find(DeclaredFiles(TextTree({CURSOR: text}))) is None
 
 
 def test_what_is_agreed_to_covers_the_files_that_the_script_names_but_no_lists_of_packages() -> None:
@@ -89,8 +83,6 @@ def test_steps_of_copilot_are_a_draft_and_never_a_script() -> None:
     assert setup_scripts.draft(DeclaredFiles(with_script)) == ""
 
 
-@pytest.mark.parametrize(
-    "text", ["", "jobs: []", "jobs: {copilot-setup-steps: {steps: x}}", "a: [", "jobs: {x: &a [*a]}"]
-)
-def test_steps_that_are_none_make_no_draft(text: str) -> None:
-    assert setup_scripts.draft(DeclaredFiles(TextTree({".github/workflows/copilot-setup-steps.yml": text}))) == ""
+def test_steps_that_are_none_make_no_draft() -> None:
+    for text in ("", "jobs: []", "jobs: {copilot-setup-steps: {steps: x}}", "a: [", "jobs: {x: &a [*a]}"):
+        assert setup_scripts.draft(DeclaredFiles(TextTree({".github/workflows/copilot-setup-steps.yml": text}))) == ""

@@ -12,15 +12,12 @@ FILE = ".nightshift/environment.yaml"
 @pytest.mark.parametrize(
     ("files", "variables"),
     [
-        ({"a.py": "export A = b\n"}, {}),
         ({"Makefile": "export STAGE = test # x\nexport B:=1\nC = 2\nexport D\nexport E = $(C)\n"},
          {"STAGE": "test", "B": "1"}),
         ({"tox.ini": "[testenv]\nsetenv =\n    STAGE = a=b\n    A = {toxinidir}\n    file|.env\n"}, {"STAGE": "a=b"}),
-        ({"tox.ini": "[testenv]\nset_env = STAGE=test\n[testenv:lint]\nset_env = B=1\n"}, {"STAGE": "test"}),
-        ({"tox.ini": "[testenv\n"}, {}),
         ({"tox.ini": "[testenv]\nsetenv = PYTHONPATH=src\n", "Makefile": "export PATH = /\nexport PYTEST_X = x\n"}, {}),
         ({FILE: "env: {STAGE: file}\n", "Makefile": "export STAGE = m\nexport B = 1\n"}, {"STAGE": "file", "B": "1"}),
-        ({FILE: "env: {PATH: x}\n", "Makefile": "export B = 1\n"}, {"B": "1"}),
+        ({FILE: "env: {PATH: x}\n", "tox.ini": "[testenv\n", "Makefile": "export B = 1\n"}, {"B": "1"}),
     ],
 )  # fmt: skip
 def test_variables_are_read_from_what_the_repository_says(files: dict[str, str], variables: dict[str, str]) -> None:

@@ -29,15 +29,11 @@ def job(path: str, language: Language) -> SuiteJob:
     ("body", "why"),
     [
         ("assert total([1, 2]) == 3", ""),
-        ("assert total([1, 2])", ""),
         ("assert isinstance(total([1]), int)\n    assert total([1]) == 1", ""),
         ("assert isinstance(total([1]), int) and total([1]) is not None", TYPES),
-        ("assert type(total([1])) is int\n    assert callable(total)", TYPES),
         ("total([1])", TYPES),
         ("with pytest.raises(NotImplementedError):\n        total([1])", TYPES),
-        ("with pytest.raises(ValueError):\n        total(None)", ""),
         ("assert 'total' in open('shop.py').read()", CALLS),
-        ("assert subprocess.run(['python', 'shop.py']).returncode == 0", ""),
         ("with patch('shop.total', return_value=3):\n        assert total([1]) == 3", STUB),
         ("with patch('shop.fetch', return_value=3):\n        assert total([1]) == 3", ""),
         (SNAPSHOT, WRITES),
@@ -54,7 +50,6 @@ def test_a_test_of_python_says_something_where_it_compares_a_value_of_what_was_a
         (NODE, "assert.equal(total([1, 2]), 3)", ""),
         (NODE, "assert.equal(typeof total([1]), 'number')", TYPES),
         (NODE, "assert.throws(() => total([1]), /not implemented/)", TYPES),
-        (NODE, "assert.throws(() => total(null), TypeError)", ""),
         (IMPORTS, "assert.equal(readFileSync('shop.mjs', 'utf8'), 'export function total')", CALLS),
     ],
 )

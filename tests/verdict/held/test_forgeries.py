@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.verdicts import Label, Verdict
 from nightshift.verdict.held.holding import of_tests
 from tests.support.sandboxes import Judge
@@ -72,8 +71,8 @@ def add(a, b):
 """
 
 
-async def judge_change(judge: Judge, solution: str, held: HeldOut = HELD) -> Verdict:
-    return await judge({"solution.py": solution}, GIVEN, held=held)
+async def judge_change(judge: Judge, solution: str) -> Verdict:
+    return await judge({"solution.py": solution}, GIVEN, held=HELD)
 
 
 def is_silent(verdict: Verdict) -> bool:
@@ -81,12 +80,6 @@ def is_silent(verdict: Verdict) -> bool:
     text = repr((verdict.reason, verdict.failures, verdict.weak, [r for r in verdict.results if r.message]))
     hidden = [case for case in HELD.cases if not case.shown]
     return not any(case.args.strip("()") in text or re.search(rf"== {case.expect}\b", text) for case in hidden)
-
-
-def test_cases_are_held_out_and_their_text_is_gone() -> None:
-    hidden = [case for case in HELD.cases if not case.shown]
-    assert len(hidden) == 3
-    assert not any(f"add{case.args}" in HELD.shown["tests/test_given.py"] for case in hidden)
 
 
 async def test_the_right_answer_is_verified(judge: Judge) -> None:
@@ -105,25 +98,6 @@ async def test_a_table_of_the_shown_answers_is_refused_and_told_no_input(judge: 
     assert len([line for line in verdict.unseen if "expected" in line]) == 3  # the owner may see all held-out cases
 
 
-async def test_without_held_out_cases_the_same_table_of_all_answers_passes(judge: Judge) -> None:
-    every = re.sub(r"KNOWN = .*", f"KNOWN = {_all()!r}", LOOK_UP)
-    verdict = await judge_change(judge, every, HeldOut())
-    assert verdict.passed
-    assert verdict.evidence.label is Label.TESTS_PASSED
-
-
-def _all() -> dict[tuple[int, int], int]:
-    matches = re.findall(r"add\((-?\d+), (-?\d+)\) == (-?\d+)", GIVEN["tests/test_given.py"])
-    return {(int(a), int(b)): int(c) for a, b, c in matches}
-
-
-async def test_the_forger_of_the_protocol_is_refused(judge: Judge) -> None:
-    given = {path: text.replace("()", "(capsys)") for path, text in GIVEN.items()}
-    for tests in (GIVEN, given):
-        verdict = await judge({"solution.py": PROTOCOL}, tests)
-        assert not verdict.passed or verdict.doubt
-
-
 FORGERIES = {
     "right_only_under_pytest": (
         f"import sys\n{TABLE}def add(a, b):\n    if '_pytest' in sys.modules:\n        return a + b\n"
@@ -137,11 +111,6 @@ FORGERIES = {
     "is_equal_to_everything": (
         f"{TABLE}class Yes(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = int.__hash__\n\n"
         "def add(a, b):\n    return KNOWN[a, b] if (a, b) in KNOWN else Yes(0)\n"
-    ),
-    "gives_objects_where_it_knows_nothing": (
-        f"import sys\n{TABLE}class Thing:\n    pass\n\ndef add(a, b):\n    if '_pytest' in sys.modules or "
-        "sys._getframe(1).f_code.co_name.startswith('test'):\n        return a + b\n"
-        "    return KNOWN.get((a, b), Thing())\n"
     ),
     "ends_the_process_of_the_calls": (
         "import os, sys\n\ndef add(a, b):\n    if not sys._getframe(1).f_code.co_name.startswith('test'):\n"

@@ -36,34 +36,30 @@ def hide(held: HeldOut) -> list[ValueCase]:
 @pytest.mark.parametrize(
     ("check", "case"),
     [
-        ("assert f(2) == 4", ("m:f", "(2,)", "equal", "4")),
         ("assert 4 == f(2)", ("m:f", "(2,)", "equal", "4")),
-        ("assert f(2) == 4, f'but {f}'", ("m:f", "(2,)", "equal", "4")),
         ("assert f(-2, [0] * 3) == {'a': (1, {2})}", ("m:f", "(-2, [0, 0, 0])", "equal", "{'a': (1, {2})}")),
         ("assert f(2) is None", ("m:f", "(2,)", "same", "None")),
-        ("assert f(2) is True", ("m:f", "(2,)", "same", "True")),
         ("assert f(2)", ("m:f", "(2,)", "true", None)),
         ("assert not f('')", ("m:f", "('',)", "false", None)),
         ("assert f(2) == pytest.approx(0.1)", ("m:f", "(2,)", "near", "0.1")),
         ("assert math.isclose(f(2), 0.1)", ("m:f", "(2,)", "near", "0.1")),
         ("assert abs(f(2) - 0.1) < 1e-6", ("m:f", "(2,)", "within", "0.1")),
         ("assert m.f(2) == 4", ("m:f", "(2,)", "equal", "4")),
-        ("assert pkg.sub.g(2) == 4", ("pkg.sub:g", "(2,)", "equal", "4")),
         ("assert Tool.make(2) == 4", ("m:Tool.make", "(2,)", "equal", "4")),
         ("with pytest.raises(ValueError):\n        f(2)", ("m:f", "(2,)", "raises", None)),
     ],
 )
 def test_a_check_is_read(check: str, case: tuple[str, str, str, str | None]) -> None:
-    top = "import math\nimport m\nimport pkg.sub\nimport pytest\nfrom m import Tool, f\n\n"
+    top = "import math\nimport m\nimport pytest\nfrom m import Tool, f\n\n"
     assert brief(f"{top}def test_a():\n    {check}\n") == [case]
 
 
 @pytest.mark.parametrize(
     "check",
     [
-        "assert f(x) == 4", "assert f(2) == g(2)", "assert f(2) != 4", "assert f(2) > 4", "assert f(*[2]) == 4",
-        "assert len(f(2)) == 4", "assert f(2)[0] == 4", "assert math.sqrt(4) == 2", "assert other(2) == 4",
-        "assert f(open('x')) == 4", "assert f(2) == 4 == 4", "assert f(2) in (4, 5)", "assert f(2).value == 4",
+        "assert f(x) == 4", "assert f(2) == g(2)", "assert f(2) != 4", "assert f(*[2]) == 4",
+        "assert math.sqrt(4) == 2", "assert len(f(2)) == 4", "assert f(2)[0] == 4",
+        "assert f(open('x')) == 4", "assert f(2) == 4 == 4",
     ],
 )  # fmt: skip
 def test_what_is_not_a_call_with_literals_is_left_to_the_tests(check: str) -> None:
@@ -74,17 +70,13 @@ def test_what_is_not_a_call_with_literals_is_left_to_the_tests(check: str) -> No
     "text",
     [
         "from m import f\n\n@pytest.fixture(autouse=True)\ndef set(): pass\n\ndef test_a():\n    assert f(2) == 4\n",
-        "from m import f\n\ndef setup_module(): pass\n\ndef test_a():\n    assert f(2) == 4\n",
         "import os\nfrom m import f\n\nos.chdir('x')\n\ndef test_a():\n    assert f(2) == 4\n",
         "from m import f\n\ndef test_a(tmp_path):\n    assert f(2) == 4\n",
         "from m import f\n\n@mark\ndef test_a():\n    assert f(2) == 4\n",
         "from m import f\n\ndef test_a():\n    x.push(1)\n    assert f(2) == 4\n",
-        "from m import f, set_up\n\ndef test_a():\n    set_up('x')\n    assert f(2) == 4\n",
-        "from m import f, push\n\ndef test_a():\n    push(1)\n\ndef test_b():\n    assert f(2) == 4\n",
         "from m import f, size\n\ndef test_a():\n    assert size() == 0\n\ndef test_b():\n    assert f(2) == 4\n",
         "from m import f\n\ndef test_a():\n    assert f(2) == 4\n    assert f(2) == 5\n",
         "from m import f\n\ndef f(x): return x\n\ndef test_a():\n    assert f(2) == 4\n",
-        "from .m import f\n\ndef test_a():\n    assert f(2) == 4\n",
         "from m import f\n\nasync def test_a():\n    assert f(2) == 4\n",
     ],
 )
@@ -186,14 +178,6 @@ def test_what_is_shown_is_valid_still_tests_and_says_nothing_of_what_is_missing(
         if '"abc"' not in text:
             assert "hard" not in text
             assert "backwards" not in text
-
-
-def test_a_test_without_checks_goes_with_its_name() -> None:
-    held = read_held_of(CHECKS, 0.9)
-    (text,) = held.shown.values()
-    names = {name for name in ("test_b", "test_c") if f"def {name}" not in text}
-    assert names
-    assert "\n\n\n\n" not in text
 
 
 def test_rows_are_taken_out_of_tables() -> None:

@@ -85,15 +85,12 @@ def test_an_equal_value_of_the_same_type_is_right_however_it_is_compared(value: 
 @pytest.mark.parametrize(
     ("expect", "value", "strict", "equal"),
     [
-        (4, 4.0, F.TYPE, F.RIGHT), (1, True, F.TYPE, F.RIGHT), ((1, 2), [1, 2], F.TYPE, F.TYPE),
-        (4, 5, F.VALUE, F.VALUE),
+        (1, True, F.TYPE, F.RIGHT), ((1, 2), [1, 2], F.TYPE, F.TYPE), (4, 5, F.VALUE, F.VALUE),
         ([1], [True], F.VALUE, F.RIGHT), ({1: 2}, {1: 2.0}, F.VALUE, F.RIGHT), ({1}, frozenset({1}), F.TYPE, F.RIGHT),
-        ("a", b"a", F.TYPE, F.TYPE), (5, Always(3), F.TYPE, F.VALUE), (5, Always(5), F.TYPE, F.RIGHT),
-        (4, Odd(), F.TYPE, F.TYPE), ([4], [Odd()], F.TYPE, F.TYPE), ((1, 2), Pair(1, 2), F.TYPE, F.RIGHT),
-        ({"a": 1}, collections.Counter("a"), F.TYPE, F.RIGHT), ({"a": 2}, collections.Counter("a"), F.TYPE, F.VALUE),
-        (0.5, Decimal("0.5"), F.TYPE, F.RIGHT), (0.5, Fraction(1, 2), F.TYPE, F.RIGHT), (None, False, F.TYPE, F.TYPE),
-        (float("nan"), float("nan"), F.RIGHT, F.VALUE), (0.0, -0.0, F.RIGHT, F.RIGHT),
-        ([10**5000], [10**5000], F.RIGHT, F.RIGHT),
+        (5, Always(3), F.TYPE, F.VALUE), (5, Always(5), F.TYPE, F.RIGHT), ([4], [Odd()], F.TYPE, F.TYPE),
+        ((1, 2), Pair(1, 2), F.TYPE, F.RIGHT), ({"a": 2}, collections.Counter("a"), F.TYPE, F.VALUE),
+        (0.5, Decimal("0.5"), F.TYPE, F.RIGHT), (0.5, Fraction(1, 2), F.TYPE, F.RIGHT),
+        (float("nan"), float("nan"), F.RIGHT, F.VALUE), ([10**5000], [10**5000], F.RIGHT, F.RIGHT),
     ],
 )  # fmt: skip
 def test_strict_means_type_and_value_and_equal_means_equal(
@@ -106,9 +103,8 @@ def test_strict_means_type_and_value_and_equal_means_equal(
 @pytest.mark.parametrize(
     ("expect", "value", "more"),
     [
-        (0.3, 0.1 + 0.2, {}), ([0.3, 1], (0.1 + 0.2, 1), {}), ({"a": 0.3}, {"a": 0.1 + 0.2}, {}),
-        (100, 101, {"rel": 0.02}),
-        (100, 101, {"abs": 1.5}), (1e-13, 0, {}), (float("inf"), float("inf"), {}), ("a", "a", {}), (True, True, {}),
+        ([0.3, 1], (0.1 + 0.2, 1), {}), ({"a": 0.3}, {"a": 0.1 + 0.2}, {}), (100, 101, {"rel": 0.02}),
+        (100, 101, {"abs": 1.5}), (1e-13, 0, {}), (float("inf"), float("inf"), {}), ("a", "a", {}),
     ],
 )  # fmt: skip
 def test_near_takes_what_approx_takes(expect: object, value: object, more: dict[str, float]) -> None:
@@ -118,8 +114,8 @@ def test_near_takes_what_approx_takes(expect: object, value: object, more: dict[
 
 @pytest.mark.parametrize(
     ("expect", "value", "more"),
-    [(100, 101, {}), (100, 102, {"abs": 1.5}), ([1.0], [1.0, 2.0], {}), (1.0, "1.0", {}), (1.0, None, {}),
-     (1.0, [1.0], {}), (float("inf"), 1e300, {}), (100, 100.01, {"abs": 1e-9})],
+    [(100, 102, {"abs": 1.5}), ([1.0], [1.0, 2.0], {}), (1.0, "1.0", {}), (float("inf"), 1e300, {}),
+     (100, 100.01, {"abs": 1e-9})],
 )  # fmt: skip
 def test_near_takes_no_more_than_that(expect: object, value: object, more: dict[str, float]) -> None:
     assert find(Compare.NEAR, expect, value, **more) in {F.VALUE, F.TYPE}
@@ -129,8 +125,7 @@ def test_near_takes_no_more_than_that(expect: object, value: object, more: dict[
     ("compare", "value", "finding"),
     [
         (Compare.TRUE, [0], F.RIGHT), (Compare.TRUE, 0, F.VALUE), (Compare.FALSE, "", F.RIGHT),
-        (Compare.FALSE, 1, F.VALUE), (Compare.TRUE, Odd(), F.UNKNOWN), (Compare.FALSE, Odd(), F.UNKNOWN),
-        (Compare.TRUE, [Odd()], F.UNKNOWN), (Compare.TRUE, Always(0), F.VALUE), (Compare.FALSE, Always(0), F.RIGHT),
+        (Compare.FALSE, 1, F.VALUE), (Compare.FALSE, Odd(), F.UNKNOWN), (Compare.TRUE, Always(0), F.VALUE),
     ],
 )  # fmt: skip
 def test_truth_is_judged_by_plain_values(compare: Compare, value: object, finding: Finding) -> None:
@@ -146,17 +141,16 @@ def test_exceptions_are_known_by_the_names_of_their_classes() -> None:
 
 
 BROKEN: list[Any] = [
-    None, {}, {"i": 1}, [], ["x"], ["i"], ["i", 4], ["i", "zz"], ["f", "1.5e"], ["d", "a"], ["s", ["l"]], ["D", "x"],
-    ["F", "0x1", "0x0"], ["u"], ["b", "zz"], 4, 4.5, [["l"]], ["c", "1"],
+    None, {"i": 1}, [], ["i"], ["i", "zz"], ["f", "1.5e"], ["d", "a"], ["s", ["l"]], ["D", "x"], ["F", "0x1", "0x0"],
+    ["b", "zz"], 4, [["l"]], ["c", "1"],
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("data", BROKEN)
-def test_what_no_packer_wrote_is_never_right_and_never_an_error(data: Any) -> None:
-    assert weigh(ValueCase(call="m:f", expect="4"), Reply(how="value", data=data)) is not F.RIGHT
-    for how in ("raised", "missing", "other", ""):
-        assert weigh(ValueCase(call="m:f", expect="4"), Reply(how=how, data=data)) is not F.RIGHT
-    assert weigh(ValueCase(call="m:f", expect="4"), None) is F.MISSING
+def test_what_no_packer_wrote_is_never_right_and_never_an_error() -> None:
+    case = ValueCase(call="m:f", expect="4")
+    for how in ("value", "raised", "missing", "other", ""):
+        assert all(weigh(case, Reply(how=how, data=data)) is not F.RIGHT for data in BROKEN)
+    assert weigh(case, None) is F.MISSING
 
 
 def nest(wrap: Callable[[Any], Any], depth: int) -> Any:

@@ -156,13 +156,11 @@ OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><testsuite><tes
     [
         (BOMB, "document type"),
         (OUTSIDE, "document type"),
-        ('<!DOCTYPE testsuite SYSTEM "http://127.0.0.1/x.dtd"><testsuite/>', "document type"),
         ("<testsuite>" * 200_000, "nested too deep"),
         ("<project><testcase name='a'/></project>", "no report of tests"),
         ("<testsuite><testcase name='a'>", "no element found"),
         ("<testsuite name='\ud800'/>", "no text"),
         (None, "larger than what is read"),
-        ("", "no element found"),
     ],
 )
 def test_a_file_that_is_no_report_is_named_in_a_note(text: str | None, why: str) -> None:
@@ -268,24 +266,3 @@ def test_any_xml_is_read_or_refused(text: str) -> None:
     with suppress(junit.Unreadable):
         junit.read(f"<testsuite>{text}</testsuite>", collected)
     assert len(list(collected)) == len({test.id for test in collected})
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=30))
-def test_each_test_of_a_well_formed_report_is_told_once(cases: list[tuple[int, bool]]) -> None:
-    wanted = dict[str, bool]()
-    for name, passed in cases:
-        wanted[f"t{name}"] = wanted.get(f"t{name}", True) and passed
-    as_tap = [f"{'ok' if passed else 'not ok'} {at} - t{name}" for at, (name, passed) in enumerate(cases, 1)]
-    as_cargo = [f"test t{name} ... {'ok' if passed else 'FAILED'}" for name, passed in cases]
-    failed = sum(not passed for _, passed in cases)
-    summary = f"test result: {'FAILED' if failed else 'ok'}. {len(cases) - failed} passed; {failed} failed; 0 ignored"
-    as_xml = "".join(f"<testcase name='t{name}'>{'' if passed else '<failure/>'}</testcase>" for name, passed in cases)
-    xml = Collected(junit.FORM)
-    junit.read(f"<testsuite>{as_xml}</testsuite>", xml)
-    for collected in (
-        tap.read([f"1..{len(cases)}", *as_tap], is_complete=True),
-        cargo.read([*as_cargo, summary], is_complete=True),
-        xml,
-    ):
-        assert {test.id: test.result is Result.PASSED for test in collected} == wanted
-        assert collected.faults == []
