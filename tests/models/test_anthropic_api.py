@@ -49,11 +49,6 @@ async def test_the_end_of_the_system_prompt_is_marked_for_the_cache(
     assert "sk-ant-1234567890" in str(server.requests[0].headers)
 
 
-async def test_a_prompt_without_a_turn_becomes_one(backend: AnthropicBackend, server: WireServer) -> None:
-    await backend.generate(request(SYSTEM))
-    assert server.requests[0].messages == [{"role": "user", "content": "Phase: CODING"}]
-
-
 async def test_a_model_that_takes_no_temperature_is_asked_without(
     backend: AnthropicBackend, server: WireServer
 ) -> None:

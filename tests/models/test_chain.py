@@ -11,9 +11,8 @@ import pytest
 
 from nightshift.core.errors import ConfigError
 from nightshift.core.tasks.states import Phase
-from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings
-from nightshift.models.chain import build_chain, how_to_get_one, phase_routes
+from nightshift.models.chain import build_chain, phase_routes
 
 BARE = BackendSettings()
 KEY = BackendSettings(openai_api_key="sk-1234567890")
@@ -34,20 +33,16 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
         (BARE, {}, ["ollama="]),
         (KEY, {}, ["openai=", "ollama="]),
         (ALL, {}, ["openai=", "anthropic=", "ollama=", "gpt4all=tiny.gguf", "llama_cpp=tiny.gguf"]),
-        (BARE, {"model_name": "qwen2.5-coder:7b"}, ["ollama=qwen2.5-coder:7b"]),
         (
             ALL,
             {"model_name": "claude-sonnet-5"},
             ["anthropic=claude-sonnet-5", "openai=", "ollama=", "gpt4all=tiny.gguf", "llama_cpp=tiny.gguf"],
         ),
-        (KEY, {"model_name": "gpt-5-mini"}, ["openai=gpt-5-mini", "ollama="]),
         (GOOGLE, {"model_name": "gemini-3-pro"}, ["gemini=gemini-3-pro", "ollama="]),
         (KEY, {"model_name": "mistral"}, ["ollama=mistral", "openai="]),
         (LOCAL, {"model_name": "mistral"}, ["openai=mistral", "ollama=mistral"]),
-        (KEY, {"model_name": "ollama=a:7b,openai=b"}, ["openai=b", "ollama=a:7b"]),
         (KEY, {"model_type": "openai", "model_name": "openai=big,openai=small"}, ["openai=big", "openai=small"]),
         (KEY, {"model_name": "gpt-5,gpt-5-mini,gpt-5"}, ["openai=gpt-5", "openai=gpt-5-mini", "ollama="]),
-        (KEY, {"model_type": "openai,openai", "model_name": "big,small"}, ["openai=big", "openai=small"]),
         (
             KEY,
             {"model_type": "ollama,openai", "model_name": "openai=big,ollama=own,openai=small"},
@@ -55,17 +50,11 @@ def chain(settings: BackendSettings, **more: Any) -> list[str]:
         ),
         (KEY, {"model_type": "openai", "model_name": "openai/gpt-oss-20b"}, ["openai=openai/gpt-oss-20b"]),
         (KEY, {"model_type": "Ollama, openai", "model_name": "a, b"}, ["ollama=a", "openai=b"]),
-        (KEY, {"model_type": "ollama,openai", "model_name": "ollama=a,b"}, ["ollama=a", "openai=b"]),
-        (KEY, {"model_type": "ollama,openai", "model_name": "a"}, ["ollama=a", "openai="]),
         (ALL, {"model_type": "gpt4all"}, ["gpt4all=tiny.gguf", "llama_cpp=tiny.gguf"]),
-        (ALL, {"model_type": "llama_cpp"}, ["llama_cpp=tiny.gguf"]),
         (ALL, {"model_type": "llama_cpp,gpt4all"}, ["llama_cpp=tiny.gguf", "gpt4all=tiny.gguf"]),
-        (OWN, {}, ["ollama=", "llama_cpp=own.gguf"]),
         (OWN, {"model_name": "own.gguf"}, ["llama_cpp=own.gguf", "ollama="]),
         (BOTH, {}, ["ollama=", "gpt4all=tiny.gguf", "llama_cpp=tiny.gguf", "llama_cpp=own.gguf"]),
-        (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "openai=big"}}, ["openai=", "openai=big"]),
         (KEY, {"model_type": "openai", "phase_models": {"REVIEW": "big", "AUDIT": "big"}}, ["openai=", "openai=big"]),
-        (KEY, {"model_type": "ollama", "phase_models": {"REVIEW": "ollama"}}, ["ollama="]),
     ],
 )
 def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], wanted: list[str]) -> None:
@@ -76,9 +65,7 @@ def test_settings_make_a_chain(settings: BackendSettings, more: dict[str, Any], 
     ("settings", "more", "message"),
     [
         (BARE, {"model_type": "openai"}, "OPENAI_API_KEY"),
-        (BARE, {"model_type": "anthropic,gpt4all"}, "ANTHROPIC_API_KEY"),
         (BARE, {"model_type": "bard"}, "unknown backend 'bard'"),
-        (BARE, {"model_name": "bard=x"}, "unknown backend 'bard'"),
         (BARE, {"model_type": "ollama", "model_name": "a,b"}, "more models than backends"),
         (BARE, {"phase_models": {"REVIEW": "anthropic=x"}}, "ANTHROPIC_API_KEY"),
     ],
@@ -92,32 +79,6 @@ def test_phases_are_checked() -> None:
     assert phase_routes({"review": "a", "CODING": "b"}) == {Phase.REVIEW: "a", Phase.CODING: "b"}
     with pytest.raises(ConfigError, match="'COMMIT' is not a phase"):
         phase_routes({"COMMIT": "a"})
-
-
-def test_a_backend_that_cannot_be_loaded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    info = tmp_path / "gone-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gone\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[nightshift.backends]\ngone = gone_module:Backend\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    backends.cache_clear()
-    try:
-        with pytest.raises(ConfigError, match=r"gone \(gone_module:Backend\) cannot be loaded: No module named"):
-            chain(BARE, model_type="gone")
-    finally:
-        monkeypatch.undo()
-        backends.cache_clear()
-
-
-def test_where_nothing_is_installed_that_is_said(tmp_path: Path) -> None:
-    (tmp_path / "nightshift").symlink_to(Path(__file__).parents[2] / "nightshift")
-    argv = [sys.executable, "-S", "-c", "from nightshift.models import backends\nbackends()"]
-    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "no backend is installed in" in done.stderr
-
-
-def test_every_backend_of_the_registry_loads_under_its_own_name() -> None:
-    assert [backend_class(name).name for name in backends()] == list(backends())
 
 
 def test_no_vendor_is_loaded_before_it_is_asked() -> None:
@@ -137,13 +98,6 @@ def test_no_vendor_is_loaded_before_it_is_asked() -> None:
 def test_keys_show_in_no_repr() -> None:
     assert "sk-" not in repr(ALL)
     assert "sk-" not in repr(build_chain(ALL))
-
-
-def test_the_hint_for_an_owner_without_a_model_names_every_way() -> None:
-    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
-    for word in ("ollama pull", *keys, "GPT4ALL_MODEL_PATH", "LLAMA_CPP_MODEL_PATH"):
-        assert word in how_to_get_one()
-    assert "built in" not in how_to_get_one(), "the engine is no way to get a model"
 
 
 def test_a_folder_of_models_is_searched_for_the_named_one(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.models.model_table import ADVICE, choose, parameters_by_name, strength
+from nightshift.models.model_table import ADVICE, choose, strength
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,17 +30,6 @@ def test_size_age_and_family_decide_and_not_the_word_coder(offered: list[str], t
 
 def test_what_an_owner_prefers_of_a_vendors_list_goes_first() -> None:
     assert choose(["gpt-6", "gpt-5.4-mini"], (r"-mini$",)) == "gpt-5.4-mini"
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("qwen3.6:35b-a3b", 35), ("mixtral:8x7b", 56), ("SmolLM2-135M-Instruct", 0.135), ("Qwen2.5-Coder-1.5B", 1.5),
-        ("openai/gpt-oss-20b", 20), ("gpt-5-mini", None), ("foo:latest", None), ("model.gguf", None),
-    ],
-)  # fmt: skip
-def test_a_name_tells_the_size(name: str, size: float | None) -> None:
-    assert parameters_by_name(name) == size
 
 
 def test_the_recommendations_stand_in_the_manual_and_grow_with_the_memory() -> None:

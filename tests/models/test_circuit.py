@@ -64,26 +64,6 @@ def test_the_pause_doubles_up_to_its_limit_and_success_forgives_all() -> None:
     assert breaker.state == "half_open"
 
 
-def test_half_open_lets_one_through_and_one_that_leaves_makes_room() -> None:
-    clock = ManualClock()
-    breaker = circuit(clock)
-    fail(breaker, 3)
-    clock.pass_s(11)
-    assert breaker.enter()
-    assert not breaker.enter()
-    breaker.leave()
-    assert breaker.enter()
-
-
-def test_a_wait_that_was_asked_for_is_not_shortened() -> None:
-    clock = ManualClock()
-    breaker = circuit(clock)
-    breaker.open_for(3600)
-    breaker.open_for(5)
-    clock.pass_s(3599)
-    assert breaker.state is CircuitState.OPEN
-
-
 def test_what_its_provider_asked_for_outlives_coming_back_and_the_success_of_another_call() -> None:
     clock = ManualClock()
     breaker = circuit(clock)

@@ -54,26 +54,15 @@ def test_what_was_sent_once_stays_the_beginning_of_what_is_sent_later(
     assert pair_calls([*answered, *more], STRICT)[: len(pair_calls(answered, STRICT))] == pair_calls(answered, STRICT)
 
 
-def test_a_sound_conversation_is_sent_as_it_is() -> None:
-    calls = tuple(ToolCall(name="read_file", arguments={"path": letter}, id=letter) for letter in "ab")
-    results = [Message(role="tool", text=letter, call_id=letter) for letter in "ba"]
-    turns = (Message(role="user", text="look"), Message(role="assistant", text="", tool_calls=calls), *results)
-    assert pair_calls(turns, STRICT) == turns
-
-
 @pytest.mark.parametrize(
     "name",
     [
-        "read_file", "read_file<|channel|>commentary", "read_file json", "functions.read_file:0", "read_file()\n",
-        "default_api.read_file", "`read_file`", "assistant<|channel|>commentary to=functions.read_file",
+        "read_file", "read_file<|channel|>commentary", "functions.read_file:0", "read_file()\n", "`read_file`",
+        "assistant<|channel|>commentary to=functions.read_file",
     ],
 )  # fmt: skip
 def test_a_tools_name_loses_what_a_chat_format_left_around_it(name: str) -> None:
     assert clean_name(name) == "read_file"
-
-
-def test_a_name_of_nothing_but_leaks_stays_so_that_the_model_can_be_told() -> None:
-    assert clean_name("<|x|>")
 
 
 @pytest.mark.parametrize(

@@ -20,47 +20,20 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
     [
         ({}, None),
         ({"retry-after": "30"}, 30),
-        ({"retry-after": "0"}, 0),
-        ({"retry-after": "1.5"}, 1.5),
         ({"retry-after": "Sun, 01 Mar 2026 12:01:30 GMT"}, 90),
         ({"retry-after": "Sun, 01 Mar 2026 11:00:00 GMT"}, 0),
-        ({"retry-after": "soon"}, None),
         ({"retry-after": "-5"}, None),
-        ({"retry-after": "nan"}, None),
         ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
-        ({"retry-after-ms": "9e15"}, None),
-        ({"x-ratelimit-reset-requests": "6m0s"}, 360),
         ({"x-ratelimit-reset-requests": "1h2m3s"}, 3723),
         ({"x-ratelimit-reset-tokens": "120ms"}, 0.12),
         ({"x-ratelimit-reset-requests": "1s", "x-ratelimit-remaining-requests": "9"}, None),
-        (
-            {
-                "x-ratelimit-reset-requests": "1s",
-                "x-ratelimit-remaining-requests": "9",
-                "x-ratelimit-reset-tokens": "20s",
-                "x-ratelimit-remaining-tokens": "0",
-            },
-            20,
-        ),
         ({"anthropic-ratelimit-tokens-reset": "2026-03-01T12:00:45Z"}, 45),
         ({"x-ratelimit-reset": str(int(NOW.timestamp()) + 60)}, 60),
         ({"x-ratelimit-reset": str(int(NOW.timestamp() * 1000) + 60_000)}, 60),
-        ({"x-ratelimit-reset": "17"}, 17),
     ],
 )
 def test_the_wait_is_read_from_what_vendors_send(headers: dict[str, str], wait_s: float | None) -> None:
     assert retry_after_s(headers, NOW) == (wait_s if wait_s is None else pytest.approx(wait_s))
-
-
-LATIN = st.text(st.characters(codec="latin-1"), max_size=30)
-NUMBERS = st.text("0123456789.eE+-dhms", max_size=20)
-NAMES = ["retry-after", "retry-after-ms", "x-ratelimit-reset", "x-ratelimit-reset-tokens"]
-
-
-@given(st.dictionaries(st.sampled_from(NAMES), LATIN | NUMBERS))
-def test_no_header_breaks_the_reading(headers: dict[str, str]) -> None:
-    wait_s = retry_after_s(headers, NOW)
-    assert wait_s is None or wait_s >= 0
 
 
 @pytest.mark.parametrize(
@@ -89,14 +62,11 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[ModelError])
             "You have reached your specified API usage limits. You will regain access on 2026-03-05 at 00:00 UTC.",
             None,
         ),
-        (403, "Insufficient balance", 3600),
         (403, "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys", 3600),
         (400, "You've hit your usage limit. Try again in 2 days 3 hours.", 183_600),
         (403, "Your spending limit is reached; it resets in 90 minutes", 5400),
         (500, "billing hard limit reached", 3600),
         (429, "Your account is suspended, please check your plan and billing details", 3600),
-        (403, "You have depleted your monthly included credits.", 3600),
-        (403, "Arrearage: please make sure your account is in good standing.", 3600),
         (400, "余额不足或无可用资源包，请充值。", 3600),
     ],
 )
@@ -107,7 +77,7 @@ def test_no_credit_left_is_a_matter_of_hours_or_of_the_stated_time(status: int, 
     assert "add credit at the provider" in str(error)
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 429])
+@pytest.mark.parametrize("status", [400, 429])
 @pytest.mark.parametrize(
     ("text", "wait_s"),
     [
@@ -127,9 +97,7 @@ def test_a_limit_until_a_stated_time_waits_in_any_status(status: int, text: str,
     [
         ("Please retry in 21.512345678s.", 21.512345678),
         ("Rate limit reached. Please try again in 7.5s", 7.5),
-        ("try again in 500ms", 0.5),
         ('quota "retryDelay": "44s"', 44),
-        ("Please wait 2 minutes", 120),
         ("Request was throttled. Expected available in 12 seconds.", 12),
         ("slow down; retry after 99999999 hours", None),
         ("slow down", None),
@@ -146,9 +114,7 @@ def test_a_wait_in_the_words_alone_is_kept(text: str, wait_s: float | None) -> N
     [
         {"error": {"message": "Resource exhausted", "details": [{"@type": "RetryInfo", "retryDelay": "44s"}]}},
         {"error": {"type": "usage_limit_reached", "message": "The limit has been reached", "resets_in_seconds": 44}},
-        {"detail": "slow down", "retry_after": 44},
         [{"error": {"message": "busy", "retry_after_seconds": "44"}}],
-        {"error": {"message": "slow down", "retry_after_ms": 44000}},
         {"error": "Model is loading", "estimated_time": 44.0},
         {"error": {"metadata": {"headers": {"X-RateLimit-Reset": f"{NOW.timestamp() + 44:.0f}000"}}, "message": "no"}},
     ],
@@ -167,11 +133,8 @@ WORDS = "temperature is not supported by this model"
     [
         {"error": {"message": WORDS}},
         [{"error": {"code": 400, "message": WORDS, "status": "INVALID_ARGUMENT"}}],
-        {"error": WORDS},
         {"error": {"message": WORDS, "resets_in_seconds": 7421}},
         {"detail": [{"loc": ["body", "temperature"], "msg": WORDS}]},
-        {"success": False, "errors": [{"code": 5006, "message": WORDS}]},
-        WORDS,
         f"<html><head><style>b {{}}</style></head><body><p>{WORDS}</p></body></html>",
         json.dumps({"detail": WORDS}),
     ],
@@ -194,13 +157,6 @@ def test_a_time_of_day_is_read_by_the_servers_own_clock() -> None:
         error = from_status("X", 429, headers, "later", now=wrong)
         assert isinstance(error, ModelUnavailable)
         assert error.retry_after_s == 9000
-
-
-@pytest.mark.parametrize(
-    "headers", [{"retry-after": "1e15"}, {"retry-after": "2678401"}, {"x-ratelimit-reset": "9e20"}]
-)
-def test_more_than_a_month_is_nonsense(headers: dict[str, str]) -> None:
-    assert retry_after_s(headers, NOW) is None
 
 
 @given(

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from nightshift.core.clock import utc_now
-from nightshift.core.dialogue import Completion, Finish, ModelRequest
+from nightshift.core.dialogue import Finish
 from nightshift.core.errors import BudgetSpent, ModelRefused, OwnerSpoke, Parked
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Limits, Spent
 from nightshift.core.text.masking import Masker
-from nightshift.models.base import BackendSettings, BaseModelHandler, OnText
+from nightshift.models.base import BackendSettings
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.chain import build_chain
 from tests.support.gateway import PRICE, QUICK, TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask, backend
@@ -92,13 +92,6 @@ async def test_secrets_do_not_leave_the_house(setting: GatewaySetup) -> None:
         assert "ghp_" not in str(server.requests[0].body)
 
 
-async def test_a_request_outside_a_task_is_answered_and_counted_too(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway(backend(server)) as gateway:
-            await gateway.handler.for_task(None, Limits(), Spent()).complete(ask(task_id=None))
-            assert gateway.state.sum_spent().model_calls == 1
-
-
 # Retries of failed calls.
 
 
@@ -112,30 +105,6 @@ async def test_passing_failures_are_tried_again(setting: GatewaySetup) -> None:
     failed = gateway.of(Kind.MODEL_FAILED)
     assert [event.data["try"] for event in failed] == [1, 2]
     assert all(event.data["retry_in_s"] is not None for event in failed)
-
-
-async def test_the_waits_are_drawn_from_a_range_that_doubles(setting: GatewaySetup) -> None:
-    policy = replace(QUICK, tries=9, breaker_failures=100, backoff_s=0.0005, backoff_max_s=0.032)
-    with WireServer() as server:
-        server.fail_next("500", 8)
-        async with setting.gateway(backend(server), policy=policy) as gateway:
-            await gateway.task().complete(ask())
-    waits = [event.data["retry_in_s"] for event in gateway.of(Kind.MODEL_FAILED)]
-    assert len(waits) == 8
-    assert all(wait <= min(0.0005 * 2**n, 0.032) for n, wait in enumerate(waits))
-    assert max(waits) > 0.002
-
-
-async def test_the_status_adds_up(setting: GatewaySetup) -> None:
-    with WireServer(lambda _p, _m: TEN_TOKENS_OUT, latency_s=0.05) as server:
-        server.fail_next("500")
-        async with setting.gateway(backend(server)) as gateway:
-            for step_no in range(3):
-                await gateway.task().complete(ask(step_no=step_no))
-            (state,) = gateway.handler.status()
-    assert (state.calls, state.failures, state.tokens_in, state.tokens_out) == (3, 1, 18, 30)
-    assert state.latency_s
-    assert state.latency_s > 0.05
 
 
 async def test_a_short_wait_that_the_server_asks_for_is_kept_by_everyone(setting: GatewaySetup) -> None:
@@ -169,31 +138,9 @@ async def test_a_long_wait_sends_the_request_elsewhere_and_parks_where_there_is_
             assert timedelta(seconds=3500) < caught.value.until - utc_now() < timedelta(seconds=3700)
 
 
-async def test_the_circuit_opens_after_failures_in_a_row_and_closes_after_a_probe(setting: GatewaySetup) -> None:
-    policy = replace(QUICK, tries=2, breaker_failures=4)
-    clock = ManualClock(utc_now())
-    with WireServer() as server:
-        server.fail_always("503")
-        async with setting.gateway(backend(server), policy=policy, clock=clock) as gateway:
-            for step_no in range(2):
-                with pytest.raises(Parked):
-                    await gateway.task().complete(ask(step_no=step_no))
-            assert gateway.handler.status()[0].circuit == "open"
-            with pytest.raises(Parked) as caught:
-                await gateway.task().complete(ask(step_no=2))
-            assert len(server.requests) == 4, "an open circuit lets nothing through"
-            assert caught.value.until
-            server.heal()
-            clock.at += timedelta(seconds=0.21)
-            assert gateway.handler.status()[0].circuit == "half_open"
-            await gateway.task().complete(ask(step_no=3))
-            assert gateway.handler.status()[0].circuit == "closed"
-
-
-@pytest.mark.parametrize("kind", ["hang", "stall"])
-async def test_silence_is_a_failure_that_parks_and_the_connection_is_closed(setting: GatewaySetup, kind: str) -> None:
+async def test_silence_is_a_failure_that_parks_and_the_connection_is_closed(setting: GatewaySetup) -> None:
     with WireServer(lambda _p, _m: "word " * 100) as server:
-        server.fail_next(kind)
+        server.fail_next("stall")
         # Long enough for a busy machine to connect: the timeout also ends a call that has not connected yet.
         async with setting.gateway(backend(server), policy=replace(QUICK, gap_s=0.1, total_s=2.0)) as gateway:
             with pytest.raises(Parked) as caught:
@@ -204,19 +151,6 @@ async def test_silence_is_a_failure_that_parks_and_the_connection_is_closed(sett
         assert "answer" in gateway.of(Kind.MODEL_FAILED)[0].message
         async with setting.gateway(backend(server)) as gateway:
             assert (await gateway.task().complete(ask())).finish is Finish.STOP
-
-
-async def test_cancelling_passes_at_once_and_closes_the_connection(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        server.fail_next("hang")
-        async with setting.gateway(backend(server)) as gateway:
-            task = asyncio.create_task(gateway.task().complete(ask()))
-            await asyncio.to_thread(server.until, lambda: server.requests)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            await asyncio.to_thread(server.until, lambda: server.requests[0].gone)
-            assert (await gateway.task().complete(ask())).text
 
 
 # Interruptions by a message of the owner.
@@ -253,20 +187,6 @@ async def test_the_owner_s_word_breaks_off_the_request_alone_and_what_was_writte
             assert gateway.handler.status()[0].failures == 0, "it is no fault of the model's"
 
 
-async def test_a_worker_that_is_cancelled_is_not_told_that_the_owner_spoke(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        server.fail_next("hang")
-        async with setting.gateway(backend(server)) as gateway:
-            worker = asyncio.create_task(gateway.task().complete(ask()))
-            await asyncio.to_thread(server.until, lambda: server.requests)
-            gateway.handler.interrupt(7, 1)
-            worker.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await worker
-            gateway.handler.interrupt(7, 2)
-            assert (await gateway.task().complete(ask())).text
-
-
 # The chain of backends.
 
 
@@ -278,15 +198,6 @@ async def test_the_next_backend_answers_for_a_failing_one(setting: GatewaySetup)
     assert len(bad.requests) == QUICK.tries
     (event,) = gateway.of(Kind.MODEL_FALLBACK)
     assert (event.data["from"], event.data["to"]) == ("openai=tiny-coder", "anthropic=tiny-coder")
-
-
-async def test_a_phase_may_have_a_model_of_its_own(setting: GatewaySetup) -> None:
-    with WireServer(models=["big", "small"]) as server:
-        chain = (backend(server, model="big"), backend(server, model="small"))
-        async with setting.gateway(*chain, phase_models={Phase.REVIEW: "openai=small"}) as gateway:
-            await gateway.task().complete(ask())
-            await gateway.task().complete(ask(phase=Phase.REVIEW, step_no=1))
-        assert [request.body["model"] for request in server.requests] == ["big", "small"]
 
 
 async def test_being_stuck_raises_the_temperature_and_then_changes_the_model(setting: GatewaySetup) -> None:
@@ -317,18 +228,6 @@ async def test_a_refusal_waits_where_another_backend_may_still_answer(setting: G
         second.fail_always("503")
         async with setting.gateway(backend(first), backend(second, "ollama")) as gateway:
             with pytest.raises(Parked):
-                await gateway.task().complete(ask())
-
-
-async def test_a_refusal_stands_where_the_other_backends_are_not_there_or_have_no_valid_key(
-    setting: GatewaySetup,
-) -> None:
-    nowhere = build_chain(BackendSettings(ollama_base_url="http://127.0.0.1:9"), model_type="ollama")[0]
-    with WireServer() as first, WireServer() as second:
-        first.fail_always("400", message="the prompt is too long")
-        second.fail_always("401")
-        async with setting.gateway(backend(first), nowhere, backend(second, "anthropic")) as gateway:
-            with pytest.raises(ModelRefused, match="does not fit"):
                 await gateway.task().complete(ask())
 
 
@@ -400,33 +299,6 @@ async def test_a_task_that_is_parked_just_as_the_model_comes_back_is_not_forgott
             watch.cancel()
 
 
-async def test_all_backends_are_probed_at_once_and_their_status_is_told(setting: GatewaySetup) -> None:
-    together = threading.Barrier(3)
-
-    class Slow(BaseModelHandler):
-        name = "slow"
-
-        def is_available(self) -> bool:
-            together.wait(30)  # returns only when three checks run concurrently
-            return True
-
-        async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-            return Completion(text="done", backend=self.name, model="m", tokens_in=1, tokens_out=1)
-
-    class Broken(Slow):
-        name = "broken"
-
-        def is_available(self) -> bool:
-            raise RuntimeError("a bug of the backend")
-
-    async with setting.gateway(Slow(), Slow(), Slow(), Broken()) as gateway:
-        states = await gateway.handler.probe()
-        assert [(state.name, state.available) for state in states] == [("slow", True)] * 3 + [("broken", False)]
-        assert "a bug of the backend" in states[3].detail
-        await gateway.task().complete(ask())
-        assert gateway.handler.status()[0].calls == 1
-
-
 # Budgets of calls.
 
 
@@ -443,17 +315,6 @@ async def test_the_limits_of_a_task_end_it_and_say_which(setting: GatewaySetup) 
                 await gateway.task(cost_usd=2.0, spent=Spent(cost_usd=1.99)).complete(ask(step_no=3))
         assert len(server.requests) == 1
     assert [event.data["budget"] for event in gateway.of(Kind.BUDGET_REACHED)] == ["task 7"] * 3
-
-
-async def test_the_last_reply_is_kept_as_short_as_the_rest_of_the_budget(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway(backend(server)) as gateway:
-            await gateway.task(tokens=200).complete(ask())
-            await gateway.task(tokens=10**6).complete(ask(step_no=1))
-            await gateway.task(tokens=10**6).complete(ask(step_no=2, max_tokens=50))
-        limits = [request.body["max_tokens"] for request in server.requests]
-        assert 64 <= limits[0] < 200
-        assert limits[1:] == [QUICK.reply_tokens, 50]
 
 
 async def test_the_budget_of_a_day_parks_until_midnight_and_outlives_a_restart(setting: GatewaySetup) -> None:
@@ -474,17 +335,6 @@ async def test_the_budget_of_a_day_parks_until_midnight_and_outlives_a_restart(s
             await gateway.task().complete(ask())
 
 
-async def test_the_total_budget_parks_for_good(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        used = Spent(cost_usd=5.0)
-        money: dict[str, Any] = {"budgets": SpendingLimits(total=Limits(cost_usd=5.0)), "prices": PRICES}
-        async with setting.gateway(backend(server), spent_since=lambda _: used, **money) as gateway:
-            with pytest.raises(Parked, match="TOTAL_COST_USD") as caught:
-                await gateway.task().complete(ask())
-            assert caught.value.until is None
-        assert server.requests == []
-
-
 async def test_when_the_money_is_spent_a_free_backend_goes_on(setting: GatewaySetup) -> None:
     with WireServer() as paid, WireServer(lambda _p, _m: "for free") as free:
         money: dict[str, Any] = {"budgets": SpendingLimits(day=Limits(cost_usd=0.0001)), "prices": PRICES}
@@ -493,36 +343,6 @@ async def test_when_the_money_is_spent_a_free_backend_goes_on(setting: GatewaySe
             assert (completion.text, completion.cost_usd) == ("for free", 0.0)
         assert paid.requests == []
         assert len(gateway.of(Kind.BUDGET_REACHED)) == 1
-
-
-async def test_calls_at_once_do_not_overspend(setting: GatewaySetup) -> None:
-    with WireServer(lambda _p, _m: TEN_TOKENS_OUT, latency_s=0.02) as server:
-        async with setting.gateway(backend(server), budgets=SpendingLimits(day=Limits(tokens=400))) as gateway:
-            done = await asyncio.gather(
-                *(gateway.task(n).complete(ask(task_id=n)) for n in range(1, 41)), return_exceptions=True
-            )
-            spent = gateway.state.sum_spent().tokens
-    answered = [each for each in done if isinstance(each, Completion)]
-    assert len(answered) == len(server.requests)
-    assert all(isinstance(each, Completion | Parked) for each in done)
-    assert 5 < len(answered) < 40
-    assert spent <= 400
-
-
-async def test_a_call_is_cut_to_its_own_budget_or_refused_with_what_would_mend_it(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway(backend(server), budgets=SpendingLimits(call=Limits(tokens=500))) as gateway:
-            with pytest.raises(Parked, match=r"one call: the limit of 500 tokens.*CALL_TOKENS") as caught:
-                await gateway.task().complete(ask("word " * 2000))
-            assert caught.value.until is None
-            assert server.requests == []
-            assert (await gateway.task().complete(ask(step_no=1))).text
-            assert server.requests[0].body["max_tokens"] < 500
-    dear: dict[str, Any] = {"budgets": SpendingLimits(call=Limits(cost_usd=0.5)), "prices": PRICES}
-    with WireServer() as paid, WireServer(lambda _p, _m: "for free") as free:
-        async with setting.gateway(backend(paid), backend(free, "ollama"), **dear) as gateway:
-            assert (await gateway.task().complete(ask("word " * 2000, step_no=2))).text == "for free"
-        assert paid.requests == []
 
 
 async def test_prices_are_applied_or_left_unknown_but_never_guessed(setting: GatewaySetup) -> None:

@@ -15,7 +15,6 @@ from nightshift.core.errors import NightshiftError
 from nightshift.core.text.masking import Masker
 from nightshift.models.backend_client import HealthProbe
 from nightshift.models.base import OnText
-from nightshift.models.errors import BackendMisconfigured
 from nightshift.models.model_files import ModelFileBackend
 
 PACKAGE = "nightshift_package_that_comes_later"
@@ -46,26 +45,6 @@ def packages(tmp_path: Path) -> Iterator[Path]:
     sys.path.insert(0, str(folder))
     yield folder
     sys.path.remove(str(folder))
-
-
-def test_a_file_that_is_no_model_is_said_to_be_and_nothing_is_installed(tmp_path: Path) -> None:
-    def ensure(_name: str) -> None:
-        raise AssertionError
-
-    backend = Backend(path=tmp_path / "none.gguf", ensure_extra=ensure)
-    assert not backend.is_available()
-    assert "none.gguf is not a GGUF model file: set LATER_MODEL_PATH" in backend.detail
-
-
-def test_without_an_installer_it_says_how_to_get_the_package(model: Path) -> None:
-    backend = Backend(path=model)
-    assert not backend.is_available()
-    assert (
-        f"{PACKAGE} is not installed; install it with `pip install -r nightshift/requirements/later.txt"
-        in backend.detail
-    )
-    with pytest.raises(BackendMisconfigured, match=r"requirements/later\.txt"):
-        backend._require_package()
 
 
 def test_why_the_package_will_not_come_is_handed_on_and_it_is_not_asked_for_again_at_once(model: Path) -> None:

@@ -35,16 +35,6 @@ async def test_what_a_backend_counts_sets_the_estimate_right_for_its_model_alone
             assert 4.8 < gateway.handler.gauge(Phase.CODING, 0).bytes_per_token < 5.3
 
 
-async def test_where_the_order_is_measured_the_most_cautious_figure_holds(tmp_path: Path) -> None:
-    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        chain = (backend(server), backend(server, model="other"))
-        async with GatewaySetup(tmp_path).gateway(*chain, measured=True) as gateway:
-            await gateway.handler.probe()
-            for number in range(3):
-                await gateway.task().complete(ask(LONG, step_no=number))
-            assert gateway.handler.gauge(Phase.CODING, 0).bytes_per_token == BYTES_PER_TOKEN
-
-
 async def test_a_model_that_tells_its_context_bounds_its_prompts(tmp_path: Path) -> None:
     with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
         async with GatewaySetup(tmp_path).gateway(backend(server, "ollama")) as gateway:

@@ -11,13 +11,11 @@ import pytest
 
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import Parked
-from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Limits
-from nightshift.core.text.masking import Masker
 from nightshift.models.base import BaseModelHandler, OnText
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.services import RoutingConfig
-from tests.support.gateway import PRICE, QUICK, TEN_TOKENS_OUT, Gateway, GatewaySetup, ask, backend
+from tests.support.gateway import QUICK, TEN_TOKENS_OUT, Gateway, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 
 CONFIG = RoutingConfig(policy=QUICK)
@@ -67,18 +65,6 @@ async def test_a_request_under_way_ends_as_it_began_and_then_its_backend_is_clos
             assert [state.name for state in gateway.handler.status()] == ["openai"]
 
 
-async def test_backends_of_earlier_settings_are_closed_at_the_end_whoever_uses_them(setting: GatewaySetup) -> None:
-    first, second = Patient(), Patient()
-    async with setting.gateway(first) as gateway:
-        under_way = asyncio.create_task(gateway.task().complete(ask()))
-        await first.asked.wait()
-        gateway.handler.reload((second,), CONFIG, SpendingLimits())
-    assert first.closed.is_set()
-    assert second.closed.is_set()
-    under_way.cancel()
-    await asyncio.wait({under_way})
-
-
 async def until_parked(gateway: Gateway, steps: Iterable[int]) -> None:
     """Send requests until the token budget is spent and the gateway parks a request."""
     with pytest.raises(Parked, match="TOTAL_TOKENS"):
@@ -125,37 +111,6 @@ async def test_who_waits_for_room_in_a_budget_looks_again_when_it_is_raised(sett
             assert {(await holding).text, (await waiting).text} == {"the old one"}
 
 
-async def test_prices_secrets_and_phase_models_are_the_new_ones(setting: GatewaySetup) -> None:
-    with WireServer(models=["small", "big"]) as server:
-        chain = (backend(server, model="small"), backend(server, model="big"))
-        async with setting.gateway(*chain) as gateway:
-            assert (await gateway.task().complete(ask())).cost_usd == 0.0
-            config = RoutingConfig(
-                policy=QUICK,
-                prices={"big": PRICE},
-                masker=Masker(["hunter2-is-secret"]),
-                phase_models={Phase.REVIEW: "big"},
-            )
-            gateway.handler.reload(
-                (backend(server, model="small"), backend(server, model="big")), config, SpendingLimits()
-            )
-            completion = await gateway.task().complete(ask("hunter2-is-secret", phase=Phase.REVIEW, step_no=1))
-            assert (completion.model, bool(completion.cost_usd)) == ("big", True)
-        assert "hunter2" not in str(server.requests[-1].body)
-
-
-async def test_tasks_that_wait_are_told_of_the_new_backends(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway() as gateway:
-            with pytest.raises(Parked):
-                await gateway.task().complete(ask())
-            ups: list[bool] = []
-            watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
-            await asyncio.to_thread(server.until, lambda: ups)
-            watch.cancel()
-
-
 async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: GatewaySetup) -> None:
     """Check that a reload keeps the known models until a new check, started at once, has a result."""
     with WireServer() as server:
@@ -168,14 +123,6 @@ async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: G
             await asyncio.to_thread(server.until, lambda: gateway.handler.status()[0].checked_at != before.checked_at)
             watch.cancel()
             assert gateway.handler.status()[0].since == before.since
-
-
-async def test_a_model_that_nobody_has_looked_at_is_not_known(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway() as gateway:
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
-            (state,) = gateway.handler.status()
-            assert (state.available, state.checked_at, state.next_check_at) == (False, None, None)
 
 
 async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup) -> None:

@@ -14,8 +14,7 @@ from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import PromptTooLong
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.models.model_table import PHRASES
-from nightshift.models.server_facts import ServerFacts, blames_context, blames_tools, is_refusal
+from nightshift.models.server_facts import ServerFacts, blames_context, is_refusal
 from tests.models.test_tools import ask, conversation
 from tests.support.gateway import GatewaySetup, backend
 from tests.support.wire_server import WireServer
@@ -29,15 +28,12 @@ ALL = {"system", "temperature", "stream", "stream_options", "response_format", "
     ("message", "lesson"),
     [
         ("System role not supported", "system"),
-        ("Only user and assistant roles are supported!", "system"),
         ("Developer instruction is not enabled for models/gemma-3-27b-it", "system"),
         ("Your organization must be verified to stream this model.", "stream"),
         ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
         ("stream_options: extra inputs are not permitted", "stream_options"),
         ("response_format is not supported", "response_format"),
         ("Unrecognized request argument supplied: reasoning_effort", "thinking"),
-        ("streaming is not supported by this model", "stream"),
-        ("The 'system' role is not supported by this model", "system"),
         ("messages[0].role: must be one of 'user','assistant'", "system"),
     ],
 )
@@ -63,7 +59,6 @@ def test_a_missing_feature_is_learnt_once_and_for_a_week(message: str, lesson: s
         ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 65536, 8192),
         ("a maxOutputTokens value of 100000 but the supported range is from 1 to 65537 (exclusive)", 100000, 65537),
         ("The maximum tokens you requested exceeds the model limit of 4096.", 8192, 4096),
-        ("max_tokens: ensure this value is less than or equal to 4096", 8192, 4096),
         ("the requested output length 8192 is above the limit 4096", 8192, 4096),
         ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 21333, 11760),
     ],
@@ -79,16 +74,13 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(message: str, asked:
     ("message", "window"),
     [
         ("the model is loaded with context length of only 4096 tokens, which is not enough", 4096),
-        ("the request exceeds the available context size, try increasing it, n_ctx=4096", 4096),
         ("This model's maximum context length is 4096 tokens. However, your messages resulted in 6969 tokens.", 4096),
         ("Request too large for model `m` on tokens per minute (TPM): Limit 4096, Requested 6969", 4096),
         ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
         ("Prompt contains 40014 tokens, too large for model with 32768 maximum context length", 32_768),
         ("This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 131_072),
         ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 6969", 4081),
-        ("Token limit exceeded: 6969 > 4096", 4096),
         ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
-        ("input length (5158) exceeds the model's context length (4096)", 4096),
         ("the prompt is too long", 5250),
         ("request (12000 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192),
         ("n_keep: 9000 is greater than the context length (n_keep: 9000>= n_ctx: 4096)", 4096),
@@ -96,7 +88,6 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(message: str, asked:
         ("Please reduce the length of the messages. Current length is 9035 while limit is 8192", 8192),
         ("Range of input length should be [1, 98304]", 98_304),
         ("Invalid request: Your request exceeded model token limit: 262144", 262_144),
-        ("The input token count exceeds the maximum number of tokens allowed 1048575.", 1_048_575),
         ("invalid params, context window exceeds limit (2013)", 5250),  # the number 2013 is an error code
     ],
 )
@@ -137,12 +128,6 @@ def test_lessons_are_written_and_read_again() -> None:
     again.read(str(facts))
     assert (set(again.lacks), again.window, again.learnt) == ({"system"}, 4096, facts.learnt)
     assert "no system" in again.summary
-
-
-def test_tools_and_calls_side_by_side_are_blamed_by_their_words() -> None:
-    assert blames_tools(400, "this model does not support tools")
-    assert not blames_tools(400, "maximum context length is 10 tokens, tools included")
-    assert PHRASES["parallel"].search("This model only supports single tool-calls at once!")
 
 
 async def test_a_model_without_a_system_role_gets_its_prompt_in_the_first_turn(tmp_path: Path) -> None:
@@ -212,10 +197,8 @@ async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
     ("status", "message", "is_one"),
     [
         (500, "Value is not callable: raise_exception('System role not supported')", True),
-        (500, "input length exceeds maximum context length", True),
         (500, "tool_calls need a chat template that supports tools", True),
         (500, "out of memory", False),
-        (500, "the model took too long to load", False),
         (504, "This prompt is too long to wait for", False),
         (429, "Rate limit reached on tokens per minute (TPM): Limit 6000", False),
     ],

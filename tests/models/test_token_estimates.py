@@ -54,9 +54,3 @@ def test_for_several_models_what_holds_for_each_is_used() -> None:
     gauges = [Gauge(bytes_per_token=3.0), Gauge(bytes_per_token=2.0, window=8000), Gauge(window=4000)]
     assert most_cautious(gauges) == Gauge(bytes_per_token=2.0, window=4000)
     assert most_cautious([]) == Gauge()
-
-
-def test_bytes_and_not_characters_are_counted() -> None:
-    assert Gauge().tokens("x" * 35) == 10
-    assert Gauge().tokens("漢" * 35) == 30
-    assert Gauge().tokens("") == 0

@@ -17,17 +17,13 @@ from nightshift.queue.manager import QueueManager
 from nightshift.storage.db import migrations
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
-from nightshift.storage.db.sqlite import connect, connect_draft
+from nightshift.storage.db.sqlite import connect_draft
 from tests.support.store import open_store
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as Tables
 
 SHOP, OWN_TASKS = TaskFilter(repo="/srv/shop", kind=Kind.LIBRARY), TaskFilter(repo=OWN)
-
-
-def ids(queue: QueueManager, wanted: TaskFilter) -> list[int]:
-    return [position.task_id for position in queue.list_tasks(wanted, Order(), 50).places]
 
 
 def test_tasks_of_an_earlier_version_are_found_by_kind_and_repository(tmp_path: Path) -> None:
@@ -66,23 +62,6 @@ def test_a_database_without_projects_learns_where_its_tasks_work_and_what_landed
         landed = conn.execute("SELECT value FROM system_state").fetchone()
     assert [row["project"] for row in rows] == ["shop", "", None, None]
     assert json.loads(landed["value"]) == {"": {"toolz": "1.0"}}
-
-
-def test_a_row_repeats_its_specification_whoever_writes_it(tmp_path: Path) -> None:
-    path = tmp_path / "db.sqlite"
-    with Database(path) as database:
-        queue = QueueManager(database, EventLog(database))
-        queue.submit(parse_spec({"description": "a", "repo": "/srv/shop", "kind": "library"})).result()
-        queue.submit(parse_spec({"description": "b"})).result()
-        assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
-    with closing(connect(path)) as conn:  # the repair of a damaged database restores specifications like this
-        conn.execute("UPDATE tasks SET kind = '', repo = ''")
-        row = conn.execute("SELECT * FROM task_specs WHERE task_id = 1").fetchone()
-        conn.execute("DELETE FROM task_specs WHERE task_id = 1")
-        conn.execute("INSERT INTO task_specs VALUES (?, ?, ?)", tuple(row))
-    with Database(path) as database:
-        queue = QueueManager(database, EventLog(database))
-        assert (ids(queue, SHOP), ids(queue, OWN_TASKS)) == ([1], [2])
 
 
 @pytest.mark.parametrize("priorities", [[1, 1, 1], [1, 5, 1, -2]])

@@ -12,7 +12,7 @@ import pytest
 from nightshift.core.errors import IllegalMove, InvalidTask, UnknownTask
 from nightshift.core.tasks.amending import Amendment
 from nightshift.core.tasks.states import Ending, Status
-from nightshift.core.tasks.task import Limits, Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Limits, Task, TaskSpec
 from tests.support.store import Store, open_store
 
 
@@ -106,16 +106,6 @@ def test_a_description_or_key_that_has_no_utf8_form_can_be_stored(store: Store) 
 # Claiming tasks
 
 
-def test_a_task_can_be_claimed_by_its_id(store: Store) -> None:
-    submit(store, priority=9)
-    wanted = submit(store)
-    store.queue.pause().result()
-    task = store.queue.claim("w", only=wanted).result()
-    assert task is not None
-    assert task.id == wanted
-    assert store.queue.claim("w", only=wanted).result() is None
-
-
 def test_a_specification_that_cannot_be_read_fails_and_stops_nobody(store: Store) -> None:
     broken, fine = submit(store, "broken"), submit(store, "fine")
     store.db.write(
@@ -128,18 +118,6 @@ def test_a_specification_that_cannot_be_read_fails_and_stops_nobody(store: Store
 
 
 # Ending tasks
-
-
-def test_what_was_achieved_is_kept(store: Store) -> None:
-    submit(store)
-    task, spent = claim(store), Spent(model_calls=3, tokens_in=10, tokens_out=5, cost_usd=0.5, model_s=1, suite_s=2)
-    store.queue.progress(task.id, task.fence, iterations=1, spent=Spent(model_calls=1)).result()
-    assert store.queue.get(task.id).iterations == 1
-    ended = store.queue.finish(
-        task.id, task.fence, Ending.COMMITTED, commit="c0ffee", branch="agent/1-x", iterations=2, spent=spent
-    ).result()
-    assert (ended.commit, ended.branch, ended.iterations, ended.spent) == ("c0ffee", "agent/1-x", 2, spent)
-    assert store.queue.get(task.id) == ended
 
 
 def test_an_error_is_tried_again_after_a_rest_until_the_tries_are_used_up(store: Store) -> None:

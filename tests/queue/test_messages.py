@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.core.errors import IllegalMove, InvalidTask, UnknownTask
+from nightshift.core.errors import IllegalMove, UnknownTask
 from nightshift.core.events import Kind
-from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.task import Task, TaskSpec
 from tests.support.store import Store
@@ -72,15 +71,6 @@ def test_a_task_that_has_ended_takes_nothing_and_says_what_to_do(store: Store) -
             store.queue.say(number, "x").result()
     store.queue.retry(failed).result()
     assert store.queue.say(failed, "x").result().attempt == 1
-
-
-@pytest.mark.parametrize(("text", "why"), [(" \n", "is empty"), ("x" * (MAX_MESSAGE_CHARS + 1), "4,001 characters")])
-def test_what_is_empty_or_too_long_is_refused_by_its_field(store: Store, text: str, why: str) -> None:
-    number = submit(store)
-    with pytest.raises(InvalidTask) as refused:
-        store.queue.say(number, text).result()
-    assert why in refused.value.fields["text"]
-    assert store.queue.list_messages(number) == ()
 
 
 def test_secrets_are_not_kept(store: Store) -> None:

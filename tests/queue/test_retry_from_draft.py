@@ -65,13 +65,6 @@ def test_attempts_begin_with_the_draft_until_its_owner_asks_for_a_fresh_one(stor
     assert claim(store).draft_attempt == 0
 
 
-def test_a_task_without_a_draft_is_left_as_it_is(store: Store) -> None:
-    task = fail(store, drafts=False)
-    with pytest.raises(IllegalMove, match="has no draft; retry it without --from-draft"):
-        store.queue.retry(task.id, from_draft=True).result()
-    assert store.queue.get(task.id).status is Status.FAILED
-
-
 def test_a_draft_whose_steps_were_pruned_says_where_it_is(store: Store) -> None:
     task = fail(store)
     late = store.clock.now.replace(year=2030)

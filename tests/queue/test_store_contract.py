@@ -17,7 +17,6 @@ import pytest
 from nightshift.core.errors import IllegalMove, StaleFence
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.change_checks import Ask, AskKind
-from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
 from nightshift.queue import transitions
@@ -159,22 +158,6 @@ def test_of_several_who_move_a_task_at_once_one_succeeds(node: Node) -> None:
 # Submitting and claiming tasks
 
 
-def test_a_key_makes_one_task_whoever_sends_it(storage: Storage) -> None:
-    with storage.open() as node, storage.open() as other:
-        spec = TaskSpec(description="once", key="k")
-        sent = together([lambda: node.queue.submit(spec), lambda: other.queue.submit(spec)] * 4)
-        assert len({each.task_id for each in sent}) == 1
-        assert sum(each.created for each in sent) == 1
-
-
-def test_each_task_is_claimed_by_one_worker_on_one_node(storage: Storage) -> None:
-    with storage.open() as node, storage.open() as other:
-        ids = {node.submit(str(number)) for number in range(20)}
-        claims = together([lambda: node.queue.claim("a"), lambda: other.queue.claim("b")] * 15)
-        claimed = [task.id for task in claims if isinstance(task, Task)]
-        assert sorted(claimed) == sorted(ids)
-
-
 def test_a_lease_that_ran_out_goes_to_another_under_a_higher_fence_and_the_first_is_refused(storage: Storage) -> None:
     with storage.open() as node, storage.open() as other:
         node.submit()
@@ -202,15 +185,3 @@ def test_a_lease_that_ran_out_goes_to_another_under_a_higher_fence_and_the_first
 
 
 # Pauses of the queue
-
-
-def test_a_pause_stops_claims_on_every_node_until_its_last_reason_is_gone(storage: Storage) -> None:
-    with storage.open() as node, storage.open() as other:
-        node.submit()
-        node.queue.pause("lunch").result()
-        node.queue.add_pause(PauseSource.DISK, "3 MB left").result()
-        assert other.queue.claim("w").result() is None
-        assert other.queue.resume().result().paused
-        assert other.queue.claim("w").result() is None
-        assert not node.queue.remove_pause(PauseSource.DISK).result().paused
-        other.claim()

@@ -149,22 +149,6 @@ def test_a_task_cannot_take_the_place_of_what_it_waits_for(intake: Intake) -> No
     assert intake.queue.get(1).status is Status.QUEUED
 
 
-def test_an_entry_that_the_queue_refuses_is_told_and_the_others_are_taken(intake: Intake) -> None:
-    text = "tasks:\n- a\n- {description: b, key: b, depends_on: [99]}\n- {description: c, depends_on: [b]}\n"
-    assert intake.read(text) == [
-        "tasks.yaml: 1 new of 3 entries",
-        "tasks.yaml:3:28: depends_on: there is no task 99",
-        "tasks.yaml:4:20: depends_on: an entry above was refused",
-    ]
-    assert intake.events[1].kind is Kind.INBOX_REJECTED
-    assert intake.read(text.replace("99", "1"))[0] == "tasks.yaml: 2 new of 3 entries"
-
-
-def test_identical_entries_are_told_to_their_author(intake: Intake) -> None:
-    (message,) = intake.read("tasks: [a, a]")
-    assert message == "tasks.yaml: 1 new of 1 entry; line 1: the same task as in line 1; it is submitted once"
-
-
 def test_a_full_disk_is_tried_again_until_there_is_room(intake: Intake, tmp_path: Path) -> None:
     path, events = tmp_path / "tasks.yaml", queue.Queue[Event]()
     crashes: list[Exception] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from nightshift.core.tasks.states import Ending, Status
@@ -167,17 +166,6 @@ async def test_a_task_that_has_not_begun_goes_with_its_issue_and_comes_back_with
         rig.world.issues[number] = issue
         await rig.sync.look()
         assert [task.status for task in rig.tasks()] == [Status.QUEUED], how
-
-
-@AT_ONE
-async def test_what_its_owner_cancelled_here_stays_cancelled(rig: Rig) -> None:
-    rig.world.issue("Mend the answer")
-    await rig.sync.look()
-    (task,) = rig.tasks()
-    await asyncio.wrap_future(rig.store.queue.cancel(task.id))
-    rig.begin_again()
-    await rig.sync.look()
-    assert rig.store.queue.get(task.id).status is Status.CANCELLED
 
 
 @AT_ONE

@@ -89,25 +89,6 @@ async def test_a_comment_that_is_edited_or_deleted_before_its_task_begins_is_fol
     assert rig.store.queue.get(task.id).status is Status.QUEUED
 
 
-@AT_ONE
-async def test_a_comment_on_the_issue_after_its_work_was_proposed_is_a_follow_up_as_well(rig: Rig) -> None:
-    pull = await propose(rig)
-    (issue,) = rig.world.issues.values()
-    rig.world.say(issue, "/nightshift add an exclamation mark", by="mia")
-    rig.world.say(issue, "/nightshift delete everything", by="mallory")
-    for _ in range(2):
-        await rig.sync.look()
-        rig.begin_again()
-    _, followup = rig.tasks()
-    assert followup.spec.description == (
-        f"add an exclamation mark\n\n(A comment on issue #{issue.number} of octo/hello, by mia.)"
-    )
-    assert followup.spec.base == pull.branch
-    issue.state = "closed"
-    await rig.sync.look()
-    assert rig.store.queue.get(followup.id).status is Status.QUEUED
-
-
 async def test_failed_checks_of_our_commit_become_one_task_when_all_have_ended(rig: Rig) -> None:
     pull = await propose(rig)
     head = rig.world.head(pull.branch)

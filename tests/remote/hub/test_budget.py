@@ -77,19 +77,6 @@ def test_a_reply_is_cut_to_what_is_left_and_then_the_day_is_over_for_all(databas
     assert asyncio.run(call(second, 100)) == 100
 
 
-def test_what_a_lost_node_had_reserved_counts_until_it_says_what_it_used(database: SharedDatabase) -> None:
-    shared_schema.set_option(database, "day_cost_usd", "2")
-    lost = node(database, "lost", lease_s=0.05)
-    held = asyncio.run(lost.reserve(1010, 1.0))
-    assert held.reservation
-    asyncio.run(asyncio.sleep(0.1))
-    node(database, "other")
-    node(database, "other")
-    assert spent(database) == pytest.approx(1.0)
-    asyncio.run(lost.settle(held.reservation, Spent(model_calls=1, cost_usd=0.25)))
-    assert spent(database) == pytest.approx(0.25)
-
-
 def test_while_the_database_is_away_a_call_waits_and_what_was_used_is_told_later(
     server: PostgresServer, database: SharedDatabase
 ) -> None:

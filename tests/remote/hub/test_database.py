@@ -35,21 +35,6 @@ def test_a_database_that_hangs_is_away_and_answers_when_it_is_back(server: Postg
     way.close()
 
 
-def test_open_tasks_of_the_old_hub_must_end_there_first(server: PostgresServer) -> None:
-    database = SharedDatabase(server.database())
-    with database.connection() as conn:
-        conn.execute("CREATE SCHEMA nightshift")
-        conn.execute("CREATE TABLE nightshift.tasks (status text)")
-        conn.execute("CREATE VIEW nightshift.task_list AS SELECT * FROM nightshift.tasks")
-        conn.execute("INSERT INTO nightshift.tasks VALUES ('queued'), ('done')")
-    for ask in (shared_schema.make, shared_schema.check):
-        with pytest.raises(HubRefused, match="1 open tasks of an older version of the hub"):
-            ask(database)
-    database.rows("UPDATE nightshift.tasks SET status = 'cancelled' RETURNING 1")
-    assert shared_schema.make(database)
-    database.close()
-
-
 @pytest.fixture
 def guest(database: SharedDatabase, server: PostgresServer) -> Iterator[SharedDatabase]:
     """Provide a connection as a database user that has only the role of nodes."""

@@ -148,12 +148,3 @@ def test_a_node_that_was_removed_says_so_and_others_have_its_tasks(make_node: Ma
     nodes.let_back(hub, "b")
     other.turn()
     assert other.dispatcher.trouble == ""
-
-
-def test_a_long_task_goes_by_way_of_the_remote(make_node: MakeNode, queue: HubQueue) -> None:
-    first, other = make_node("a"), make_node("b")
-    tests = {f"test_{number}.py": "# " + "x" * 40_000 for number in range(10)}
-    number = first.submit("one", tests=tests)
-    request = queue.request(first.number(number))
-    assert (request.spec, len(request.blob)) == ("", 40)
-    assert other.take().spec.tests == tests

@@ -134,12 +134,6 @@ def test_lessons_that_retired_here_take_no_place_of_others(db: Database, shared:
     assert find_items(shared, unit(1), 1) == [3]
 
 
-def test_a_forgotten_lesson_is_not_found(db: Database, shared: HubVectors) -> None:
-    shared.add("pattern", [1, 2], np.stack([unit(1), unit(1)]))
-    shared._hub.rows("SELECT forget_lessons('a', ARRAY['lesson'], ARRAY['pattern1'])")
-    assert find_items(shared, unit(1), kind="pattern") == [2]
-
-
 def test_what_the_hub_lacks_is_sent_once(db: Database, local: VectorStore, shared: HubVectors) -> None:
     local.add("failure", [1, 2], np.stack([unit(1), unit(0, 1)]))
     shared.send()
