@@ -21,10 +21,9 @@ from typing import Any, Self, TypeVar
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import text_of
-from nightshift.core.dialogue import SAW_HELD_OUT, Completion, Material, ModelRequest
+from nightshift.core.dialogue import SAW_HELD_OUT, Completion, Material, ModelRequest, file_block
 from nightshift.core.errors import ModelRefused, ModelUnavailable, SandboxError
 from nightshift.core.events import Kind, Level
-from nightshift.core.reply_text import file_block
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Change, Files, Language, digest
 from nightshift.core.text.formats import duration

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code import literals
-from nightshift.core.code.parsing import parse_expression, parse_quietly
-from nightshift.core.code.stubs import is_stub
+from nightshift.core.code.parsing import is_stub, parse_expression, parse_quietly
 from nightshift_engine.evaluation import SuiteObservation
 from nightshift_engine.tree import Place, functions, replace
 

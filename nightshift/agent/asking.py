@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nightshift.agent.prompt.text import quote
 from nightshift.agent.tools import arguments
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
-from nightshift.core.tasks.brief import REFUSAL, Question
+from nightshift.core.tasks.attempt_state import REFUSAL, AttemptContext, AttemptState, Question
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.text.masking import printable
 

@@ -27,8 +27,7 @@ from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.replies import find_json
 from nightshift.agent.services import AgentServices
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
-from nightshift.core.tasks.brief import Brief, Question
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Brief, Question, Step
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.text.encoding import in_one_line

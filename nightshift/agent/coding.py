@@ -37,8 +37,7 @@ from nightshift.agent.view import View, settle
 from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.events import DroppedData, Kind, Level
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
-from nightshift.core.tasks.brief import Question
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Question, Step
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import digest

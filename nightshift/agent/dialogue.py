@@ -21,8 +21,7 @@ from nightshift.core.events import Kind
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Spent
-from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.core.tools import ToolPlace, ToolSpec
+from nightshift.core.tools import ToolPlace, ToolProtocol, ToolSpec
 
 REPLY_TOKENS = 2200
 """Maximum number of tokens of the model's previous reply that the next prompt shows."""

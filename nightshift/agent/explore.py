@@ -30,10 +30,8 @@ from nightshift.agent.tools.toolbox import Ending, Toolbox, as_json
 from nightshift.core.dialogue import Completion, Finish, Message
 from nightshift.core.events import Kind
 from nightshift.core.tasks.task import Change, digest
-from nightshift.core.tool_brief import brief
-from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tool_text import RESULT
-from nightshift.core.tools import ToolCall, ToolRecord
+from nightshift.core.tools import ToolCall, ToolProtocol, ToolRecord, brief
 
 KEPT_RESULTS, BATCH = 10, 5
 """Number of latest results that are always shown in full, and size of the batches in which older ones are masked."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from nightshift.agent.machine import FIRST, Machine
 from nightshift.agent.services import AgentServices, AgentSettings
 from nightshift.core.clock import Clock
-from nightshift.core.code.git_ids import blob_id
+from nightshift.core.code.tree import blob_id
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Emitter, Event, Sink

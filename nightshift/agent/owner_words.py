@@ -17,8 +17,8 @@ from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import AttemptContext, Step
-from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.core.tasks.task import OwnerMessage
 
 TITLE = "What the owner said since"
 LATER = "What the owner said just now"

@@ -40,8 +40,7 @@ from nightshift.agent.replies.fences import blocks
 from nightshift.agent.services import AgentServices
 from nightshift.agent.tools import arguments
 from nightshift.core.code.paths import clash_among, is_test_path, path_fault
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
-from nightshift.core.tasks.brief import Question
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Question, Step
 from nightshift.core.tasks.change_checks import Ask, package_subject
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.subtasks import FEWEST, MOST, Subtask, as_plan

@@ -35,8 +35,7 @@ from nightshift.agent.replies.templates import has_placeholder
 from nightshift.agent.services import AgentServices
 from nightshift.core.events import EscalationData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Reflection, Step, Try
-from nightshift.core.tasks.reasons import with_failure
-from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.states import Ending, Outcome, Phase, with_failure
 from nightshift.core.tasks.task import digest
 from nightshift.core.tasks.verdicts import Label, Result
 from nightshift.core.text.masking import printable

@@ -18,10 +18,9 @@ from nightshift.core.events import Emitter
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import ChangeCheck, Languages, Memory, Model, ServerTools, Shell, Suite, ToolLog
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
-from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.remarks import Gravity
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tasks.task import Explore
+from nightshift.core.tasks.task import Explore, OwnerMessage
 
 PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
     {

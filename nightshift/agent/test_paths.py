@@ -14,8 +14,7 @@ from collections.abc import Collection, Iterator
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, base_text
 from nightshift.core.code import golang
-from nightshift.core.code.javascript import TYPED, is_source
-from nightshift.core.code.javascript_tests import Framework, choose_framework
+from nightshift.core.code.javascript import TYPED, Framework, choose_framework, is_source
 from nightshift.core.code.line_changes import list_written_lines
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree

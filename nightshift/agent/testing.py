@@ -34,8 +34,7 @@ from nightshift.core.gauge import Gauge
 from nightshift.core.ports import LEFT_OUT
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, Try
 from nightshift.core.tasks.findings import FindingKind
-from nightshift.core.tasks.reasons import with_failure
-from nightshift.core.tasks.states import Ending, Outcome, Phase
+from nightshift.core.tasks.states import Ending, Outcome, Phase, with_failure
 from nightshift.core.tasks.task import Change, Files, Spent, digest
 from nightshift.core.tasks.verdicts import HELD_OUT, Evidence, Failure, Label, Result, Trial, Verdict
 from nightshift.core.text.encoding import encode

@@ -50,13 +50,12 @@ from nightshift.core.tasks.benchmarked import Benchmarked, WorkSettings
 from nightshift.core.tasks.change_checks import holding, package_subject
 from nightshift.core.tasks.forking import begin, begin_with_draft
 from nightshift.core.tasks.held_out import HeldOut
-from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.preflight import state_key
 from nightshift.core.tasks.projects import WHOLE, Scope, beginning
 from nightshift.core.tasks.repository_settings import RepositorySettings
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Ending, Outcome, Phase
-from nightshift.core.tasks.task import Explore, Limits, Spent, Task
+from nightshift.core.tasks.task import Explore, Limits, OwnerMessage, Spent, Task
 from nightshift.models.gateway import BoundModel
 from nightshift.queue import store as task_store
 from nightshift.storage.db.commit_ledger import CommitLedger

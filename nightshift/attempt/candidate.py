@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nightshift.core.code.git_ids import blob_id, format_of
 from nightshift.core.code.listing import listing_of
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Tree, blob_id, format_of
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Verdict

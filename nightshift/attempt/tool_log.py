@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nightshift.core.tool_brief import brief
-from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.core.tools import ToolPlace, ToolRecord, brief
 from nightshift.storage.db.tool_store import ToolStore
 
 

@@ -21,8 +21,7 @@ from nightshift.client.views import STATUS_TONE
 from nightshift.core.errors import ConfigError
 from nightshift.core.hub import Signed
 from nightshift.core.program import format_command
-from nightshift.core.tasks.reasons import cause_first
-from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.states import Status, cause_first
 from nightshift.core.text.formats import duration, money
 from nightshift.storage.db.codec import to_json_value
 

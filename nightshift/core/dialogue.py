@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,13 +14,13 @@ from nightshift.core.built_in import BUILT_IN
 from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Kind, Spent
-from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.core.tools import ToolCall, ToolSpec
+from nightshift.core.tools import ToolCall, ToolProtocol, ToolSpec
 
 if TYPE_CHECKING:
     from nightshift.core.code.tree import Tree
     from nightshift.core.events import Sink
     from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
+
 
 SAW_HELD_OUT = "saw_held_out"
 """Key of `Completion.extra`: True if the author of the reply had seen the held-out test cases."""
@@ -194,3 +195,17 @@ class Completion:
             model_s=self.latency_s,
             unpriced=int(self.cost_usd is None and self.backend != BUILT_IN),
         )
+
+
+_BACKTICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+
+def file_block(path: str, text: str | None) -> str:
+    """Return a fenced block with the file's path and whole text, or the removal of the file if the text is None."""
+    where = f'path="{path}"' if " " in path else f"path={path}"
+    if text is None:
+        return f"```text {where} delete\n```"
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    language = "python" if path.endswith(".py") else "text"
+    return f"{fence}{language} {where}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"

@@ -16,7 +16,7 @@ from nightshift.core.built_in import BUILT_IN
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.queueing import PauseReason
 from nightshift.core.tasks.states import CircuitState, DaemonState, Phase, Status
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
-from nightshift.core.code.git_ids import IdFormat, ObjectKind, id_of, with_head
+from nightshift.core.code.tree import IdFormat, ObjectKind, id_of, with_head
 from nightshift.core.errors import GitError
 from nightshift.core.text.encoding import encode
 from nightshift.git.objects import ENTRY, FOLDER, RUN, Edit, sort_key

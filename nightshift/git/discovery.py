@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from nightshift.core.code.git_ids import IdFormat
+from nightshift.core.code.tree import IdFormat
 from nightshift.core.errors import GitError
 from nightshift.git.commands import Git
 from nightshift.git.configuration import LOOK_S, Configuration, read_configuration

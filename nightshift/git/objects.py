@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from nightshift.core.code.git_ids import IdFormat, blob_id, format_of
 from nightshift.core.code.paths import Spellings, folders_of, git_folder, is_git_folder, path_fault
+from nightshift.core.code.tree import IdFormat, blob_id, format_of
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode, encode, is_encodable, is_utf8

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from nightshift.core.code.git_ids import IdFormat
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import IdFormat, Tree
 from nightshift.core.errors import BaseGone, GitError
 from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.revisions import Author

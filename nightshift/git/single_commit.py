@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nightshift.core.code.git_ids import format_of
+from nightshift.core.code.tree import format_of
 from nightshift.git.commands import Git
 from nightshift.git.repository import Repository
 

@@ -17,14 +17,13 @@ from nightshift.core.clock import Clock, from_text, to_text
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
 from nightshift.core.events import BackendData, CallFailureData, Emitter, Kind, Level, Sink
-from nightshift.core.gauge import Gauge
-from nightshift.core.model_profile import ModelClass, ModelProfile
+from nightshift.core.gauge import Gauge, ModelClass, ModelProfile
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.states import CircuitState
 from nightshift.core.tasks.task import Spent
 from nightshift.core.tool_forms import FormCounts, KnownForms, choose_form
-from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tool_text import as_text
+from nightshift.core.tools import ToolProtocol
 from nightshift.models.base import BaseModelHandler, events_about
 from nightshift.models.budgets import Price, Reservation, price_of
 from nightshift.models.call import call_once

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Emitter, Event, Sink
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 from nightshift.models.model_table import parameters_by_name
 from nightshift.models.server_facts import ServerFacts
 from nightshift.models.token_estimates import TokenEstimator

@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest, Thinking, Thought
 from nightshift.core.errors import ModelUnavailable
-from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.core.tools import ToolCall, ToolSpec
+from nightshift.core.tools import ToolCall, ToolProtocol, ToolSpec
 from nightshift.models.base import CallName, CallText, OnText, ThoughtText
 from nightshift.models.conversation import ENDS, clean_name, pair_calls
 from nightshift.models.errors import quote, too_long, words_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nightshift.core.dialogue import ModelRequest, Thinking
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 from nightshift.models.http_access import Probe, fetch_json
 from nightshift.models.model_table import (
     family_of,

@@ -16,8 +16,7 @@ from dataclasses import replace
 
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, ModelRequest
-from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge, utf8_size
-from nightshift.core.model_profile import ModelProfile
+from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge, ModelProfile, utf8_size
 from nightshift.core.tools import ToolCall
 
 TOKENS_PER_MESSAGE = 4

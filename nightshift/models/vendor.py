@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from nightshift.core.dialogue import Completion, ModelRequest, Thinking
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 from nightshift.models.base import BackendSettings, BaseModelHandler, OnText
 from nightshift.models.conversation import as_completion, as_history, parameters_of, pieces_of
 from nightshift.models.errors import (

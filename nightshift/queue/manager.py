@@ -20,15 +20,13 @@ from typing import TypeVar
 from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Event, Kind
-from nightshift.core.tasks.amending import NOTHING, Amendment
 from nightshift.core.tasks.change_checks import Approval, Ask
-from nightshift.core.tasks.forking import Fork
+from nightshift.core.tasks.forking import NOTHING, Amendment, Fork
 from nightshift.core.tasks.language_choice import choose_language
-from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.subtasks import Family, SubtaskSpec, whole_of
-from nightshift.core.tasks.task import Language, Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Language, OwnerMessage, Spent, Task, TaskSpec
 from nightshift.core.text.masking import Masker
 from nightshift.queue import approvals, leases, listing, messages, pauses, store, transitions
 from nightshift.queue.listing import Listed, Order, Place, TaskFilter

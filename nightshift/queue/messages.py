@@ -8,9 +8,8 @@ from nightshift.core.clock import from_text, to_text
 from nightshift.core.errors import IllegalMove, InvalidTask
 from nightshift.core.events import Kind
 from nightshift.core.program import format_command
-from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, MOST_MESSAGES, OwnerMessage
 from nightshift.core.tasks.states import ENDED, Status
-from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.task import MAX_MESSAGE_CHARS, MOST_MESSAGES, OwnerMessage, Task
 from nightshift.queue import store
 from nightshift.queue.store import Transaction
 from nightshift.storage.db.sqlite import Connection, Row

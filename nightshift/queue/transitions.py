@@ -16,8 +16,7 @@ from typing import Any
 from nightshift.core.clock import to_text
 from nightshift.core.errors import IllegalMove, InvalidTask, StaleFence
 from nightshift.core.events import Kind, Level, MoveData
-from nightshift.core.tasks.amending import NOTHING, Amendment, amend
-from nightshift.core.tasks.forking import Fork
+from nightshift.core.tasks.forking import NOTHING, Amendment, Fork, amend
 from nightshift.core.tasks.queueing import RetryPolicy, Submitted
 from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status, may_move
 from nightshift.core.tasks.subtasks import SubtaskSpec, part_key, whole_of

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from nightshift.core.clock import Moment
 from nightshift.core.errors import HubError
 from nightshift.core.hub import HubPort, HubTask, NodeStatus, Signed
-from nightshift.core.tasks.reasons import cause_first
-from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.states import Ending, Status, cause_first
 from nightshift.core.tasks.task import Spent
 from nightshift.server.query import Id, Query
 from nightshift.server.schemas import Answer

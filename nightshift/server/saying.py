@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, StrictBool, StringConstraints
 
 from nightshift.core.clock import Moment
-from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS, OwnerMessage
 from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import MAX_MESSAGE_CHARS, OwnerMessage
 from nightshift.core.text.strict import without_nul
 from nightshift.server.context import AppContext, wait_for
 from nightshift.server.formatting import full_text

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from pydantic_core import PydanticCustomError
 
 from nightshift.core.errors import IllegalMove, InvalidTask, TaskError, UnknownStep
-from nightshift.core.tasks.amending import MAX_NOTE_CHARS, NOTHING, Amendment
+from nightshift.core.tasks.forking import MAX_NOTE_CHARS, NOTHING, Amendment
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import PackageIn
 from nightshift.report.causes import Cause

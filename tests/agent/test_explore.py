@@ -17,8 +17,7 @@ from nightshift.core.shell import ShellJob, ShellResult
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Explore
-from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.core.tools import ToolCall, ToolPlace, ToolRecord
+from nightshift.core.tools import ToolCall, ToolPlace, ToolProtocol, ToolRecord
 from tests.support.agent_parts import Bench, case_for, model_for
 
 P = Phase

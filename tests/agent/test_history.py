@@ -8,8 +8,7 @@ from dataclasses import replace
 from nightshift.agent.history import afresh, fit, history_tokens
 from nightshift.agent.services import AgentSettings
 from nightshift.core.gauge import Gauge
-from nightshift.core.tasks.attempt_state import SHORT_TERM, AttemptState, Reflection, Try
-from nightshift.core.tasks.brief import Brief
+from nightshift.core.tasks.attempt_state import SHORT_TERM, AttemptState, Brief, Reflection, Try
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from tests.support.agent_parts import Bench, block, case_for, model_for

@@ -15,8 +15,8 @@ from nightshift.core.dialogue import Completion, Message, ModelRequest
 from nightshift.core.errors import OwnerSpoke
 from nightshift.core.events import Kind
 from nightshift.core.gauge import Gauge
-from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import OwnerMessage
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nightshift.core.dialogue import Message
-from nightshift.core.model_profile import ModelClass, ModelProfile
+from nightshift.core.gauge import ModelClass, ModelProfile
 from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, case_for, model_for
 

@@ -19,7 +19,7 @@ from nightshift.agent.tools.calls import read_calls
 from nightshift.core import tool_text
 from nightshift.core.dialogue import Completion, Message
 from nightshift.core.errors import BadReply
-from nightshift.core.model_profile import ModelClass, ModelProfile
+from nightshift.core.gauge import ModelClass, ModelProfile
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tools import ToolSpec
 from tests.support.agent_parts import Bench, block, case_for, model_for

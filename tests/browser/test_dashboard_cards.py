@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind, Level
-from nightshift.core.model_profile import ModelProfile
+from nightshift.core.gauge import ModelProfile
 from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, WorkerStatus
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import CircuitState, DaemonState, Phase

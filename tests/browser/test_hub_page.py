@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from nightshift.core.tasks.reasons import with_failure
-from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.states import Status, with_failure
 from nightshift.remote.hub.control import read_settings
 from nightshift.remote.hub.nodes import nodes
 from tests.browser.test_access_for_all import OUT_OF_REACH, SMALLEST, faults, wide_things

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.tool_brief import MAX_CHARS, brief
+from nightshift.core.tools import MAX_CHARS, brief
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nightshift.core.tool_forms import FormCounts, choose_form, form_reports
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 
 NATIVE, TEXT = ToolProtocol.NATIVE, ToolProtocol.TEXT
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.code.git_ids import blob_id
+from nightshift.core.code.tree import blob_id
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.revisions import Author, Commit, Workspace
 from nightshift.core.tasks.task import Change

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.code.git_ids import IdFormat
+from nightshift.core.code.tree import IdFormat
 from nightshift.core.errors import GitError
 from nightshift.git.composing import NewObjects
 from nightshift.git.objects import Edit, differing

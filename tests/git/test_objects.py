@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.code.git_ids import blob_id
 from nightshift.core.code.listing import Listing
 from nightshift.core.code.paths import path_fault
+from nightshift.core.code.tree import blob_id
 from nightshift.core.errors import GitError
 from nightshift.git.objects import Record, differing, edits_for, find, parse_commit, person
 from tests.support.git_repo import git, make_repo

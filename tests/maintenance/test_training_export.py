@@ -12,8 +12,7 @@ from nightshift.core.tasks.attempt_state import AttemptState, Step
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.core.text.masking import Masker
-from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.core.tools import ToolCall, ToolSpec
+from nightshift.core.tools import ToolCall, ToolProtocol, ToolSpec
 from nightshift.maintenance.training_export import export
 from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store, open_store

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.events import Kind
-from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge
-from nightshift.core.model_profile import ModelClass
+from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge, ModelClass
 from nightshift.core.tasks.states import Phase
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.services import RoutingConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.core.model_profile import ModelClass, ModelProfile
+from nightshift.core.gauge import ModelClass, ModelProfile
 from nightshift.models.model_table import parameters_by_name, read_parameters
 
 

@@ -13,7 +13,7 @@ import pytest
 from nightshift.core.dialogue import Message, ModelRequest
 from nightshift.core.errors import PromptTooLong
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 from nightshift.models.server_facts import ServerFacts, blames_context, is_refusal
 from tests.models.test_tools import ask, conversation
 from tests.support.gateway import GatewaySetup, backend

@@ -17,7 +17,7 @@ from nightshift.core.errors import ModelRefused
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 from nightshift.models.base import CallText, ThoughtText
 from nightshift.models.thinking import ThinkingConfig
 from tests.models.test_tools import READ, SYSTEM, USER

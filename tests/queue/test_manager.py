@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.errors import IllegalMove, InvalidTask, UnknownTask
-from nightshift.core.tasks.amending import Amendment
+from nightshift.core.tasks.forking import Amendment
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.task import Limits, Task, TaskSpec
 from tests.support.store import Store, open_store

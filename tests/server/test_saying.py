@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nightshift.core.dialogue import ModelRequest
-from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS
 from nightshift.core.tasks.states import Phase
+from nightshift.core.tasks.task import MAX_MESSAGE_CHARS
 from nightshift.server.context import AppContext
 from tests.models.test_call import Script
 from tests.support.app_context import Client

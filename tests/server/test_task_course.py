@@ -9,8 +9,7 @@ from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from nightshift.core.tool_protocol import ToolProtocol
-from nightshift.core.tools import ToolCall, ToolSpec
+from nightshift.core.tools import ToolCall, ToolProtocol, ToolSpec
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.worked_task import WRONG, claim, save, submit, work_on

@@ -8,8 +8,7 @@ import pytest
 
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind
-from nightshift.core.tasks.attempt_state import AttemptState, Step
-from nightshift.core.tasks.brief import Brief, Question
+from nightshift.core.tasks.attempt_state import AttemptState, Brief, Question, Step
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.server.context import AppContext
 from nightshift.server.timeline.task_reading import show_findings

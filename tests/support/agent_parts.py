@@ -18,8 +18,7 @@ from nightshift.agent.services import AgentServices, AgentSettings, Runner
 from nightshift.agent.view import View
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.events import Emitter, Event
-from nightshift.core.gauge import Gauge
-from nightshift.core.model_profile import ModelProfile
+from nightshift.core.gauge import Gauge, ModelProfile
 from nightshift.core.ports import ChangeCheck
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.lesson import Lesson

@@ -23,8 +23,8 @@ from nightshift.agent.replies.definitions import quote_definitions
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, settle
 from nightshift.core.code.javascript import is_source
+from nightshift.core.code.parsing import is_shell
 from nightshift.core.code.paths import is_test_path
-from nightshift.core.code.stubs import is_shell
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Message
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState

@@ -24,8 +24,7 @@ from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import OpenTools
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
-from nightshift.core.tasks.brief import Question
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Question
 from nightshift.core.tools import ToolCall, ToolSpec
 
 READ_CHARS, READ_CHARS_SMALL = 8000, 4000

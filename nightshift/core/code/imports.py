@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nightshift.core.code.javascript import SOURCES
-from nightshift.core.code.js_imports import references
+from nightshift.core.code.javascript import SOURCES, references
 from nightshift.core.code.parsing import parse
 from nightshift.core.text.encoding import decode
 

@@ -1,4 +1,4 @@
-"""Parses JavaScript and TypeScript into syntax trees and finds syntax errors.
+"""Reads JavaScript and TypeScript: syntax trees and errors, the files that a file refers to, and its test framework.
 
 The parser (tree-sitter) recovers from errors, so it always returns a tree, in which the errors are nodes. It knows only
 the grammar: a name that is declared twice, or a misplaced `await`, is found only when the code runs.
@@ -7,14 +7,19 @@ the grammar: a name that is declared twice, or a misplaced `await`, is found onl
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import json
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from nightshift.core.text.encoding import encode
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
+
 
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx")
 TYPED = (".ts", ".mts", ".cts", ".tsx")
@@ -131,3 +136,145 @@ def _grammar(*, typed: bool, with_tags: bool) -> Language:
     return Language(
         tree_sitter_typescript.language_tsx() if with_tags else tree_sitter_typescript.language_typescript()
     )
+
+
+# References to other files, for the import graph. Matching by name errs on the safe side: a module specifier counts as
+# a use of every file that it may name, wherever that file is, and so does any other string that looks like a path. A
+# file is called dynamic if it loads files whose names are computed, found in a directory listing or mapped by package.json,
+# because its text does not show these files.
+
+MAX_MENTION = 200
+_LOADERS = frozenset({"require", "import", "require.resolve", "import.meta.resolve"})
+_DYNAMIC_NAMES = frozenset({
+    "createRequire", "readdir", "readdirSync", "opendir", "opendirSync", "glob", "globSync", "eval", "Function",
+    "spawn", "spawnSync", "exec", "execSync", "execFile", "execFileSync", "fork", "cp", "cpSync",
+})  # fmt: skip
+_DYNAMIC_MODULES = re.compile(r"^(node:)?(child_process|worker_threads|module|vm)$|^#")
+
+
+def references(path: str, text: str) -> tuple[frozenset[str], bool]:
+    """Return the names by which a file may use other files, and whether it may use further files.
+
+    Args:
+        path: The file's path, whose suffix selects the language.
+        text: The source.
+    """
+    root = parse(path, text)
+    if root.has_error:
+        return frozenset(), True
+    nodes = list(walk(root))
+    values = [value for node in nodes if (value := literal(node)) is not None]
+    mentions = frozenset(name for value in values for name in _names(value) if len(name) <= MAX_MENTION)
+    return mentions, any(map(_is_dynamic, nodes)) or any(_DYNAMIC_MODULES.match(value) for value in values)
+
+
+def _names(value: str) -> Iterator[str]:
+    """Yield the names of files that a string may stand for.
+
+    These are the string itself and, for a relative path, the string with each suffix that an import may omit.
+    """
+    stem = re.sub(r"^(\.{0,2}/)+", "", value).rstrip("/")
+    if not stem.strip(".") or "\n" in stem:
+        return
+    yield stem
+    if value.startswith("."):
+        yield from (stem + ending for ending in (*SOURCES, ".json"))
+    if stem.endswith((".js", ".mjs", ".cjs")):  # A TypeScript file may be imported by the name of its compiled file
+        yield re.sub(r"js$", "ts", stem)
+
+
+def _is_dynamic(node: Node) -> bool:
+    if node.type in {"identifier", "property_identifier", "shorthand_property_identifier_pattern"}:
+        return node_text(node) in _DYNAMIC_NAMES
+    if node.type == "call_expression" and node_text(node.child_by_field_name("function")) in _LOADERS:
+        return literal(next(iter(arguments(node)), None)) is None
+    # A path that is built from parts, such as `./data/${name}.json`.
+    return node.type in STRINGS and literal(node) is None and "/" in node_text(node)
+
+
+# The framework that runs a test: node:test, or the project's own vitest or jest. The imports of the test file decide. A
+# file that imports no framework, which is common with jest, is run by the framework that `package.json` runs.
+
+TextOf = Callable[[str], str | None]
+
+_MODULES = re.compile(
+    r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*(['"])(node:test|vitest|@jest/globals)\1"""
+)
+_GLOBALS = re.compile(r"\b(?:test|it|describe)\b(?:\.\w+)*\s*[(`]")
+_GROUPS = ("devDependencies", "dependencies")
+
+
+class Framework(StrEnum):
+    """Framework that runs the tests in a file."""
+
+    NODE = "node:test"
+    VITEST = "vitest"
+    JEST = "jest"
+
+
+_OF_MODULE = {"node:test": Framework.NODE, "vitest": Framework.VITEST, "@jest/globals": Framework.JEST}
+
+
+def framework_of(path: str, text: str, text_of: TextOf) -> Framework:
+    """Return the framework of a test file.
+
+    Args:
+        path: The path of the file.
+        text: The content of the file.
+        text_of: Returns the text of a file of the tree; None if there is no such file.
+    """
+    if match := _MODULES.search(text):
+        return _OF_MODULE[match[2]]
+    return choose_framework(path, text_of) if _GLOBALS.search(text) else Framework.NODE
+
+
+def of_all(tests: Iterable[tuple[str, str]], text_of: TextOf) -> Framework:
+    """Return the framework of the first of these test files (path and text); node:test if there are no files."""
+    return next((framework_of(path, text, text_of) for path, text in tests), Framework.NODE)
+
+
+def choose_framework(path: str, text_of: TextOf) -> Framework:
+    """Return the framework of the package that contains a path, judged by its test script, settings or dependencies."""
+    for folder in _above(path):
+        text = text_of(posixpath.join(folder, "package.json"))
+        if text is None:
+            continue
+        package = _read(text)
+        script = str(_part(package, "scripts").get("test") or "")
+        depends = {name for group in _GROUPS for name in _part(package, group)}
+        for framework in (Framework.VITEST, Framework.JEST):
+            if re.search(rf"\b{framework}\b", script):
+                return framework
+        if "--test" in script:
+            return Framework.NODE
+        if "jest" in package or ("jest" in depends and "vitest" not in depends):
+            return Framework.JEST
+        if "vitest" in depends:
+            return Framework.VITEST
+    return Framework.NODE
+
+
+def root_of(path: str, text_of: TextOf) -> str:
+    """Return the folder of the package that contains a file; empty for the root of the tree."""
+    return next((folder for folder in _above(path) if text_of(posixpath.join(folder, "package.json")) is not None), "")
+
+
+def _above(path: str) -> Iterable[str]:
+    folder = posixpath.dirname(path)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield ""
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        package = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return package if isinstance(package, dict) else {}
+
+
+def _part(package: dict[str, Any], name: str) -> dict[str, Any]:
+    part = package.get(name)
+    return part if isinstance(part, dict) else {}

@@ -1,4 +1,4 @@
-"""Parses Python source into a syntax tree, in one thread at a time.
+"""Parses Python source into a syntax tree, in one thread at a time, and finds functions without an implementation.
 
 CPython before 3.13 counts the depth of the tree that it builds in a counter that all threads share. A garbage
 collection during the parsing may let another thread build a tree too, and then one of the two fails with "AST
@@ -59,3 +59,32 @@ def parse_expression(text: str) -> ast.expr:
     """Return the syntax tree of an expression; raises the same errors as `parse`."""
     with _TURN:
         return ast.parse(text, mode="eval").body
+
+
+def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return True if a function has no implementation.
+
+    It then only has a docstring, `...`, `pass` or `return None`, or only raises NotImplementedError.
+    """
+    return all(map(_is_vacuous, node.body))
+
+
+def _is_vacuous(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass() | ast.Return(value=None) | ast.Return(value=ast.Constant(value=None)):
+            return True
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return True
+    return False
+
+
+def is_shell(text: str) -> bool:
+    """Return True if Python code has functions and all of them are stubs."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return bool(functions) and all(map(is_stub, functions))

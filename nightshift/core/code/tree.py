@@ -1,10 +1,11 @@
-"""The ports through which the files of a commit are read, as bytes or as text."""
+"""The ports through which the files of a commit are read, as bytes or as text, and the ids of their contents."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import BinaryIO, Protocol, runtime_checkable
+from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 from nightshift.core.code.paths import at_or_below, top_module
 from nightshift.core.text.encoding import decode
@@ -138,3 +139,27 @@ def read_text(tree: Tree, path: str) -> str:
 def text_of(tree: Tree, path: str) -> str | None:
     """Return the text of a file; None if the file does not exist."""
     return read_text(tree, path) if path in tree.entries() else None
+
+
+IdFormat = Literal["sha1", "sha256"]
+ObjectKind = Literal["blob", "tree", "commit"]
+
+
+def with_head(kind: ObjectKind, data: bytes) -> bytes:
+    """Return an object's bytes with the header that git hashes and stores with them."""
+    return b"%s %d\0%s" % (kind.encode(), len(data), data)
+
+
+def id_of(stored: bytes, id_format: IdFormat) -> str:
+    """Return the id of an object, given the bytes that git stores for it, including the header."""
+    return hashlib.new(id_format, stored, usedforsecurity=False).hexdigest()
+
+
+def blob_id(data: bytes, id_format: IdFormat) -> str:
+    """Return the id of a file's content."""
+    return id_of(with_head("blob", data), id_format)
+
+
+def format_of(id_: str) -> IdFormat:
+    """Return the hash algorithm of an id."""
+    return "sha256" if len(id_) == 64 else "sha1"

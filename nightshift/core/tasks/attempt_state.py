@@ -1,7 +1,8 @@
-"""The state of an attempt, its context, and the result of a phase."""
+"""The state of an attempt, its context, the reading of its task with open questions, and the result of a phase."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -9,17 +10,50 @@ from typing import Any
 from nightshift.core.code.environments import Environment
 from nightshift.core.isolation import RUN_LIMITS, RunLimits
 from nightshift.core.tasks.best_change import BestChange
-from nightshift.core.tasks.brief import Brief, Question
 from nightshift.core.tasks.change_checks import Ask, AskKind, CheckedChange, Declared, holding
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.lesson import Lesson
-from nightshift.core.tasks.messages import OwnerMessage
 from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.remarks import GRAVE, Reader, Reading, Remark, worst_first
 from nightshift.core.tasks.states import Ending, Outcome, Phase
 from nightshift.core.tasks.subtasks import Subtask
-from nightshift.core.tasks.task import Change, Files, Spent, Task, digest
+from nightshift.core.tasks.task import Change, Files, OwnerMessage, Spent, Task, digest
 from nightshift.core.tasks.verdicts import Verdict
+
+REFUSAL = "refusal:"
+"""Subject prefix of a question whether to attempt a task that the model calls impossible."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Question that only the owner can answer. `answer` is the owner's answer, or else the assumed `default`.
+
+    `is_refusal` is True if the question says that the task cannot be done as described; a denial then ends the task.
+    """
+
+    text: str
+    default: str
+    answer: str = ""
+    is_refusal: bool = False
+
+    @property
+    def subject(self) -> str:
+        """Name of the question, which stays the same when the attempt begins again."""
+        kind = REFUSAL if self.is_refusal else "question:"
+        return f"{kind}{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """An interpretation of a task's description; prompts and pages show it above the description."""
+
+    goal: str
+    inputs: str = ""
+    outputs: str = ""
+    constraints: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+
 
 SHORT_TERM = 5
 """Size of the short-term memory, in tries."""
@@ -183,7 +217,7 @@ class AttemptState:
     Prompts show this summary instead of those iterations.
     """
     heard: int = 0
-    """Number of the owner's newest message (`core.tasks.messages`) that the change takes into account."""
+    """Number of the owner's newest message (`OwnerMessage`) that the change takes into account."""
     test_prompts: tuple[str, ...] = ()
     """Digests of the prompts that asked for tests; no prompt is sent twice."""
     best: BestChange | None = None

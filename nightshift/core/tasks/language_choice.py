@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import PurePosixPath
 
 from nightshift.core.code import golang, javascript
-from nightshift.core.code.file_names import folders_above
+from nightshift.core.code.listing import folders_above
 from nightshift.core.tasks.task import Language, TaskSpec
 
 _MARKERS = {

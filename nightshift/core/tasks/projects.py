@@ -15,8 +15,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from nightshift.core.code.file_names import last_of
-from nightshift.core.code.listing import Listing, listing_of
+from nightshift.core.code.listing import Listing, last_of, listing_of
 from nightshift.core.code.paths import path_fault
 from nightshift.core.code.tree import Tree, save
 from nightshift.core.tasks.task import Change, Files, Language, TaskSpec

@@ -1,4 +1,4 @@
-"""The states of tasks, attempts and the daemon, and the one table of legal status changes.
+"""The states of tasks, attempts and the daemon, the one table of legal status changes, and the reason of an ending.
 
 The database enforces this table.
 """
@@ -109,3 +109,23 @@ ENDED = frozenset(_S) - OPEN
 def may_move(start: Status, end: Status) -> bool:
     """Return True if the table allows the change from status `start` to status `end`."""
     return end in MOVES[start]
+
+
+# The reason why a task ended, as text. The stored reason begins with the ending, so that equal endings can be counted.
+# Lists of tasks show the failure first.
+
+_FAILURE = ". Last failure: "
+
+
+def with_failure(ending: str, failure: str) -> str:
+    """Append the failure to the text of an ending, such as “Gave up after 4 tries, the limit”."""
+    return f"{ending}{_FAILURE}{failure}"
+
+
+def cause_first(reason: str) -> str:
+    """Return a reason in one line, the failure first and the ending in brackets; unchanged if it has no failure."""
+    ending, separator, failure = reason.partition(_FAILURE)
+    if not separator or not failure.strip():
+        return reason
+    brief = ending.partition(":")[0].partition(",")[0].strip()
+    return f"{' '.join(failure.split())} ({brief[:1].lower()}{brief[1:]})"

@@ -233,3 +233,23 @@ class Task:
         This is its local number, or its number on the hub, which is the same on all nodes.
         """
         return str(self.id) if self.hub_id is None else f"hub-{self.hub_id}"
+
+
+MAX_MESSAGE_CHARS = 4000
+MOST_MESSAGES = 50
+"""Maximum number of messages to one task, because each of its prompts contains all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerMessage:
+    """One message; `id` gives the order. With `interrupts`, a model request in progress is interrupted.
+
+    `attempt` is the attempt that the task was in when the message was sent; 0 before the first attempt.
+    """
+
+    id: int
+    task_id: int
+    attempt: int
+    text: str
+    interrupts: bool
+    at: datetime

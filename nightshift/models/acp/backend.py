@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
-from nightshift.core.dialogue import Completion, Finish, Material, ModelRequest
+from nightshift.core.dialogue import Completion, Finish, Material, ModelRequest, file_block
 from nightshift.core.errors import ModelRefused, ModelUnavailable, SandboxError
 from nightshift.core.events import Kind, Level
 from nightshift.core.isolation import WORK, Ended
-from nightshift.core.reply_text import file_block
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.encoding import encode
 from nightshift.core.text.masking import printable

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nightshift.core.tasks.messages import MAX_MESSAGE_CHARS
 from nightshift.core.tasks.submission import parse_spec
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.task import MAX_MESSAGE_CHARS, TaskSpec
 from nightshift.core.text.masking import printable
 from nightshift.remote.forges import labels
 from nightshift.remote.forges.connections import Connection

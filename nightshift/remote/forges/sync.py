@@ -24,7 +24,7 @@ from nightshift.core.errors import GitError, IllegalMove, InvalidTask, UnknownTa
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.ports import Sink
 from nightshift.core.status import ForgeStatus
-from nightshift.core.tasks.amending import Amendment
+from nightshift.core.tasks.forking import Amendment
 from nightshift.core.tasks.queueing import Submitted
 from nightshift.core.tasks.revisions import PushResult
 from nightshift.core.tasks.states import ENDED, Ending, Status

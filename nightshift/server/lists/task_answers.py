@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from shlex import quote
 
-from nightshift.core.tasks.reasons import cause_first
+from nightshift.core.tasks.states import cause_first
 from nightshift.core.tasks.subtasks import Family
 from nightshift.core.tasks.task import Task
 from nightshift.core.text.plain_data import shallow

@@ -10,8 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from nightshift.core.errors import InvalidTask, UnknownStep
 from nightshift.core.status import ModelStatus
-from nightshift.core.tasks.amending import MAX_NOTE_CHARS
-from nightshift.core.tasks.forking import Fork, make_fork_spec
+from nightshift.core.tasks.forking import MAX_NOTE_CHARS, Fork, make_fork_spec
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Task
 from nightshift.core.text.strict import without_nul

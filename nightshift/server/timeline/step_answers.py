@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from nightshift.core.clock import Moment
-from nightshift.core.tasks.attempt_state import Reflection
-from nightshift.core.tasks.brief import Brief
+from nightshift.core.tasks.attempt_state import Brief, Reflection
 from nightshift.core.tasks.verdicts import CaseResult, Label, Result
 from nightshift.server.diffs.hunks import Hunk
 from nightshift.server.formatting import Passage

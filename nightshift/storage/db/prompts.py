@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from nightshift.core.dialogue import Completion, ModelRequest
-from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tool_text import as_text, with_calls
+from nightshift.core.tools import ToolProtocol
 from nightshift.storage.db import artifacts
 from nightshift.storage.db.sqlite import Connection
 

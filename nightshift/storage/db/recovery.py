@@ -41,7 +41,7 @@ from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
 from nightshift.core.text.faults import name_first
 from nightshift.core.text.formats import coarse
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 from nightshift.storage.db import backups, migrations
 from nightshift.storage.db.codec import encode, spec_digest, storable
 from nightshift.storage.db.sqlite import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from nightshift.core.tool_forms import FormCounts, FormReport, KnownForms
-from nightshift.core.tool_protocol import ToolProtocol
+from nightshift.core.tools import ToolProtocol
 from nightshift.storage.db.codec import storable
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection

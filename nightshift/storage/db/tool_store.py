@@ -17,8 +17,7 @@ from nightshift.core.errors import StaleFence
 from nightshift.core.events import Event, Kind, ToolCalledData
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
-from nightshift.core.tool_brief import brief
-from nightshift.core.tools import ToolPlace, ToolRecord
+from nightshift.core.tools import ToolPlace, ToolRecord, brief
 from nightshift.storage.db import artifacts
 from nightshift.storage.db.codec import decode, encode, storable
 from nightshift.storage.db.database import Database

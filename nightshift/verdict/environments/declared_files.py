@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
-from nightshift.core.code.file_names import last_of
-from nightshift.core.code.listing import Listing, listing_of
+from nightshift.core.code.listing import Listing, last_of, listing_of
 from nightshift.core.code.tree import Tagged, Tree
 from nightshift.core.tasks.projects import place_of
 from nightshift.core.tasks.task import Change

@@ -14,8 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from nightshift.core.code.file_names import folders_above
-from nightshift.core.code.listing import Listing
+from nightshift.core.code.listing import Listing, folders_above
 from nightshift.core.code.parsing import parse
 
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})

@@ -20,8 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nightshift.core.code.file_names import last_of
 from nightshift.core.code.javascript import is_source
+from nightshift.core.code.listing import last_of
 from nightshift.core.errors import SandboxError, SandboxUnready
 from nightshift.core.isolation import WORK
 from nightshift.sandbox import orphans

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.code.dependencies import ImportCache, closure, dependants
-from nightshift.core.code.javascript import fault, literal, parse, specifiers
-from nightshift.core.code.js_imports import references
+from nightshift.core.code.javascript import fault, literal, parse, references, specifiers
 from nightshift.core.code.paths import is_test_path
 from tests.support.trees import TextTree
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.code import listing
-from nightshift.core.code.file_names import last_of
-from nightshift.core.code.listing import Listing, ending_of
+from nightshift.core.code.listing import Listing, ending_of, last_of
 
 PATHS = st.lists(st.sampled_from(["a", "b", "a.py", "é.txt", "\udcff"]), min_size=1, max_size=3).map("/".join)
 VALUES = st.dictionaries(PATHS, st.sampled_from("xyz"), max_size=12)

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from nightshift.core.code.stubs import is_stub
+from nightshift.core.code.parsing import is_stub
 
 
 def function(body: str) -> ast.FunctionDef:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.core.tasks.reasons import cause_first, with_failure
+from nightshift.core.tasks.states import cause_first, with_failure
 
 FAILURE = "test_a.py::test_sum: AssertionError: assert 7 == (3 + 1)"
 

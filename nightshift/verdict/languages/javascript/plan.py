@@ -6,10 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from nightshift.core.code import javascript_tests as frameworks
+from nightshift.core.code import javascript as frameworks
 from nightshift.core.code.dependencies import ImportCache
-from nightshift.core.code.javascript import TYPED
-from nightshift.core.code.javascript_tests import Framework
+from nightshift.core.code.javascript import TYPED, Framework
 from nightshift.core.errors import SandboxError
 from nightshift.core.tasks.task import Files, Language, TaskSpec
 from nightshift.core.tasks.verdicts import SuiteJob

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nightshift.core.code.javascript import TYPED, is_source, node_text, parse, walk
-from nightshift.core.code.javascript_tests import Framework
+from nightshift.core.code.javascript import TYPED, Framework, is_source, node_text, parse, walk
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.tasks.task import Files
 from nightshift.verdict.languages.javascript import names

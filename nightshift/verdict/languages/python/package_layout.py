@@ -14,8 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nightshift.core.code.file_names import last_of
-from nightshift.core.code.listing import Listing
+from nightshift.core.code.listing import Listing, last_of
 from nightshift.core.code.parsing import parse
 
 CONFIG_FILES = ("pyproject.toml", "setup.cfg", "setup.py")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.code.javascript_tests import Framework, choose_framework, framework_of
+from nightshift.core.code.javascript import Framework, choose_framework, framework_of
 from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.task import Files, Language
 from nightshift.core.tasks.verdicts import Verdict
