@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from nightshift.agent import protected_files
+from nightshift.agent.file_form import write_like
 from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.replies import Edit, Parsed, Refused, apply_edit, is_applied
 from nightshift.agent.replies.left_out import find_lost_definitions, lazy_line
@@ -15,7 +16,6 @@ from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHAR
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import BadReply
 from nightshift.core.tasks.task import Change, Files, TaskSpec
-from nightshift.core.text.file_form import write_like
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Draft:
         self.taken += [path for path in paths if path not in self.taken]
 
     def put(self, path: str, text: str | None, *, raw: bool = False) -> None:
-        """Write a file, or remove it. The file keeps its encoding and line ends (`core.text.file_form`).
+        """Write a file, or remove it. The file keeps its encoding and line ends (`agent.file_form`).
 
         Args:
             path: the file's path.

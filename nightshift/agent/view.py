@@ -5,12 +5,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 
+from nightshift.agent.file_form import readable
 from nightshift.agent.replies.names import without_label
 from nightshift.core.code.paths import Spellings, at_or_below, git_folder
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode
-from nightshift.core.text.file_form import readable
 
 MAX_READ_BYTES = 2_000_000
 

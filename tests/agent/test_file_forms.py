@@ -6,8 +6,11 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from nightshift.agent.draft import Draft
+from nightshift.agent.file_form import readable, write_like
 from nightshift.agent.replies import parse
 from nightshift.agent.tools import arguments, writing
 from nightshift.core.dialogue import Completion
@@ -113,3 +116,19 @@ def test_a_form_changes_where_that_is_what_was_meant(held: bytes, text: str, byt
     draft = Draft(TextTree({"a.py": decode(held)}), {}, TaskSpec(description="Do it"))
     draft.put("a.py", text)
     assert encode(draft.change["a.py"] or "") == bytes_
+
+
+@given(st.binary(max_size=80) | st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace")))
+@example(b"\xef\xbb\xbf\xef\xbb\xbfa")
+@example(b"\xff\xfea")
+@example(b"# coding: rot13\n\xfc")
+@example(b"# coding: idna\n\xfc")
+@example(b"# coding: utf-16\na")
+@example(b"# coding: utf-7\n+AGE-")
+@example(b"a\r\r\n")
+@example(b"\r\n")
+@example(b"\n\n")
+def test_what_is_shown_can_be_written_back_as_it_was(raw: bytes) -> None:
+    text = decode(raw)
+    if (shown := readable(text)) is not None:
+        assert encode(write_like(shown, text)) == raw

@@ -140,8 +140,8 @@ def _grammar(*, typed: bool, with_tags: bool) -> Language:
 
 # References to other files, for the import graph. Matching by name errs on the safe side: a module specifier counts as
 # a use of every file that it may name, wherever that file is, and so does any other string that looks like a path. A
-# file is called dynamic if it loads files whose names are computed, found in a directory listing or mapped by package.json,
-# because its text does not show these files.
+# file is called dynamic if it loads files whose names are computed, found in a directory listing or mapped by
+# package.json, because its text does not show these files.
 
 MAX_MENTION = 200
 _LOADERS = frozenset({"require", "import", "require.resolve", "import.meta.resolve"})
