@@ -38,10 +38,3 @@ async def test_several_threads_may_read_at_once(reader: BanditReader) -> None:
     texts = [f"import requests\nx = {n}\nrequests.get(u, verify=False, timeout={n})\n" for n in range(30)]
     scans = await asyncio.gather(*(asyncio.to_thread(reader.scan, text) for text in texts))
     assert all({seen.rule for seen in scan} == {"bandit.B501"} for scan in scans)
-
-
-def test_the_same_text_is_read_once(reader: BanditReader) -> None:
-    text = "import requests\n" + "requests.get(u, verify=False, timeout=1)\n" * 300
-    first = reader.scan(text)
-    assert len(first) == 300
-    assert reader.scan(text) is first

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from nightshift.core.tasks.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
+from nightshift.core.tasks.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Severity
 from nightshift.core.tasks.task import Kind, TaskSpec
 from nightshift.verdict.checks.bandit import BanditReader
 from nightshift.verdict.checks.checker import StaticChecker
@@ -29,22 +29,8 @@ def describe(check_report: ChangeCheckReport) -> list[tuple[str, Severity, str, 
 
 
 async def test_a_plain_change_is_let_through() -> None:
-    assert (
-        await report({"a.py": "def add(a, b):\n    return a + b\n", "notes.md": "eval(x)", "gone.py": None})
-        == ChangeCheckReport()
-    )
-
-
-async def test_a_finding_names_path_line_reason_and_way_out() -> None:
-    (finding,) = (await report({"a.py": "\ndef f(x):\n    return eval(x)\n"})).findings
-    assert finding == Finding(
-        rule="python.eval",
-        severity=Severity.BLOCK,
-        path="a.py",
-        line=3,
-        message="`eval(x)` executes code that it receives as a string;"
-        " use ast.literal_eval for values, or parse the few forms that are needed.",
-    )
+    change = {"a.py": "def add(a, b):\n    return a + b\n", "notes.md": "eval(x)", "gone.py": None}
+    assert await report(change) == ChangeCheckReport()
 
 
 async def test_what_stood_there_before_is_not_told_again_but_one_more_is() -> None:
@@ -126,15 +112,11 @@ async def test_the_owners_answer_counts() -> None:
 
 
 async def test_commands_in_scripts_recipes_and_packages_are_read() -> None:
-    check_report = await report(
-        {
-            "run.sh": "#!/bin/sh\nset -e\nrm -rf ~/x\n",
-            "Makefile": "all:\n\tgit push --force\n",
-            "package.json": '{"scripts": {\n"x": "curl u | sh"}}',
-            "deploy": "#!/usr/bin/env bash\n\nterraform apply\n",
-            "a.mjs": "import { execFileSync } from 'child_process';\nexecFileSync('sudo', ['ls']);\n",
-        }
-    )
+    check_report = await report({
+        "run.sh": "#!/bin/sh\nset -e\nrm -rf ~/x\n", "Makefile": "all:\n\tgit push --force\n",
+        "package.json": '{"scripts": {\n"x": "curl u | sh"}}', "deploy": "#!/usr/bin/env bash\n\nterraform apply\n",
+        "a.mjs": "import { execFileSync } from 'child_process';\nexecFileSync('sudo', ['ls']);\n",
+    })  # fmt: skip
     commands = {(f.rule, f.path, f.line, f.argv) for f in check_report.findings if f.rule.startswith("command.")}
     assert commands == {
         ("command.rm-outside", "run.sh", 3, ("rm", "-rf", "~/x")),

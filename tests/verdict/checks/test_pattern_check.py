@@ -86,14 +86,6 @@ async def test_what_mended_it_other_code_and_what_stood_there_before_are_let_pas
     assert (await ask(memory, RENAMED)).findings
 
 
-async def test_files_that_are_no_code_or_tests_or_go_are_passed_over(store: Store) -> None:
-    memory = memory_of(store)
-    await learn(store, memory)
-    change = {"notes.md": RENAMED, "test_m.py": RENAMED, "gone.py": None}
-    job = ChangeCheckJob(spec=TaskSpec(description="Write mean()"), tree=TextTree({"gone.py": RENAMED}), change=change)
-    assert await PatternCheck(memory).examine(job) == ChangeCheckReport()
-
-
 async def test_code_that_passed_since_is_no_warning_any_more(store: Store) -> None:
     memory = memory_of(store)
     await learn(store, memory)

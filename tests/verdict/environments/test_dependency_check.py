@@ -99,40 +99,29 @@ async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
 NAMES_IT = {"sky.py": "X = 1\n", "requirements.txt": "pytest\nmoonphase>=0\n"}
 
 
-@pytest.mark.parametrize("spelling", ["moonphase", "Moonphase", "PyYAML"])
-@pytest.mark.parametrize("how", ["task", "approved", "approved for its project", "declared"])
-async def test_what_no_file_imports_is_installed_as_well(checker: Make, how: str, spelling: str) -> None:
-    yes = {package_subject(spelling): True}
-    context = case_for(packages=[spelling] if how == "task" else [])
-    if how in {"approved", "declared"}:
+@pytest.mark.parametrize("how", ["task", "approved for its project", "declared"])
+async def test_what_no_file_imports_is_installed_as_well(checker: Make, how: str) -> None:
+    yes = {package_subject("PyYAML"): True}
+    context = case_for(packages=["PyYAML"] if how == "task" else [])
+    if how == "declared":
         context = replace(context, granted=frozenset(yes))
     elif how == "approved for its project":
         context = replace(context, decided={"sky": yes, "other": {"package:tidewave": True}})
     context = context.within("sky")
-    lists = {"requirements.txt": f"pytest\n{spelling}>=0\n"} if how == "declared" else {}
-    change = {"sky.py": "X = 1\n", **lists}
+    lists = {"requirements.txt": "pytest\nPyYAML>=0\n"} if how == "declared" else {}
     tools = Bench(model_for(), base={}, change_checks=[checker()]).tools
-    state = AttemptState(phase=Phase.TESTING, base="0" * 40, change=change, project="sky")
+    state = AttemptState(phase=Phase.TESTING, base="0" * 40, change={"sky.py": "X = 1\n", **lists}, project="sky")
     checked_state = (await change_check.check(context, state, tools)).state
-    names = {"moonphase", "tidewave"} if spelling != "PyYAML" else {"PyYAML"}
-    assert checked_state.packages.keys() == names
-    assert spelling.lower() in str(checked_state.change["requirements.txt"]).lower()
+    assert checked_state.packages.keys() == {"PyYAML"}
+    assert "pyyaml" in str(checked_state.change["requirements.txt"]).lower()
 
 
-async def test_what_the_change_declares_is_asked_for_and_a_denial_goes_back(checker: Make) -> None:
+async def test_what_the_change_declares_is_asked_for(checker: Make) -> None:
     (ask,) = (await checker().examine(job(NAMES_IT))).asks
     assert ask.subject == "package:moonphase"
-    assert ask.question.startswith("May the task use the package moonphase? requirements.txt:2 names it.")
-    denied = await checker().examine(job(NAMES_IT, denied=frozenset({"package:moonphase"})))
-    assert rules(denied) == [("package.denied", "requirements.txt", 2)]
+    assert "requirements.txt:2 names this package." in ask.question
     tools = {"requirements-dev.txt": "black\nmypy==1\npytest\n", "calc.py": ""}
     assert await checker().examine(job(tools)) == ChangeCheckReport()
-
-
-async def test_what_the_base_declares_is_not_installed_beside_its_environment(checker: Make) -> None:
-    base = {"requirements.txt": "moonphase==1.0\n"}
-    asked = replace(job({"moon.py": "X = 1\n"}, base, packages=["moonphase"]), environment="e" * 64)
-    assert dict((await checker().examine(asked)).packages) == {}
 
 
 async def test_what_comes_with_an_allowed_package_is_not_asked_for(checker: Make) -> None:
@@ -152,16 +141,12 @@ async def test_a_pin_of_the_owners_is_kept(checker: Make, index: Path) -> None:
     )
 
 
-async def test_a_denied_package_goes_back_to_the_model(checker: Make) -> None:
-    report = await checker().examine(job({"moon.py": USES}, denied=frozenset({"package:moonphase"})))
-    assert rules(report) == [("package.denied", "moon.py", 1)]
-    assert report.findings[0].severity is Severity.BLOCK
-    assert "the owner denied the package moonphase; do not use this package" in report.findings[0].message
-
-
-async def test_a_denial_holds_although_another_package_brings_the_same(checker: Make) -> None:
+async def test_a_denial_goes_back_to_the_model_although_another_package_brings_the_same(checker: Make) -> None:
     asked = job({"moon.py": USES + "import tidewave\n"}, denied=frozenset({"package:tidewave"}))
-    assert rules(await checker("moonphase").examine(asked)) == [("package.denied", "moon.py", 6)]
+    report = await checker("moonphase").examine(asked)
+    assert rules(report) == [("package.denied", "moon.py", 6)]
+    assert report.findings[0].severity is Severity.BLOCK
+    assert "the owner denied the package tidewave; do not use this package" in report.findings[0].message
 
 
 async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(checker: Make, index: Path) -> None:
@@ -228,9 +213,7 @@ async def test_an_owner_s_repository_gets_a_line_only_in_the_file_that_it_has(ch
     about: dict[str, Any] = {"repo": "/home/me/sky", "packages": ["moonphase"]}
     declared = {"requirements.txt": "# of the sky\n", "lib/old.py": "import yaml\n"}
     report = await checker("PyYAML").examine(job({"sky.py": f"import lib.old\n{USES}"}, declared, **about))
-    assert report.declares == {"requirements.txt": "# of the sky\nmoonphase==1.0\n"}, (
-        "what the owner's files import is his"
-    )
+    assert report.declares == {"requirements.txt": "# of the sky\nmoonphase==1.0\n"}, "the owner's imports are his"
     none = await checker().examine(job({"sky.py": USES}, **about))
     assert (dict(none.packages)["moonphase"], dict(none.declares)) == ("1.0", {})
 
@@ -250,8 +233,6 @@ BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
     [
         ({}, {}, "moonphase==1.0\n", None, None),
         ({}, {"requirements.txt": "pytest\n"}, "pytest\nmoonphase==1.0\n", None, "pytest\n"),
-        ({"requirements.txt": "moonphase\n"}, {}, "moonphase==1.0\n", None, None),
-        ({}, {}, "moonphase==1.0\n", "pytest==9\nmoonphase==1.0\n", "pytest==9\n"),
         ({}, {}, "moonphase==1.0\n", "moonphase==0.9\n", "moonphase==0.9\n"),
         (
             {"requirements.txt": "moonphase\n"},
@@ -261,7 +242,6 @@ BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
             "moonphase\npytest\n",
         ),
         ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, None, None),
-        ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, f"{BOTH}\n", f"{BOTH}\n"),
     ],
 )
 async def test_a_package_that_a_later_try_does_without_is_named_no_more(
@@ -291,15 +271,10 @@ OLD = "def show():\n    import moonphase\n    return moonphase.FULL\n"
 async def test_an_old_import_within_a_function_is_no_question(checker: Make) -> None:
     base = {"show.py": OLD, "moon.py": "from show import show\n"}
     assert (await checker().examine(job({"moon.py": "from show import show\nX = 1\n"}, base))).asks == ()
-    assert (await checker().examine(job({"show.py": OLD + "\n\nX = 1\n"}, base))).asks == ()
-    asked = await checker().examine(job({"new.py": OLD}, base))
-    assert [ask.subject for ask in asked.asks] == ["package:moonphase"], "the change brings it"
-
-
-async def test_what_the_repository_declares_is_needed_within_functions_too(checker: Make) -> None:
-    base = {"show.py": OLD, "requirements.txt": "moonphase\n"}
-    asked = await checker().examine(job({"moon.py": "from show import show\n"}, base))
-    assert [ask.subject for ask in asked.asks] == ["package:moonphase"]
+    declared = {**base, "requirements.txt": "moonphase\n"}
+    for change, tree in (({"new.py": OLD}, base), ({"moon.py": "from show import show\n"}, declared)):
+        asked = await checker().examine(job(change, tree))
+        assert [ask.subject for ask in asked.asks] == ["package:moonphase"], "the change or the repository names it"
 
 
 async def test_packages_of_a_plan_are_asked_for_before_there_is_code(checker: Make) -> None:
@@ -308,6 +283,4 @@ async def test_packages_of_a_plan_are_asked_for_before_there_is_code(checker: Ma
     report = await checker("pyyaml").examine(planned)
     (ask,) = report.asks
     assert ask.subject == "package:moonphase"
-    assert ask.question.startswith(
-        "May the task use the package moonphase? The task's plan names this package. If you approve"
-    )
+    assert "The task's plan names this package." in ask.question

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -101,7 +100,15 @@ async def test_what_was_not_used_for_long_is_swept(
     assert used.folder.exists()
     assert len(list((folder / "packages").iterdir())) == 4, "a layer, its note, its question, and what another builds"
     assert not half.exists()
-    assert timedelta(days=7) < KEEP
+
+
+async def test_what_would_run_by_itself_or_hide_the_standard_library_is_taken_out(
+    layers: LayerStore, index: Path
+) -> None:
+    files = ("sly.py", "sly.pth", "sitecustomize.py", "usercustomize/__init__.py", "json.py", "asyncio/__init__.py")
+    wheel(index, "sly", "1.0", dict.fromkeys(files, ""))
+    layer = await layers.satisfy(["sly"])
+    assert {path.name for path in layer.folder.iterdir()} == {"sly.py", "__pycache__", "sly-1.0.dist-info"}
 
 
 async def test_of_too_much_what_was_used_longest_ago_goes_first(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.code.listing import Listing
-from nightshift.verdict.environments.missing_modules import ImportMemory, MissingModuleFinder, imports
+from nightshift.verdict.environments.missing_modules import MissingModuleFinder, imports
 
 AVAILABLE = frozenset({"os", "json", "tomllib", "pytest"})
 
@@ -77,18 +77,3 @@ def test_files_that_build_a_project_are_left_out() -> None:
 @given(st.text(alphabet="import fromx.y()\n :tryexcpt", max_size=200))
 def test_any_text_is_read_or_passed_over(text: str) -> None:
     imports(text)
-
-
-def test_what_was_read_is_not_read_again() -> None:
-    memory, reads = ImportMemory(max_files=2), list[str]()
-
-    def read() -> str:
-        reads.append("x")
-        return "import x\n"
-
-    assert memory.imports("a", read) == memory.imports("a", read)
-    assert len(reads) == 1
-    memory.imports("b", read)
-    memory.imports("c", read)
-    memory.imports("a", read)
-    assert len(reads) == 4, "the oldest is forgotten"

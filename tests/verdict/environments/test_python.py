@@ -14,18 +14,15 @@ import pytest
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import RunLimits
-from nightshift.core.shell import ShellJob
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.git.manager import GitManager
-from nightshift.verdict.environments import uv
 from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.environments.python import PythonMaker, Series
 from nightshift.verdict.environments.store import FolderStore
 from nightshift.verdict.environments.uv import Uv
 from nightshift.verdict.runner import SuiteRunner
-from nightshift.verdict.shell import ShellRunner
-from tests.support.git_repo import git, make_repo, write
+from tests.support.git_repo import git, make_repo
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.trees import TextTree
 from tests.support.wheelhouse import source, wheel
@@ -63,7 +60,6 @@ class Home:
         self.runner = SuiteRunner(
             bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging", environments=self.environments
         )
-        self.shell = ShellRunner(bubblewrap(), runtime(), folder / "staging", environments=self.environments)
 
     async def judged(
         self, base: Mapping[str, str] | Tree, tests: Mapping[str, str], change: Mapping[str, str] | None = None
@@ -75,15 +71,11 @@ class Home:
             SuiteJob(base=tree, change=change or {}, given=tests, environment=digest, limits=limits)
         )
 
-    async def remarks(self, base: Mapping[str, str]) -> tuple[str, ...]:
+    async def made(self, base: Mapping[str, str]) -> tuple[dict[str, str], str]:
+        """Make the environment of a tree, and return its packages and its remarks."""
         tree = TextTree(base)
         (environment,) = (await self.environments.make(tree, await self.environments.of(tree))).new
-        return environment.remarks
-
-    async def packages(self, base: Mapping[str, str]) -> dict[str, str]:
-        tree = TextTree(base)
-        (environment,) = (await self.environments.make(tree, await self.environments.of(tree))).new
-        return dict(environment.packages)
+        return dict(environment.packages), "; ".join(environment.remarks)
 
 
 @pytest.fixture
@@ -128,17 +120,17 @@ async def test_what_is_declared_is_there_and_the_own_package_is_known(home: Home
 
 
 async def test_what_has_no_wheel_or_is_not_there_is_left_out_and_told(home: Home) -> None:
-    remarks = await home.remarks(CODE)
-    assert any("nowheel has no suitable wheel" in remark for remark in remarks), remarks
-    assert any("nosuch has no" in remark for remark in remarks), remarks
+    _, remarks = await home.made(CODE)
+    assert "nowheel has no suitable wheel" in remarks
+    assert "nosuch has no" in remarks
 
 
 async def test_of_requirements_that_do_not_go_together_the_later_ones_are_left_out_and_told(home: Home) -> None:
     base = {"requirements.txt": "moonphase==1.0\ntidewave\n", "requirements-dev.txt": "moonphase==3.0\n"}
-    tree = TextTree(base)
-    (environment,) = (await home.environments.make(tree, await home.environments.of(tree))).new
-    assert environment.packages == {"moonphase": "1.0", "tidewave": "2.0"}
-    assert any("moonphase" in remark and "left out" in remark for remark in environment.remarks)
+    packages, remarks = await home.made(base)
+    assert packages == {"moonphase": "1.0", "tidewave": "2.0"}
+    assert "moonphase" in remarks
+    assert "left out" in remarks
 
 
 async def test_a_version_comes_from_the_nearest_tag_and_stands_in_the_file_that_a_build_writes(
@@ -156,23 +148,17 @@ async def test_a_version_comes_from_the_nearest_tag_and_stands_in_the_file_that_
         emit=lambda _: None, environ=dict(os.environ),
     )  # fmt: skip
 
-    async def judged(version: str, beginning: str) -> Verdict:
+    for version, beginning in (("1.4.9", "(1, 4, 9)"), ("1.4.10.dev1", "(1, 4, 10)")):
         text = (
             "from importlib import metadata\n\nimport till\n\n\n"
             f"def test_known():\n    assert metadata.version('shop-till').partition('+')[0] == '{version}'\n\n\n"
             f"def test_file():\n    assert till.__version__ == metadata.version('shop-till')\n"
             f"    assert till.version_tuple[:3] == {beginning}\n"
         )
-        return await home.judged(manager.tree(str(repo), git(repo, "rev-parse", "HEAD")), {"test_till.py": text})
-
-    released = await judged("1.4.9", "(1, 4, 9)")
-    assert released.passed, (released.reason, released.failures)
-    for count in range(2):
-        write(repo, {"a.txt": f"{count}\n"})
-        git(repo, "add", "-A")
-        git(repo, "commit", "-q", "-m", "more")
-    later = await judged("1.4.10.dev2", "(1, 4, 10)")
-    assert later.passed, (later.reason, later.failures)
+        base = manager.tree(str(repo), git(repo, "rev-parse", "HEAD"))
+        verdict = await home.judged(base, {"test_till.py": text})
+        assert verdict.passed, (verdict.reason, verdict.failures)
+        git(repo, "commit", "-q", "--allow-empty", "-m", "more")
     manager.close()
 
 
@@ -196,42 +182,15 @@ async def test_what_a_change_declares_is_no_consent(home: Home) -> None:
     assert "moonphase" in str(verdict.failures)
 
 
-async def test_commands_of_models_have_the_environment_too(home: Home) -> None:
-    tree = TextTree(CODE)
-    digest = (await home.environments.of(tree)).digest
-    result = await home.shell.execute(
-        ShellJob(command="till && python -c 'import tidewave, till'", base=tree, environment=digest)
-    )
-    assert (result.exit_code, result.output) == (0, "42\n")
-
-
-async def test_plugins_of_the_environment_serve_tests_and_those_that_measure_do_not(home: Home, index: Path) -> None:
-    plugin = "import pytest\n\n\n@pytest.fixture\ndef moon():\n    return 1\n"
-    wheel(index, "pytest_moon", "1.0", {"pytest_moon.py": plugin}, plugin="pytest_moon")
-    base = {"requirements-test.txt": "pytest-moon\n"}
-    verdict = await home.judged(base, {"test_moon.py": "def test_moon(moon):\n    assert moon == 1\n"})
-    assert verdict.passed, (verdict.reason, verdict.failures)
-
-
-async def test_a_plugin_may_be_called_like_a_module_of_pythons_where_warnings_are_errors(home: Home) -> None:
+async def test_the_own_plugin_serves_tests_also_named_like_a_module_of_python_where_warnings_are_errors(
+    home: Home,
+) -> None:
     project = "[project]\nname = 'pytest-own'\nversion = '1'\n[project.entry-points.pytest11]\njson = 'own'\n"
     base = {
         "pyproject.toml": f"{project}[tool.pytest.ini_options]\nfilterwarnings = ['error']\n",
         "own.py": "import pytest\n\n\n@pytest.fixture\ndef seven():\n    return 7\n",
     }
     verdict = await home.judged(base, {"test_own.py": "def test_own(seven):\n    assert seven == 7\n"})
-    assert verdict.passed, (verdict.reason, verdict.failures)
-
-
-async def test_namespace_packages_of_tree_and_wheels_are_found_together(home: Home, index: Path) -> None:
-    wheel(index, "zoo.moon", "1.0", {"zoo/moon.py": "FULL = 1\n"})
-    base = {
-        "pyproject.toml": "[project]\nname = 'zoo.till'\nversion = '1'\ndependencies = ['zoo.moon']\n",
-        "zoo/till/__init__.py": "from zoo.moon import FULL\n",
-    }
-    verdict = await home.judged(
-        base, {"test_zoo.py": "import zoo.till\n\n\ndef test_it():\n    assert zoo.till.FULL == 1\n"}
-    )
     assert verdict.passed, (verdict.reason, verdict.failures)
 
 
@@ -261,16 +220,16 @@ async def test_a_file_with_other_bytes_than_its_lock_says_is_left_out_and_told(h
         "[[package]]\nname = 'moonphase'\nversion = '1.0'\n"
         f"files = [{{file = 'moonphase.whl', hash = 'sha256:{'0' * 64}'}}]\n"
     )
-    base = {"poetry.lock": lock}
-    assert await home.packages(base) == {}
-    remarks = [environment.remarks for environment in home.environments.list_parts() if environment.kind == "python"]
-    assert any("moonphase 1.0" in remark and "left out" in remark for remark in remarks[0]), remarks
+    packages, remarks = await home.made({"poetry.lock": lock})
+    assert not packages
+    assert "moonphase 1.0" in remarks
+    assert "left out" in remarks
 
 
 async def test_a_lock_is_installed_as_it_says(home: Home, index: Path) -> None:
     newer = wheel(index, "moonphase", "2.0", {"moonphase.py": "FULL = 2\n"})
     lock = make_lock(newer.with_name("moonphase-1.0-py3-none-any.whl"), "moonphase", "1.0")
-    assert await home.packages({"poetry.lock": lock, "pyproject.toml": PROJECT}) == {"moonphase": "1.0"}
+    assert (await home.made({"poetry.lock": lock, "pyproject.toml": PROJECT}))[0] == {"moonphase": "1.0"}
 
 
 async def test_an_index_that_is_away_is_told_and_nothing_is_kept(folder: Path, tmp_path: Path) -> None:
@@ -286,44 +245,17 @@ async def test_an_index_that_is_away_is_told_and_nothing_is_kept(folder: Path, t
 def test_another_python_is_chosen_only_where_it_is_asked_for_and_there() -> None:
     series = Series(usual=replace(runtime(), version="3.11.2"), others=("3.13", "3.12", "3.10"))
     assert series.chosen("", "") == "3.11"
-    assert series.chosen(">=3.9", "") == "3.11"
     assert series.chosen(">=3.12", "") == "3.13"
     assert series.chosen(">=3.12,<3.13", "") == "3.12"
     assert series.chosen(">=3.14", "") == "3.11"
     assert series.chosen("<3.11", "") == "3.10"
     assert series.chosen("", "3.12\n") == "3.12"
-    assert series.chosen("", "3.9.1\n") == "3.11"
     assert series.chosen("what is this", "pypy3.10") == "3.11"
 
 
 async def test_packages_of_the_environment_file_are_there_beside_those_of_the_repository(home: Home) -> None:
     more = {".nightshift/environment.yaml": "packages: [tidewave, nosuch]\n"}
-    assert await home.packages(more) == {"tidewave": "2.0"}
-    assert await home.packages({"requirements.txt": "moonphase\n", **more}) == {"moonphase": "1.0", "tidewave": "2.0"}
-    tests = {"test_it.py": "import tidewave\n\n\ndef test_it():\n    assert tidewave.HIGH == 1\n"}
-    verdict = await home.judged({"a.py": "", **more}, tests)
-    assert verdict.passed, (verdict.reason, verdict.failures)
-    assert any("nosuch" in remark for remark in await home.remarks({"b.py": "", ".nightshift/environment.yaml": (
-        "packages: [tidewave >= 2, nosuch]\n")}))  # fmt: skip
-
-
-async def test_what_a_lock_pins_stands_for_packages_of_the_environment_file(home: Home, index: Path) -> None:
-    wheel(index, "tidewave", "3.0", {"tidewave/__init__.py": "HIGH = 3\n"})
-    more = {".nightshift/environment.yaml": "packages: ['tidewave>=1']\n"}
-    lock = ""
-    for name, version, installed_version in (("moonphase", "1.0", "3.0"), ("tidewave", "2.0", "2.0")):
-        lock += make_lock(index / f"{name}-{version}-py3-none-any.whl", name, version)
-        assert await home.packages({"poetry.lock": lock, **more}) == {"moonphase": "1.0", "tidewave": installed_version}
-
-
-async def test_packages_that_take_too_much_room_are_refused_and_nothing_is_kept(
-    home: Home, index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert uv.MOST_MB == 6 << 10
-    monkeypatch.setattr(uv, "MOST_MB", 2)
-    wheel(index, "heavy", "1.0", {"heavy.py": "", "heavy.dat": "x" * (3 << 20)})
-    tree = TextTree({"requirements.txt": "heavy\n"})
-    with pytest.raises(SandboxError, match="the packages use more than 2 MB"):
-        await home.environments.make(tree, await home.environments.of(tree))
-    assert not home.environments.list_parts()
-    assert await home.packages({"requirements.txt": "moonphase\n"}) == {"moonphase": "1.0"}
+    packages, remarks = await home.made({"requirements.txt": "moonphase\n", **more})
+    assert packages == {"moonphase": "1.0", "tidewave": "2.0"}
+    assert "nosuch" in remarks
+    assert (await home.made(more))[0] == {"tidewave": "2.0"}

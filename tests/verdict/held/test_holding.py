@@ -93,38 +93,25 @@ def test_a_quiet_beginning_of_a_file_sets_nothing_up() -> None:
 
 
 def test_a_table_gives_a_case_for_each_row() -> None:
-    cases = cases_of(
-        """
-        import pytest
-        from m import f
-
-        @pytest.mark.parametrize(("a", "b", "sum_"), [(1, 2, 3), pytest.param(4, 5, 9, id="big"), (N, 1, 2)])
-        def test_a(a, b, sum_):
-            assert f(a, b) == sum_
-        """
+    rows = "[(1, 2, 3), pytest.param(4, 5, 9, id='big'), (N, 1, 2)]"
+    table = (
+        f"@pytest.mark.parametrize(('a', 'b', 'sum_'), {rows})\ndef test_a(a, b, sum_):\n    assert f(a, b) == sum_\n"
     )
+    cases = cases_of(f"import pytest\nfrom m import f\n\n{table}")
     assert [(case.args, case.expect) for case in cases] == [("(1, 2)", "3"), ("(4, 5)", "9")]
 
 
-def test_unittest_checks_are_read() -> None:
-    cases = cases_of(
-        """
-        import unittest
-        from m import f
-
-        class TestF(unittest.TestCase):
-            def test_a(self):
-                self.assertEqual(f(2), 4)
-                self.assertTrue(f(3))
-                self.assertIsNone(f(4))
-                self.assertAlmostEqual(f(5), 0.5, places=3)
-                with self.assertRaises(KeyError):
-                    f(6)
-        """
-    )
-    assert [case.compare for case in cases] == [
-        Compare.EQUAL, Compare.TRUE, Compare.SAME, Compare.WITHIN, Compare.RAISES,
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("check", "compare"),
+    [
+        ("self.assertEqual(f(2), 4)", Compare.EQUAL), ("self.assertTrue(f(3))", Compare.TRUE),
+        ("self.assertIsNone(f(4))", Compare.SAME), ("self.assertAlmostEqual(f(5), 0.5, places=3)", Compare.WITHIN),
+        ("with self.assertRaises(KeyError):\n            f(6)", Compare.RAISES),
+    ],
+)  # fmt: skip
+def test_unittest_checks_are_read(check: str, compare: Compare) -> None:
+    head = "import unittest\nfrom m import f\n\nclass TestF(unittest.TestCase):\n    def test_a(self):\n"
+    assert [case.compare for case in cases_of(f"{head}        {check}\n")] == [compare]
 
 
 def test_the_function_that_a_helper_is_called_with_is_known() -> None:
@@ -180,32 +167,31 @@ def test_what_is_shown_is_valid_still_tests_and_says_nothing_of_what_is_missing(
             assert "backwards" not in text
 
 
-def test_rows_are_taken_out_of_tables() -> None:
-    held = read_held_of(
-        """
-        import pytest
-        from m import f
+TABLE = """
+    import pytest
+    from m import f
 
 
-        @pytest.mark.parametrize(
-            ("text", "back"),
-            [
-                ("ab", "ba"),
-                ("abc", "cba"),  # three
-                ("hello", "olleh"),
-                ("words", "sdrow"),
-            ],
-        )
-        def test_a(text, back):
-            assert f(text) == back
-        """,
-        0.5,
+    @pytest.mark.parametrize(
+        ("text", "back"),
+        [
+            ("ab", "ba"),
+            ("abc", "cba"),  # three
+            ("hello", "olleh"),
+            ("words", "sdrow"),
+        ],
     )
+    def test_a(text, back):
+        assert f(text) == back
+    """
+
+
+def test_rows_are_taken_out_of_tables() -> None:
+    held = read_held_of(TABLE, 0.5)
     (text,) = held.shown.values()
-    assert len(hide(held)) == 2
+    assert len(hide(held)) == len(cases_of(text)) == 2
     assert text.count('    ("') == 3  # the parameter names and two rows
     assert "three" not in text
-    assert len(cases_of(text)) == 2
 
 
 LOOP = """

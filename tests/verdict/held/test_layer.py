@@ -119,20 +119,6 @@ async def test_calls_see_no_test_of_the_task(judge: Judge) -> None:
         assert verdict.passed, verdict.unseen
 
 
-async def test_objects_whose_truth_alone_is_asked_for_leave_the_tests_as_the_judge(judge: Judge) -> None:
-    tests = {
-        "test_cart.py": "from cart import filled\n\n\ndef test_filled():\n"
-        + "".join(f"    assert filled({n})\n" for n in range(10, 16))
-    }
-    cart = "class Cart:\n    pass\n\n\ndef filled(count):\n    return Cart() if count else None\n"
-    out = of_tests(tests, "", 0.25)
-    assert out.cases
-    verdict = await judge({"cart.py": cart}, tests, held=out)
-    assert verdict.passed, verdict.unseen
-    assert (verdict.evidence.label, verdict.evidence.held_out) == (Label.TESTS_PASSED, 0)
-    assert any("could not be judged by value" in note for note in verdict.evidence.notes)
-
-
 async def test_after_two_tries_that_failed_on_held_out_cases_no_more_is_claimed(judge: Judge) -> None:
     tests = {"test_cart.py": "from cart import filled\n\n\ndef test_filled():\n" + "".join(
         f"    assert filled({n}) == {n}\n" for n in range(10, 16)

@@ -60,8 +60,6 @@ failures:
 
 ---- tests::subtracts stdout ----
 thread 'tests::subtracts' panicked at src/lib.rs:9:9:
-assertion `left == right` failed
-  left: 1
  right: 2
 
 failures:
@@ -81,7 +79,6 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 running 1 test
 test src/lib.rs - add (line 3) ... ok
 
-test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.11s
 """
 
 
@@ -252,15 +249,7 @@ def test_any_lines_are_read_without_a_fault(reader: Callable[..., Collected], te
     assert all(test.duration_s >= 0 for test in collected)
 
 
-TAGS = st.sampled_from([
-    "<testsuites>", "</testsuites>", '<testsuite name="s" failures="1">', "</testsuite>",
-    '<testcase name="a" time="x">',
-    "</testcase>", '<testcase name="b"/>', "<failure>", "</failure>", '<error type="a.B" message="m"/>', "<skipped/>",
-    "<system-out>", "</system-out>", "<![CDATA[<x>]]>", "&amp;", "&a;", "<!-- -->", "<?x ?>", "<properties/>",
-])  # fmt: skip
-
-
-@given(st.lists(st.one_of(TAGS, st.text(max_size=5)), max_size=40).map("".join))
+@given(st.lists(st.sampled_from(JUNIT.splitlines()) | st.text(max_size=5)).map("".join))
 def test_any_xml_is_read_or_refused(text: str) -> None:
     collected = Collected(junit.FORM)
     with suppress(junit.Unreadable):

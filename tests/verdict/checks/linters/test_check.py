@@ -104,16 +104,6 @@ async def test_without_a_linter_in_the_repository_nothing_is_run(bench: Bench) -
     assert bench.shell.ran == []
 
 
-async def test_the_tree_before_is_looked_at_once_and_only_where_something_was_found(bench: Bench) -> None:
-    base, check = {"pyproject.toml": RUFF, "a.py": OLD, "once.py": ""}, bench.make_check()
-    await bench({**base, "a.py": ""}, {"a.py": "A = 1\n"}, check)
-    assert len(bench.shell.ran) == 1, "a change without findings needs no look at the base"
-    await bench(base, {"a.py": OLD + "A = 1\n"}, check)
-    assert len(bench.shell.ran) == 2
-    await bench(base, {"a.py": OLD + "B = 1\n"}, check)
-    assert len(bench.shell.ran) == 1
-
-
 async def test_a_change_is_not_held_against_what_it_says_of_itself(bench: Bench) -> None:
     base = {"pyproject.toml": RUFF, "pkg/a.py": "A = 1\n"}
     lax = {"pyproject.toml": "[tool.ruff.lint]\nselect = []\n", "pkg/ruff.toml": "line-length = 200\n"}

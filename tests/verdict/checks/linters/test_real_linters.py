@@ -59,16 +59,6 @@ def make_lock(folder: Path, **packages: str) -> dict[str, str]:
     return {name: (folder / name).read_text() for name in ("package.json", "package-lock.json")}
 
 
-async def test_flake8_finds_what_a_change_brings(folder: Path) -> None:
-    old = "import os\n"
-    base = {".flake8": "[flake8]\nmax-line-length = 60\n", "a.py": old}
-    change = {"a.py": f"{old}import sys\nNEW = '{'x' * 60}'\n"}
-    assert await find(folder, base, change, runtime()) == [
-        ("flake8.F401", "a.py", 2, "'sys' imported but unused"),
-        ("flake8.E501", "a.py", 3, "line too long (68 > 60 characters)"),
-    ]
-
-
 async def test_eslint_of_a_lock_file_finds_what_a_change_brings(folder: Path, tmp_path: Path) -> None:
     lock = await asyncio.to_thread(make_lock, tmp_path / "lock", eslint="9.17.0")
     rules = "export default [{rules: {'no-var': 'error', 'no-undef': 'error', 'no-debugger': 'warn'}}];\n"
