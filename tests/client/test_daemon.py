@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.clock import from_text, utc_now
-from nightshift.core.tasks.states import Ending
-from nightshift.core.tasks.task import TaskSpec
 from nightshift.queue import checkpoints
-from nightshift.queue.manager import QueueManager
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.event_log import EventLog
 from tests.support.home import Home
 
 
@@ -48,17 +44,6 @@ def test_without_a_week_it_is_the_time_since_the_last_checkpoint(home: Home, dat
     assert from_text(result.json["since"]) == last
     assert timedelta(0) <= utc_now() - from_text(result.json["until"]) < timedelta(minutes=5)
     assert Path(result.json["report"]).exists()
-
-
-def test_what_has_just_ended_is_in_the_report(home: Home, database: Path) -> None:
-    with Database(database) as opened:
-        queue = QueueManager(opened, EventLog(opened))
-        queue.submit(TaskSpec(description="x")).result()
-        task = queue.claim("w").result()
-        assert task is not None
-        queue.finish(task.id, task.fence, Ending.COMMITTED).result()
-    path = Path(home.cli("--report", "--json").json["report"])
-    assert "**1 of 1 task that ended succeeded**" in path.read_text()
 
 
 @pytest.mark.parametrize(

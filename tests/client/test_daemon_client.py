@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -15,11 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.__main__ import load_application
-from nightshift.client.session import Session
-from nightshift.client.tasks import submit
 from nightshift.config.load import load_settings
-from nightshift.core.errors import StoreError
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Ending
 from nightshift.maintenance.instance_lock import InstanceLock
@@ -61,10 +55,6 @@ def a_worker(context: AppContext, ending: Ending) -> Iterator[None]:
     thread.start()
     yield
     thread.join()
-
-
-def session_of(home: Home) -> Session:
-    return Session(load_application, home.path)
 
 
 def faults(result: CliResult) -> dict[str, str]:
@@ -211,22 +201,6 @@ def test_running_in_the_foreground_shows_the_progress_and_the_end(home: Home, co
     assert (result.code, lines[-1]) == (1, "task 2 failed: stuck, because (0 iterations, 0 tokens)")
 
 
-def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, context: AppContext) -> None:
-    home.cli("--pause")
-
-    def cancel_it() -> None:
-        while not context.queue.find():
-            time.sleep(0.05)
-        context.queue.cancel(1).result()
-
-    thread = threading.Thread(target=cancel_it)
-    thread.start()
-    result = home.cli("--run", "do it")
-    thread.join()
-    assert result.err.startswith("Paused by you; continues when you resume: `./cli.py resume`")
-    assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
-
-
 def test_with_a_token_reading_needs_it_too(home: Home) -> None:
     with home.daemon(token="t" * 20):
         for asked in (("--status",), ("--history",), ("--logs",), ("--show", "1"), ("--approvals",)):
@@ -321,17 +295,6 @@ def test_a_proxy_of_the_environment_gets_neither_requests_nor_token(
     monkeypatch.delenv("no_proxy", raising=False)
     with home.daemon():
         assert home.cli("--status").code == 0
-
-
-def test_a_fault_of_the_database_is_raised_as_it_is_where_no_daemon_logs_it(home: Home) -> None:
-    home.cli("do it")
-    session = session_of(home)
-    with contextlib.closing(session.connection):
-        database = sqlite3.connect(home.path / "db" / "agent_logs.sqlite")
-        database.execute("DROP TABLE tasks")
-        database.close()
-        with pytest.raises(StoreError, match="no such table"):
-            submit(session, {"description": "do it"})
 
 
 def _answer_once(server: socket.socket, answer: bytes | None) -> None:

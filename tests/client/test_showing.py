@@ -75,19 +75,6 @@ def test_several_tasks_are_cancelled_and_queued_again_at_once(home: Home, contex
     assert home.cli("retry").code == home.cli("retry", "1", "--failed").code == 2
 
 
-@pytest.mark.parametrize("command", ["status", "history"])
-def test_a_terminal_of_eighty_columns_has_room(home: Home, command: str) -> None:
-    with home.daemon() as context:
-        submit(context, "word " * 40)
-        work_on(context, passes=False)
-        env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), "COLUMNS": "80"}
-        with Terminal([sys.executable, str(ROOT / "cli.py"), command], env) as shown:
-            code, text = shown.rest()
-    assert code == 0, text
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
-    assert max(map(len, lines)) <= 80, text
-
-
 def test_watching_the_status_goes_on_until_ctrl_c(home: Home) -> None:
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
     with Terminal([sys.executable, str(ROOT / "cli.py"), "status", "--watch"], env) as shown:

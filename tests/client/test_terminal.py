@@ -6,8 +6,6 @@ import re
 import sys
 import time
 
-import pytest
-
 from nightshift.core.tasks.states import Ending
 from tests.support.home import ROOT, Home
 from tests.support.terminal import Terminal
@@ -26,18 +24,6 @@ def test_a_terminal_gets_colours_and_a_table(home: Home) -> None:
     assert code == 0
     assert "\x1b[2mcancelled" in text
     assert "─" in text
-
-
-@pytest.mark.parametrize(("arguments", "environment"), [((), {"NO_COLOR": "1"})])
-def test_no_colours_where_they_are_not_wanted(
-    home: Home, arguments: tuple[str, ...], environment: dict[str, str]
-) -> None:
-    home.cli("do it")
-    with terminal(home, "--status", *arguments, **environment) as shown:
-        _, text = shown.rest()
-    assert "stopped" in text
-    assert "\x1b[3" not in text
-    assert "\x1b[1;3" not in text
 
 
 def test_a_long_description_is_cut_to_the_terminal_and_whole_in_a_pipe(home: Home) -> None:

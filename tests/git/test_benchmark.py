@@ -32,17 +32,6 @@ def test_commits_come_with_their_messages_and_what_they_changed(bench: Bench, tm
     assert [newest.id for newest in bench.git.changing_commits(str(repo), 1)] == [gone.id]
 
 
-def test_programs_that_attributes_or_settings_name_are_not_run(bench: Bench, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "shop", {".gitattributes": "*.py diff=odd\n", "a.py": "1\n"})
-    for name in ("textconv", "command"):
-        git(repo, "config", f"diff.odd.{name}", f"touch {tmp_path}/ran;")
-    write(repo, {".git/info/attributes": "*.py diff=odd\n"})
-    commit(repo, "Two", {"a.py": "2\n"})
-    newest, _ = bench.git.changing_commits(str(repo), 5)
-    assert newest.files == (ChangedFile(path="a.py", added=1, removed=1),)
-    assert not (tmp_path / "ran").exists()
-
-
 def test_a_copy_has_the_files_of_one_commit_and_nothing_that_came_before_or_after(bench: Bench, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop", {"a.py": "old\n"})
     git(repo, "tag", "v1.2")

@@ -9,7 +9,7 @@ import psutil
 
 from nightshift.git import registry, trees
 from tests.git.conftest import Bench, message
-from tests.support.git_repo import git, make_repo
+from tests.support.git_repo import make_repo
 from tests.support.processes import words
 
 
@@ -34,16 +34,6 @@ def test_only_the_repositories_used_last_stay_open(bench: Bench, tmp_path: Path)
     held = [process for process in psutil.Process().children() if is_reader(process, str(tmp_path))]
     assert len(held) <= 2 * (registry.OPEN + 1)
     assert bench.git.tip(bench.git.open(None, None, 2, "y"))
-
-
-def test_a_repository_that_was_closed_meanwhile_is_still_of_use(bench: Bench, tmp_path: Path) -> None:
-    first = bench.git.open(str(make_repo(tmp_path / "first", {"a.py": "1\n"})), None, 7, "x")
-    for number in range(registry.OPEN + 1):
-        bench.git.open(str(make_repo(tmp_path / f"repo{number}", {"a.py": "1\n"})), None, 7, "x")
-    commit = bench.git.commit(first, first.base, {"a.py": "2\n"}, message())
-    assert commit
-    assert first.tree.read("a.py") == b"1\n"
-    assert git(tmp_path / "first", "show", f"{commit.branch}:a.py") == "2"
 
 
 def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:

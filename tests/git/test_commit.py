@@ -56,32 +56,6 @@ def test_an_author_that_is_not_set_is_the_one_of_the_repository(bench: Bench, re
     assert git(repo, "log", "-1", "--format=%an <%ae>", new_commit.id) == "Ow ner <night@example.org>"
 
 
-WORK = "[user]\n\tname = Robin Work\n\temail = robin@work.example\n"
-OWNERS: dict[str, tuple[str, dict[str, str]]] = {
-    # Each case has the content of ~/.gitconfig and the settings of the repository.
-    "the branch": ('[includeIf "onbranch:main"]\n\tpath = work\n', {}),
-    "the author alone": ("[author]\n\tname = Robin Work\n\temail = robin@work.example\n" + WORK.replace("W", "X"), {}),
-    "the worktree": (WORK.replace("work", "home"), {"extensions.worktreeConfig": "true"}),
-    "an include of the repository": ("", {"include.path": "{home}/work"}),
-}
-
-
-@pytest.mark.parametrize("kind", OWNERS)
-def test_the_author_is_the_one_whom_git_itself_would_take(bench: Bench, repo: Path, kind: str) -> None:
-    home = bench.root / "home"
-    text, local = OWNERS[kind]
-    write(home, {".gitconfig": text.format(repo=repo), "work": WORK})
-    for key, value in local.items():
-        git(repo, "config", key, value.format(home=home))
-    if "extensions.worktreeConfig" in local:
-        git(repo, "config", "--worktree", "user.email", "robin@work.example")
-    manager = bench.another(author=Author(name="", email=""))
-    where = manager.open(str(repo), None, 7, "x")
-    new_commit = manager.commit(where, where.base, {"a.py": ""}, message())
-    assert new_commit
-    assert git(repo, "log", "-1", "--format=%an <%ae>", new_commit.id) == "Robin Work <robin@work.example>"
-
-
 def test_new_programs_are_executable_and_old_files_stay_what_they_are(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
     new_commit = commit(bench, where, {"new.sh": "#!/bin/sh\n", "b.sh": "x\n", "a.py": "#!/usr/bin/python3\n"})
@@ -89,14 +63,6 @@ def test_new_programs_are_executable_and_old_files_stay_what_they_are(bench: Ben
     assert {line.split()[-1]: line.split()[0] for line in listed.splitlines()} == {
         "new.sh": "100755", "b.sh": "100644", "a.py": "100644",
     }  # fmt: skip
-
-
-def test_another_author_holds_from_the_next_commit_on_also_where_a_task_works_already(bench: Bench, repo: Path) -> None:
-    where = bench.git.open(str(repo), None, 7, "x")
-    bench.git.renew(Author(name="Day", email="day@example.org"), auto_push=False, remove_branches=False)
-    new_commit = commit(bench, where, {"a.py": "a = 3\n"})
-    assert git(repo, "log", "-1", "--format=%an <%ae>", new_commit.id) == "Day <day@example.org>"
-    assert where.tree.read("a.py") == b"a = 1\n", "what was read before can still be read"
 
 
 def test_a_change_that_changes_nothing_is_no_commit(bench: Bench, repo: Path) -> None:

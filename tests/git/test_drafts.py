@@ -56,11 +56,3 @@ def test_a_draft_is_never_found_as_the_result_on_its_branch_or_in_the_target(ben
     assert (bench.git.find_commit(where, 7), bench.git.find_landed(where)) == (None, None)
     git(repo, "update-ref", "refs/heads/main", left.id)
     assert (bench.git.find_commit(where, 7), bench.git.find_landed(where)) == (None, None)
-
-
-def test_a_draft_that_its_owner_merged_is_cleaned_up_like_a_branch_that_landed(bench: Bench) -> None:
-    where = bench.git.open(None, None, 7, "x")
-    left = draft(bench, where, "a = 2\n")
-    assert bench.git.maintenance.delete_of(lambda ids: ids) == []
-    git(bench.workspace, "update-ref", "refs/heads/main", left.id)
-    assert bench.git.maintenance.delete_of(lambda ids: ids) == [f"refs/heads/{where.branch}"]

@@ -5,10 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
-from nightshift.core.errors import GitError
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench
 from tests.support.git_repo import git, write
 
 
@@ -39,27 +36,6 @@ def test_notes_written_at_once_are_all_kept(bench: Bench, repo: Path) -> None:
         list(pool.map(lambda commit: bench.git.note(str(repo), commit, f"on {commit}"), commits))
     assert [bench.git.read_note(str(repo), commit) for commit in commits] == [f"on {commit}" for commit in commits]
     assert git(repo, "log", "-1", "--format=%N", "--notes=nightshift", commits[5]).strip() == f"on {commits[5]}"
-
-
-def test_the_log_tells_which_commits_are_ours(bench: Bench) -> None:
-    where = bench.git.open(None, None, 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "1"}, message(7, "Add a"))
-    assert commit
-    bench.git.advance(where, commit, where.base)
-    lines = bench.git.recent_commits(None, 5)
-    assert [(line.subject, line.task_id, line.author) for line in lines] == [
-        ("Add a", 7, "Night"), ("Begin", None, "Night"),
-    ]  # fmt: skip
-    assert lines[0].at == bench.now
-    assert len(bench.git.recent_commits(None, 1)) == 1
-
-
-def test_a_commit_that_is_none_is_refused(bench: Bench, repo: Path) -> None:
-    for name in ("0" * 40, "HEAD\nHEAD", "main"):
-        with pytest.raises(GitError, match="is not in"):
-            bench.git.tree(str(repo), name)
-    with pytest.raises(GitError, match="is a blob, not a commit"):
-        bench.git.tree(str(repo), git(repo, "rev-parse", "HEAD:a.py"))
 
 
 def test_many_threads_read_at_once(bench: Bench, repo: Path) -> None:

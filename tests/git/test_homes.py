@@ -61,18 +61,6 @@ def test_what_another_home_landed_is_not_this_tasks(here: GitManager, there: Git
     assert there.find_landed(there.open(str(repo), "dev", 7, "x")) is None
 
 
-def test_the_target_is_moved_without_the_branch_of_another_home(
-    here: GitManager, there: GitManager, repo: Path
-) -> None:
-    git(repo, "branch", "dev")
-    first = commit(here, here.open(str(repo), None, 7, "x"), "first\n")
-    where = there.open(str(repo), "dev", 7, "x")
-    second = commit(there, where, "second\n")
-    taken = Commit(id=second.id, tree=second.tree, branch=first.branch, parent=second.parent)
-    assert there.advance(where, taken, where.base)
-    assert git(repo, "rev-parse", "dev", first.branch).split() == [second.id, first.id]
-
-
 def test_a_task_that_nodes_share_is_found_whichever_of_them_made_its_commit(
     here: GitManager, there: GitManager, repo: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -228,33 +227,3 @@ def test_a_repository_of_another_user_is_refused_until_its_owner_calls_it_safe(b
     home.mkdir()
     (home / ".gitconfig").write_text(f"[safe]\n\tdirectory = /elsewhere\n\tdirectory = {repo}\n")
     assert bench.git.open(str(repo), None, 7, "x").repo == repo
-
-
-def test_a_daemon_that_was_started_from_a_hook_works_in_the_repository_that_is_named(
-    tmp_path: Path, repo: Path, marks: Path
-) -> None:
-    environ = hostile_environment(marks, script(tmp_path / "evil" / "program", marks))
-    before = fingerprint(marks.parent / "other")
-    code = f"""
-import os
-from pathlib import Path
-from nightshift.core.tasks.commit_message import CommitMessage
-from nightshift.core.tasks.revisions import Author
-from nightshift.git.manager import GitManager
-
-git = GitManager(workspace=Path({str(tmp_path / "ws")!r}), author=Author(), auto_push=False, emit=print,
-                 environ=dict(os.environ))
-where = git.open({str(repo)!r}, None, 7, "x")
-made = git.commit(where, where.base, {{"a.py": "a = 2"}}, CommitMessage(subject="Do it", trailers={{"Task": "7"}}))
-print(made.branch)
-git.close()
-"""
-    root = Path(__file__).resolve().parents[2]
-    environment = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert git(repo, "show", f"{ran.stdout.strip()}:a.py") == "a = 2"
-    assert fingerprint(marks.parent / "other") == before
-    assert list(marks.iterdir()) == []

@@ -37,13 +37,6 @@ def dev(bench: Bench, repo: Path) -> Workspace:
     return bench.git.open(str(repo), "dev", 7, "x")
 
 
-def test_a_tip_that_did_not_move_is_advanced_to_the_commit_itself(bench: Bench, dev: Workspace) -> None:
-    commit = land(bench.git, dev, {"a.py": "2"})
-    assert git(dev.repo, "rev-parse", "dev", commit.branch).split("\n") == [commit.id, commit.id]
-    assert git(dev.repo, "rev-parse", "main") == dev.base
-    assert bench.git.contains(dev, commit)
-
-
 def test_a_change_is_rebased_onto_a_tip_that_moved(bench: Bench, repo: Path, dev: Workspace) -> None:
     commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
     assert commit
@@ -121,12 +114,6 @@ def test_a_commit_is_found_again_on_its_branch_or_in_the_target(bench: Bench, re
     assert located
     assert located.id == commit.id
     assert bench.git.contains(dev, located)
-
-
-def test_a_commit_of_the_owner_that_quotes_the_trailer_is_not_taken_for_ours(bench: Bench, repo: Path) -> None:
-    git(repo, "commit", "-q", "--allow-empty", "-m", "Revert\n\nIt said:\nTask: 7\nand more.")
-    git(repo, "branch", "agent/7-mine")
-    assert bench.git.find_commit(bench.git.open(str(repo), None, 7, "x"), 7) is None
 
 
 def test_forty_commits_by_four_threads_make_one_line_of_history(bench: Bench) -> None:

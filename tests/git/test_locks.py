@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.errors import GitError, ReferenceLocked
+from nightshift.core.errors import ReferenceLocked
 from nightshift.core.tasks.revisions import Workspace
 from nightshift.git.manager import GitManager
 from tests.git.conftest import Bench, message
-from tests.support.git_repo import git, write
+from tests.support.git_repo import git
 
 DAY_S = 86_400
 
@@ -80,28 +80,6 @@ def test_a_locked_target_is_told_once_and_the_commit_keeps_its_branch(
     assert git(dev.repo, "rev-parse", "dev", commit.branch).split() == [dev.base, commit.id]
     left.unlink()
     assert manager.advance(dev, commit, dev.base)
-
-
-def test_locked_notes_are_told_once(manager: GitManager, dev: Workspace, hasty: HastyGit) -> None:
-    lock(dev.repo, "refs/notes/nightshift")
-    hasty.moves()
-    with pytest.raises(ReferenceLocked, match=r"refs/notes/nightshift\.lock"):
-        manager.note(dev, dev.base, "evidence")
-    assert hasty.moves() == 1
-
-
-def test_a_target_that_git_refuses_to_move_for_another_reason_is_tried_once(
-    manager: GitManager, dev: Workspace, hasty: HastyGit
-) -> None:
-    commit = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
-    assert commit
-    log = dev.repo / ".git/logs/refs/heads/dev"
-    log.unlink()
-    write(log, {"in the way": ""})
-    hasty.moves()
-    with pytest.raises(GitError, match=r"refs/heads/dev could not be moved: .*logs/refs/heads/dev"):
-        manager.advance(dev, commit, dev.base)
-    assert hasty.moves() <= 1
 
 
 def test_a_lock_that_goes_while_git_waits_is_no_lock(bench: Bench, repo: Path) -> None:

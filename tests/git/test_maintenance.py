@@ -56,19 +56,6 @@ def test_packing_leaves_no_loose_object_and_everything_readable(bench: Bench) ->
     assert not list((bench.workspace / ".git" / "refs" / "heads" / "agent").glob("*"))
 
 
-def test_work_goes_on_after_packing_also_in_another_process(bench: Bench) -> None:
-    other = bench.another()
-    where, _ = land(bench, 1)
-    assert other.tree(None, bench.git.tip(where)).entries()
-    bench.git.maintenance.pack()
-    land(bench, 2)
-    assert other.tree(None, bench.git.tip(where)).read("m2.py") == b"x = 2\n"
-    bench.git.maintenance.pack()
-    bench.git.maintenance.drop()
-    assert [line.task_id for line in other.recent_commits(None, 3)][:2] == [2, 1]
-    assert sound(bench)
-
-
 def test_many_work_while_it_is_packed(bench: Bench) -> None:
     land(bench, 1)
     over, faults = threading.Event(), list[BaseException]()

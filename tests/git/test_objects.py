@@ -157,19 +157,6 @@ def test_only_names_that_may_be_written_become_edits(change: dict[str, str | Non
     assert {edit.path for edit in edits} <= change.keys()
 
 
-def test_removals_come_first_and_modes_are_kept() -> None:
-    edits = edits_for({"d/x.py": "new", "b.py": "2", "a.py": None, "gone.py": None}, BEFORE)
-    assert [(e.path, e.mode, e.data) for e in edits] == [
-        ("a.py", "100644", None), ("b.py", "100644", b"2"), ("d/x.py", "100755", b"new"),
-    ]  # fmt: skip
-    assert edits_for({"a.py": "1"}, BEFORE) == []
-
-
-def test_bytes_that_are_no_text_come_back_as_they_were() -> None:
-    (edit,) = edits_for({"b.py": b"caf\xe9".decode("utf-8", "surrogateescape")}, {})
-    assert edit.data == b"caf\xe9"
-
-
 @pytest.mark.parametrize("change", [{"d": "x"}, {"a.py/x": "x"}, {"n": "x", "n/m": "y"}])
 def test_files_and_folders_may_not_be_mixed_up(change: dict[str, str]) -> None:
     with pytest.raises(GitError):

@@ -22,12 +22,6 @@ def test_the_checked_out_branch_is_base_and_target(bench: Bench, repo: Path) -> 
     )
 
 
-def test_a_named_branch_is_base_and_target(bench: Bench, repo: Path) -> None:
-    git(repo, "branch", "dev/next")
-    for name in ("dev/next", "refs/heads/dev/next"):
-        assert bench.git.open(str(repo), name, 7, "x").target == "refs/heads/dev/next"
-
-
 def test_a_tag_or_a_commit_is_a_base_without_a_target(bench: Bench, repo: Path) -> None:
     git(repo, "tag", "-a", "v1", "-m", "one")
     head = git(repo, "rev-parse", "HEAD")
@@ -111,13 +105,6 @@ def test_the_workspace_is_made_on_first_use_and_found_again(bench: Bench) -> Non
     assert first.base == again.base == by_path.base == git(bench.workspace, "rev-parse", "main")
     assert git(bench.workspace, "status", "--porcelain", "--branch") == "## main"
     assert list(first.tree.entries()) == []
-
-
-def test_a_workspace_that_was_removed_is_made_again(bench: Bench) -> None:
-    bench.git.open(None, None, 7, "x")
-    bench.workspace.rename(bench.root / "gone")
-    bench.git.open(None, None, 8, "x")
-    assert git(bench.workspace, "log", "--format=%s") == "Begin"
 
 
 def test_a_git_that_is_too_old_is_named(bench: Bench, tmp_path: Path) -> None:

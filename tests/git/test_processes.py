@@ -66,13 +66,6 @@ def test_a_command_is_over_when_it_ends_though_what_it_started_keeps_its_pipes(r
         os.kill(int(left.read_text()), 9)
 
 
-def test_input_and_output_that_fit_in_no_pipe_do_not_block_each_other(processes: Processes) -> None:
-    data = os.urandom(3_000_000)
-    process = start(processes, "sh", "-c", "tee /dev/stderr")
-    assert communicate(process, data, LONG_S) == (data, data)
-    processes.end(process)
-
-
 def test_a_command_that_takes_too_long_is_ended_with_what_it_started(repo: Path, tmp_path: Path) -> None:
     child = tmp_path / "child"
     with pytest.raises(GitError, match=r"git run did not end within 1 s"):

@@ -45,13 +45,6 @@ def test_a_branch_is_pushed_to_origin(bench: Bench, repo: Path, remote: Path, co
     assert fingerprint(repo) == before
 
 
-def test_a_relative_address_starts_at_the_checkout(
-    bench: Bench, repo: Path, remote: Path, committed: Committed
-) -> None:
-    git(repo, "remote", "add", "only", "../remote.git")
-    assert bench.git.push(committed[0], committed[1].branch).pushed
-
-
 def test_without_a_remote_or_with_pushing_off_nothing_is_tried(
     bench: Bench, repo: Path, remote: Path, committed: Committed
 ) -> None:

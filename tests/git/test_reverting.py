@@ -104,14 +104,6 @@ def test_a_conflict_names_the_files_and_changes_nothing(bench: Bench) -> None:
     assert fingerprint(bench.workspace, except_=(".git/objects",)) == before
 
 
-def test_what_is_gone_already_gives_the_tip_s_own_tree(bench: Bench) -> None:
-    where, commit = land(bench, 1, {"c.py": "c = 1\n"})
-    land(bench, 2, {"c.py": None})
-    tip = bench.git.tip(where)
-    commit = bench.git.revert(where, commit.id, tip, revert_message("t", commit.id, 1, ""))
-    assert commit.tree == bench.git.describe(where, tip).tree
-
-
 def test_a_merge_and_a_first_commit_cannot_be_taken_back(bench: Bench, repo: Path) -> None:
     first = git(repo, "rev-parse", "HEAD")
     git(repo, "checkout", "-q", "-b", "side")
@@ -124,15 +116,3 @@ def test_a_merge_and_a_first_commit_cannot_be_taken_back(bench: Bench, repo: Pat
     for commit, parents in ((first, 0), (where.base, 2)):
         with pytest.raises(GitError, match=f"has {parents} parents"):
             bench.git.revert(where, commit, where.base, revert_message("t", commit, 1, ""))
-
-
-def test_another_wording_is_another_commit_of_the_same_tree(bench: Bench) -> None:
-    where, commit = land(bench, 1, THREE)
-    tip = bench.git.tip(where)
-    draft = bench.git.revert(where, commit.id, tip, revert_message("t", commit.id, 1, "draft"))
-    final = bench.git.reword(where, draft, revert_message("t", commit.id, 1, "3 tests passed"))
-    assert (final.tree, final.parent) == (draft.tree, draft.parent)
-    assert "3 tests passed" in bench.git.describe(where, final.id).message
-    assert bench.git.list_changed_paths(where, tip, final.id) == set(THREE)
-    assert bench.git.advance(where, final, tip)
-    assert git(bench.workspace, "rev-parse", commit.branch) == commit.id

@@ -7,19 +7,6 @@ from nightshift.git.shared_lock import SharedLock
 LONG_S = 20.0
 
 
-def test_many_are_inside_at_once() -> None:
-    lock, both = SharedLock(), threading.Barrier(2, timeout=LONG_S)
-
-    def enter() -> None:
-        with lock.share():
-            both.wait()
-
-    other = threading.Thread(target=enter)
-    other.start()
-    enter()
-    other.join()
-
-
 def test_one_alone_waits_for_all_and_newcomers_wait_for_it() -> None:
     lock, order = SharedLock(), list[str]()
     inside, leave, waiting = threading.Event(), threading.Event(), threading.Event()

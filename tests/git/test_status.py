@@ -29,12 +29,6 @@ def test_a_look_tells_branch_newest_commit_and_changed_files(bench: Bench, tmp_p
     assert bench.git.statuses.read(str(repo)).changed == 3
 
 
-def test_a_file_that_was_only_touched_has_not_changed(bench: Bench, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "shop", {"a.py": "1\n"})
-    write(repo, {"a.py": "1\n"})
-    assert bench.git.statuses.read(str(repo)).changed == 0
-
-
 def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Path) -> None:
     origin = make_repo(tmp_path / "origin")
     repo = tmp_path / "shop"
@@ -58,13 +52,6 @@ def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
     assert (status.branch, status.changed) == ("main", 0)
     assert status.newest is not None
     assert (status.newest.id, status.newest.task_id) == (commit.id, 7)
-
-
-def test_a_repository_without_a_commit_is_told_too(bench: Bench, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    git(tmp_path / "empty", "init", "-q", "-b", "main")
-    status = bench.git.statuses.read(str(tmp_path / "empty"))
-    assert (status.branch, status.newest, status.changed) == ("main", None, None)
 
 
 def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(bench: Bench, tmp_path: Path) -> None:

@@ -159,11 +159,6 @@ def test_a_branch_that_leaves_no_room_for_those_of_tasks_is_told(tmp_path: Path)
     refuse_unusable_place(str(repo), None, OWNER)
 
 
-def test_a_bare_repository_is_told(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q", "--bare", "bare.git")
-    assert "is a bare repository" in read_words(tmp_path / "bare.git")
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
 def test_a_repository_that_may_not_be_written_is_told(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "shop")

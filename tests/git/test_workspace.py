@@ -65,16 +65,6 @@ def test_an_unknown_file_in_the_way_is_never_overwritten(bench: Bench) -> None:
     assert read(bench, "secret.txt") == "mine\n"
 
 
-def test_a_commit_of_a_visitor_is_the_new_start(bench: Bench) -> None:
-    task(bench, 1, {"a.py": "1\n", "b.py": "1\n"})
-    write(bench.workspace, {"a.py": "visitor\n"})
-    git(bench.workspace, "commit", "-q", "-a", "-m", "Mine")
-    task(bench, 2, {"a.py": "visitor, then task\n"})
-    assert (read(bench, "a.py"), status(bench)) == ("visitor, then task\n", "")
-    task(bench, 3, {"b.py": "3\n"})
-    assert (read(bench, "b.py"), status(bench)) == ("3\n", "")
-
-
 def test_a_visitor_on_another_branch_is_left_there(bench: Bench) -> None:
     task(bench, 1, {"a.py": "1\n"})
     git(bench.workspace, "checkout", "-q", "-b", "look")
@@ -127,12 +117,3 @@ def test_whatever_was_committed_elsewhere_is_followed(bench: Bench) -> None:
     assert (status(bench), bench.events) == ("", [])
     assert git(root, "write-tree") == git(root, "rev-parse", "main^{tree}")
     assert (root / "bytes").read_bytes() == bytes(range(256))
-    git(clone, "pull", "-q", str(root), "main")
-    git(clone, "update-index", "--cacheinfo", f"160000,{git(root, 'rev-parse', 'main')},module")
-    git(clone, "commit", "-q", "-m", "Another commit of the module")
-    git(clone, "rm", "-q", "--cached", "pkg", "bytes", "module")
-    git(clone, "commit", "-q", "-m", "Less")
-    git(root, "fetch", "-q", str(clone), "main:refs/heads/odd")
-    git(root, "update-ref", "refs/heads/main", "refs/heads/odd")
-    task(bench, 3, {"e.py": "3\n"})
-    assert (status(bench), bench.events) == ("", [])
