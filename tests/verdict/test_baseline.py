@@ -6,8 +6,7 @@ unknown origin are not named.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from nightshift.verdict import baseline
 from nightshift.verdict.baseline import Baselines
 from nightshift.verdict.run import NativeRun
 from nightshift.verdict.runner import SuiteRunner
+from tests.support.recording import Recording, request_of
 from tests.support.sandboxes import Judge, runtime
 from tests.support.trees import TextTree
 
@@ -48,36 +48,24 @@ OLD = ("tests/test_app.py::test_old", "tests/test_metadata.py")
 
 
 @dataclass
-class Noted:
-    """The real sandbox, which records the test files of each run.
+class Busy(Recording):
+    """The real sandbox, which simulates a busy machine during its next `busy` runs."""
 
-    It simulates a busy machine during its next `busy` runs.
-    """
-
-    sandbox: Sandbox
     busy: int = 0
-    file_lists: list[list[str]] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return self.sandbox.name
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        length, _, rest = job.stdin.partition(b"\n")
-        request = json.loads(rest[: int(length)])
-        self.file_lists.append(request["session"]["files"])
-        if self.busy and not request["must_fail"]:
+        if self.busy and not request_of(job)["must_fail"]:
             self.busy -= 1
             job = replace(job, stdin=job.stdin.replace(b"BUSY = 0", b"BUSY = 1"))
-        return await self.sandbox.run(job)
+        return await super().run(job)
 
 
 @pytest.fixture
-def box(sandbox: Sandbox) -> Noted:
-    return Noted(sandbox)
+def box(sandbox: Sandbox) -> Busy:
+    return Busy(sandbox)
 
 
-async def judge_change(box: Noted, folder: Path, app: str, base: dict[str, str] | None = None, **more: Any) -> Verdict:
+async def judge_change(box: Busy, folder: Path, app: str, base: dict[str, str] | None = None, **more: Any) -> Verdict:
     tree = {**BASE, **(base or {})}
     runner = SuiteRunner(
         box, runtime(), emit=lambda _: None, staging_dir=folder / "staging", baselines=folder / "baselines.json"
@@ -87,16 +75,16 @@ async def judge_change(box: Noted, folder: Path, app: str, base: dict[str, str] 
     return await runner.judge(SuiteJob(base=TextTree(tree), change={"app.py": app}, limits=limits, **job_fields))
 
 
-def of_base(box: Noted) -> list[list[str]]:
+def of_base(box: Busy) -> list[list[str]]:
     """Return the base's test files in each run that had no tests of the task; the canary file is left out."""
     return [
         [path for path in files if path in SUITE]
-        for files in box.file_lists
+        for files in (request["session"]["files"] for request in box.requests)
         if not files[0].startswith("tests/test_") or files[0] in SUITE
     ]
 
 
-async def test_what_failed_before_is_left_out_and_told(box: Noted, folder: Path) -> None:
+async def test_what_failed_before_is_left_out_and_told(box: Busy, folder: Path) -> None:
     verdict = await judge_change(box, folder, RIGHT)
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.before == OLD
@@ -108,17 +96,7 @@ async def test_what_failed_before_is_left_out_and_told(box: Noted, folder: Path)
     assert f"failing before the change already: {', '.join(OLD)}" in verdict.evidence.notes
 
 
-async def test_what_the_change_broke_is_named_and_nothing_else(box: Noted, folder: Path) -> None:
-    verdict = await judge_change(box, folder, APP.replace("return 2", "return 5"))
-    assert verdict.failing == {
-        "tests/test_given.py::test_three", "tests/test_app.py::test_two", "tests/test_app.py::test_where_it_can",
-    }  # fmt: skip
-    assert verdict.reason.startswith("3 failed of ")
-    assert {failure.id for failure in verdict.failures} == verdict.failing
-    assert verdict.before == OLD
-
-
-async def test_what_the_change_mended_is_told(box: Noted, folder: Path) -> None:
+async def test_what_the_change_mended_is_told(box: Busy, folder: Path) -> None:
     app = RIGHT.replace("return 1", "return 7")
     verdict = await judge_change(box, folder, app)
     assert verdict.mended == OLD[:1]
@@ -126,7 +104,7 @@ async def test_what_the_change_mended_is_told(box: Noted, folder: Path) -> None:
     assert verdict.failing == {"tests/test_app.py::test_one"}
 
 
-async def test_a_baseline_is_taken_once_for_a_tree_also_after_a_restart(box: Noted, folder: Path) -> None:
+async def test_a_baseline_is_taken_once_for_a_tree_also_after_a_restart(box: Busy, folder: Path) -> None:
     await judge_change(box, folder, RIGHT)
     await judge_change(box, folder, APP + "\n\ndef three():\n    return 5\n")
     assert len(of_base(box)) == 2, "the suite, and what failed in it once more alone"
@@ -139,53 +117,28 @@ MACHINE = {"machine.py": "BUSY = 0\n", "tests/test_app.py": WAITS, "tests/test_m
 NEW = "\n\ndef test_three():\n    assert app.three() == 3\n"
 
 
-async def test_a_test_of_the_base_that_fails_once_by_chance_is_not_charged(box: Noted, folder: Path) -> None:
+async def test_a_test_of_the_base_that_fails_once_by_chance_is_not_charged(box: Busy, folder: Path) -> None:
     box.busy = 1
     verdict = await judge_change(box, folder, RIGHT, MACHINE)
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert not verdict.before
 
 
-@pytest.mark.parametrize("given", [
-    pytest.param(WAITS.replace("+ machine", "+ 2 * machine") + NEW, id="changed"),
-    pytest.param(WAITS.replace("test_waits", "test_waits_long") + NEW, id="new"),
-])  # fmt: skip
-async def test_a_test_that_the_task_brings_is_charged_however_seldom_it_fails(
-    box: Noted, folder: Path, given: str
-) -> None:
+async def test_a_test_that_the_task_brings_is_charged_however_seldom_it_fails(box: Busy, folder: Path) -> None:
     box.busy = 1
-    verdict = await judge_change(box, folder, RIGHT, MACHINE, given={"tests/test_app.py": given}, regression=())
+    given = {"tests/test_app.py": WAITS.replace("+ machine", "+ 2 * machine") + NEW}
+    verdict = await judge_change(box, folder, RIGHT, MACHINE, given=given, regression=())
     assert verdict.reason == "1 failed of 2 tests"
 
 
-async def test_a_given_test_that_failed_before_has_one_chance(box: Noted, folder: Path) -> None:
-    box.busy, mended = 1, {**MACHINE, "app.py": APP.replace("return 1", "return 7")}
-    verdict = await judge_change(box, folder, RIGHT, mended, given={"tests/test_app.py": WAITS}, regression=())
-    assert verdict.reason == "1 failed of 1 tests"
-
-
-async def test_a_test_that_fails_whenever_it_runs_is_charged(box: Noted, folder: Path) -> None:
+async def test_a_test_that_fails_whenever_it_runs_is_charged(box: Busy, folder: Path) -> None:
     box.busy = 9
     given = {"tests/test_app.py": WAITS + NEW}
     verdict = await judge_change(box, folder, RIGHT, MACHINE, given=given, regression=())
     assert verdict.failing == {"tests/test_app.py::test_waits"}
 
 
-HANGS = (
-    "import app\n\n\ndef test_hangs():\n    while True:\n        pass\n\n\ndef test_one():\n    assert app.one() == 1\n"
-)
-
-
-async def test_a_suite_that_ends_neither_with_nor_without_the_change_makes_it_doubtful(
-    box: Noted, folder: Path
-) -> None:
-    base, limits = {"tests/test_b.py": HANGS, "tests/test_metadata.py": ""}, RunLimits(cpu_s=1)
-    verdict = await judge_change(box, folder, RIGHT, base, limits=limits)
-    assert verdict.doubt
-    assert "does not finish on this machine" in verdict.reason
-
-
-async def test_a_test_that_hangs_only_with_the_change_is_charged(box: Noted, folder: Path) -> None:
+async def test_a_test_that_hangs_only_with_the_change_is_charged(box: Busy, folder: Path) -> None:
     base = {"tests/test_b.py": "import app\n\n\ndef test_b():\n    assert app.two() == 2\n", "tests/test_app.py": ""}
     hangs = RIGHT.replace("    return 2", "    while True:\n        pass")
     verdict = await judge_change(box, folder, hangs, base, limits=RunLimits(cpu_s=1))
@@ -194,29 +147,11 @@ async def test_a_test_that_hangs_only_with_the_change_is_charged(box: Noted, fol
     assert verdict.failing == {"tests/test_b.py::test_b"}
 
 
-async def test_a_given_test_that_the_settings_leave_out_makes_the_change_doubtful(box: Noted, folder: Path) -> None:
-    given = {
-        "tests/test_given.py": (
-            "import pytest\nimport app\n\n\n@pytest.mark.slow\ndef test_three():\n    assert app.three() == 3\n"
-        )
-    }
-    verdict = await judge_change(box, folder, APP, given=given)
+async def test_a_given_test_that_the_settings_leave_out_makes_the_change_doubtful(box: Busy, folder: Path) -> None:
+    slow = "import pytest\nimport app\n\n\n@pytest.mark.slow\ndef test_three():\n    assert app.three() == 3\n"
+    verdict = await judge_change(box, folder, APP, given={"tests/test_given.py": slow})
     assert verdict.doubt
     assert FindingKind.GIVEN_IDLE in {finding.kind for finding in verdict.findings}
-
-
-async def test_of_a_long_suite_the_one_test_that_floods_is_named(box: Noted, folder: Path) -> None:
-    loud = (
-        "import app\nimport pytest\n\n\n@pytest.mark.parametrize('n', range(40))\ndef test_loud(n):\n"
-        "    print('x' * (1 << 20))\n    assert app.one() == 1\n"
-    )
-    fine = await judge_change(box, folder, RIGHT, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
-    assert fine.passed, f"{fine.reason} {fine.failures}"
-    assert len(fine.results) == 41
-    wrong = RIGHT.replace("    return 1", "    while True:\n        print('x' * 10_000)")
-    flood = await judge_change(box, folder, wrong, {"tests/test_app.py": loud, "tests/test_metadata.py": ""})
-    assert not flood.passed
-    assert "tests/test_app.py::test_loud" in flood.reason
 
 
 async def test_what_is_kept_is_bounded_and_may_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +174,6 @@ COMMAND = {
     ),
     "tests/test_app.py": "import app\n\n\ndef test_one():\n    assert app.one() == 1\n",
 }
-TWICE = "import app\n\n\ndef test_twice():\n    assert app.twice(2) == 4\n"
 
 
 async def command(judge: Judge, asked: str | None, app: str = RIGHT, base: dict[str, str] | None = None) -> Verdict:
@@ -256,23 +190,13 @@ async def test_a_command_is_not_failed_by_what_this_machine_does_not_have(judge:
     assert wrong.failing == {"tests/test_app.py::test_one"}
 
 
-@pytest.mark.parametrize(
-    "asked", ["Let it read yaml.", "Let `fetch` return bytes.", "See tests/test_net.py", "Make the tests pass", None]
-)
+@pytest.mark.parametrize("asked", ["Let it read yaml.", "Let `fetch` return bytes.", None])
 async def test_what_the_task_names_is_excused_by_nothing(judge: Judge, asked: str | None) -> None:
     verdict = await command(judge, asked)
     assert not verdict.passed
 
 
-@pytest.mark.parametrize(
-    "test", [TWICE, TWICE.replace("import app", "from app import twice"), TWICE.replace("import app", "import app.x")]
-)
-async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(judge: Judge, test: str) -> None:
+async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(judge: Judge) -> None:
+    test = "import app\n\n\ndef test_twice():\n    assert app.twice(2) == 4\n"
     verdict = await command(judge, "Double numbers.", base={"tests/test_twice.py": test})
-    assert not verdict.passed
-    assert any(name.startswith("tests/test_twice.py") for name in verdict.failing)
-
-
-async def test_a_command_of_which_nothing_passes_does_not_pass(judge: Judge) -> None:
-    verdict = await command(judge, "Write a function three.", base={"tests/test_app.py": ""})
-    assert verdict.reason == "no test passed"
+    assert verdict.failing == {"tests/test_twice.py::test_twice"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.code.documents import is_documentation
-from nightshift.core.tasks.verdicts import Label, Verdict
+from nightshift.core.tasks.verdicts import Label
 from nightshift.verdict.page_checks import Files, findings
 from nightshift.verdict.pages import read
 from tests.support.sandboxes import Judge
@@ -21,28 +21,17 @@ TREE = {
 }  # fmt: skip
 
 
-def faults(text: str, path: str = "README.md", tree: dict[str, str] | None = None) -> list[str]:
-    files = {**(TREE if tree is None else tree), path: text}
+def faults(text: str, path: str = "README.md") -> list[str]:
+    files = {**TREE, path: text}
     return [f"{finding.line}: {finding.message}" for finding in findings(path, text, Files(files, files.get))]
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (
-            "# A\n\nsee [it](docs/gide.md)",
-            "3: the link to `docs/gide.md` is broken: docs/gide.md does not exist; docs/",
-        ),
-        (
-            "one\ntwo [it](docs/guide.md#paying)",
-            "2: the link to `docs/guide.md#paying` names a heading that docs/guide.md",
-        ),
-        ("[top](#nothing)\n\n# Top", "1: the link to `#nothing` names a heading that README.md does not have"),
-        ("![x](logo.png)", "1: the link to `logo.png` is broken"),
-        ("[c](COPYING)", "1: the link to `COPYING` is broken"),
+        ("# A\n\nsee [it](docs/gide.md)", "3: the link to `docs/gide.md` is broken: docs/gide.md does not exist"),
+        ("one\ntwo [it](docs/guide.md#paying)", "2: the link to `docs/guide.md#paying` names a heading that docs/g"),
         ("[a][b]\n\n[b]: ./shop/none/", "1: the link to `./shop/none/` is broken: shop/none does not exist"),
-        ("| a |\n|---|\n| [x](no.md) |", "3: the link to `no.md` is broken"),
-        ("use `shop.cart.totl()`", "1: `totl` is not in shop/cart.py; `total` is"),
         ("use `shop.cart.pay`", "1: `pay` is not in shop/cart.py"),
         ("see `lib/cart.py`", "1: the file `lib/cart.py` does not exist; shop/cart.py does"),
         ("```sh\npip install x\n\npython runn.py --a\n```", "4: the script `runn.py` does not exist; run.py does"),
@@ -61,11 +50,8 @@ def test_what_the_tree_contradicts_is_found_with_its_line(text: str, fault: str)
         ("README.md", "a <b onclick=x()>b</b>\n", True),
         ("README.md", "write `<script>`\n\n```html\n<script>x()</script>\n```\n\n<b id='on'>a</b>\n", False),
         ("docs/a.rst", ".. include:: /etc/passwd\n", True),
-        ("docs/a.rst", ".. literalinclude:: ../../../secret.txt\n", True),
         ("docs/a.rst", ".. include:: ../README.rst\n", False),
-        ("docs/a.rst", ".. include:: /guide.md\n", False),
         ("docs/a.rst", ".. program-output:: sh -c id\n", True),
-        ("docs/a.adoc", "include::/etc/passwd[]\n", True),
         ("docs/a.rst", ".. code-block:: sh\n\n   python none.py\n", False),
     ],
 )
@@ -78,13 +64,9 @@ def test_a_page_that_runs_code_or_reads_files_of_others_is_found(path: str, text
     [
         "[a](docs/guide.md#pay-now) [b](docs) [c](docs/) [d](LICENSE) [e](https://x.org/none) [f](mailto:a@b.c)",
         "[a](docs/guide#first-steps) [issue](../../issues/1) [site](/api/) [n](notes) [t]({{ url }}) [s](a.md<b>)",
-        "# Use `total()` & co.\n\n[up](#use-total--co) [line](run.py#L3)\n\n<a id='here'></a>\n\n[h](#here)",
         "`shop.cart.total(prices)` `shop.cart` `shop.cart.Cart.size` `os.path.join` `requests.get` `a.json` `run.py`",
         "`shop.pay` `cart.total` `path/to/cart.py` `data/out.csv` `cart.py` `your/cart.py` `foo()`",
-        "```sh\npython run.py\npython -m pytest\npython -m shop.cart\ncd shop && python cart.py\n```",
-        "```sh\ngit clone x\ncd x\npython run.py\ncd elsewhere\n```\n```sh\ncd nowhere\npython none.py\n```",
         "Write `mine.py`:\n\n```sh\npython mine.py\npython my_script.py\npython <file>.py\npython 'a\n```",
-        "    [indented](no.md)\n\n```text\n[a](no.md) `shop.cart.totl`\n```\n\n<!-- [a](no.md) -->",
     ],
 )
 def test_what_may_be_right_is_no_finding(text: str) -> None:
@@ -108,31 +90,17 @@ def test_every_text_is_a_page_whose_pieces_lie_in_it(text: str) -> None:
     ("path", "before", "after", "answer"),
     [
         ("README.md", None, "x", True),
-        ("docs/a.rst", "x", None, True),
         ("a.py", "def f():\n    return 1\n", 'def f():\n    """One."""\n    return 1  # one\n', True),
-        ("a.py", 'def f():\n    """One."""\n', 'def f():\n    """Two."""\n', True),
         ("a.py", "def f():\n    return 1\n", 'def f():\n    """One."""\n    return 2\n', False),
-        ("a.py", "x = 1\n", "x = 1\n'y'\n", False),
-        ("a.py", None, '"""New."""\n', False),
-        ("a.mjs", "f(1);\n", "// one\nf(1); /* it */\n", True),
         ("a.mjs", "f(1);\n", "// one\nf(2);\n", False),
         ("requirements.txt", "a\n", "b\n", False),
-        ("bin/changes", None, "#!/bin/sh\ntouch x\n", False),
         ("shop/words.md", "a\n", "b\n", False),
-        ("docs/words.rst", "a\n", "b\n", True),
         ("a.py", "x = 1\n", "# -*- coding: latin-1 -*-\nx = 1\n", False),
         ("a.py", "x = 1\n", "# ruff: noqa\nx = 1\n", False),
-        ("a.py", "x = 1  # type: ignore\n", "# one\nx = 1\n", False),
         ("a.py", "#!/bin/python3\nx = 1\n", "#!/bin/sh\nx = 1\n", False),
-        ("a.py", '"""One."""\nprint(__doc__)\n', '"""Two."""\nprint(__doc__)\n', False),
-        ("a.py", "def f(): pass\nprint(__doc__)\n", 'def f():\n    """One."""\nprint(__doc__)\n', True),
         ("a.py", "def f(): pass\nprint(f.__doc__)\n", 'def f():\n    """One."""\nprint(f.__doc__)\n', False),
-        ("a.py", "import click\ndef f(): pass\n", 'import click\ndef f():\n    """One."""\n', False),
         ("used.py", "class A: pass\n", 'class A:\n    """One."""\n', False),
         ("a.mjs", "function f() { return 1; }\n", "function f() { return /* the\n one */ 1; }\n", False),
-        ("a.mjs", "f(1);\ng();\n", "/** Both.\n * Twice. */\nf(1); // one\n// two\ng();\n", True),
-        ("a.mjs", "f(1);\n", "// eslint-disable-next-line\nf(1);\n", False),
-        ("a.toml", "a=1\n", "a=1\n# b\n", False),
     ],
 )
 def test_documentation_is_what_leaves_the_code_as_it_was(
@@ -162,25 +130,20 @@ async def test_pages_whose_examples_run_are_documented(judge: Judge) -> None:
     assert "does not end within" in notes
 
 
-async def test_what_an_example_shows_must_be_so(judge: Judge) -> None:
-    wrong = (
-        "from shop.cart import totl", "import shop.cashier", "from shop.cart import total\ntotal([1], currency='EUR')",
-        "from shop.cart import total\nassert total([1]) == 2", ">>> from shop.cart import total\n>>> total([1])\n2",
-        "from shop.cart import Cart\nCart().pay()", "pip install shop",
-    )  # fmt: skip
-
-    async def judged(block: str) -> Verdict:
-        return await judge(page(block), base=TREE, documents=True)
-
-    verdicts = await asyncio.gather(*map(judged, wrong))
-    for verdict in verdicts:
-        assert not verdict.passed
-        assert [failure.id for failure in verdict.failures] == ["README.md:3"], verdict.reason
-    messages = [verdict.failures[0].message for verdict in verdicts]
-    assert "cannot import name 'totl'" in messages[0]
-    assert "unexpected keyword argument 'currency'" in messages[2]
-    assert "`total([1])` gives 1 instead of 2" in messages[4]
-    assert "marked as Python but is not valid Python" in messages[6]
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("from shop.cart import totl", "cannot import name 'totl'"),
+        ("from shop.cart import total\ntotal([1], currency='EUR')", "unexpected keyword argument 'currency'"),
+        (">>> from shop.cart import total\n>>> total([1])\n2", "`total([1])` gives 1 instead of 2"),
+        ("pip install shop", "marked as Python but is not valid Python"),
+    ],
+)
+async def test_what_an_example_shows_must_be_so(judge: Judge, block: str, message: str) -> None:
+    verdict = await judge(page(block), base=TREE, documents=True)
+    (failure,) = verdict.failures
+    assert (verdict.passed, failure.id) == (False, "README.md:3")
+    assert message in failure.message
 
 
 async def test_only_what_the_change_brought_is_held_against_it(judge: Judge) -> None:
@@ -209,31 +172,14 @@ async def test_docstrings_are_run_and_the_tests_that_were_there_go_on_passing(ju
     assert broken.failing == {"tests/test_cart.py::test_total"}
 
 
-@pytest.mark.parametrize(
-    ("path", "form"),
-    [
-        ("shop/cart.py", 'def total(prices):\n    """{}\n\n{}    """\n    return sum(prices)\n'),
-        ("shop/cart.py", '"""{}\n\n{}"""\n\n\ndef total(prices):\n    return sum(prices)\n'),
-        ("README.md", "# Shop\n\n```pycon\n>>> from shop.cart import total  # {}\n{}```\n"),
-    ],
-)
-async def test_a_doctest_line_that_failed_before_is_not_held_against_a_change(
-    judge: Judge, path: str, form: str
-) -> None:
+async def test_a_doctest_line_that_failed_before_is_not_held_against_a_change(judge: Judge) -> None:
+    def document(summary: str, examples: str) -> dict[str, str]:
+        return {"shop/cart.py": f'def total(prices):\n    """{summary}\n\n{examples}    """\n    return sum(prices)\n'}
+
     old = ">>> total([1, 2])\n4\n>>> total(None)\n0\n"
-    before = form.format("Add up.", old)
-    base = {**TREE, path: before}
-    reworded, extended, wrong = (
-        form.format("Add up all prices.", old + new) for new in ("", ">>> total([5])\n5\n", ">>> total([5])\n6\n")
-    )
-    verdicts = [await judge({path: text}, base=base, documents=True) for text in (reworded, extended, wrong)]
-    assert [verdict.passed for verdict in verdicts] == [True, True, False]
-    assert "`total([5])` gives 5 instead of 6" in verdicts[2].reason
-
-
-async def test_a_test_that_failed_before_says_nothing_of_documentation(judge: Judge) -> None:
-    base = {**TREE, "tests/test_cart.py": "import shop.cart\n\n\ndef test_none():\n    assert shop.cart is None\n"}
-    change = {"shop/cart.py": SHOP.replace("Add up.", "Add all up.")}
-    verdict = await judge(change, base=base, documents=True, regression=("tests/test_cart.py",))
-    assert verdict.passed, verdict.reason
-    assert verdict.evidence.label is Label.DOCUMENTED
+    base = {**TREE, **document("Add up.", old)}
+    right = await judge(document("Add up all.", f"{old}>>> total([5])\n5\n"), base=base, documents=True)
+    wrong = await judge(document("Add up all.", f"{old}>>> total([5])\n6\n"), base=base, documents=True)
+    assert right.passed, right.reason
+    assert not wrong.passed
+    assert "`total([5])` gives 5 instead of 6" in wrong.reason

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import math
-import sys
 
 import pytest
 
@@ -27,32 +25,18 @@ def stories(after: str, before: str | None = None) -> list[str]:
     ("line", "faults"),
     [
         ("return a + b", ["a + b > another value of the same type", "a + b > a - b"]),
-        ("return (a) * (b)", ["(a) * (b) > another value of the same type", "(a) * (b) > (a) + (b)"]),
         ("a += 1", ["a += 1 > a -= 1", "1 > 2"]),
-        ("a **= b", ["a **= b > a *= b"]),
         ("x = a < b", ["a < b > a <= b"]),
-        ("x = a >= b", ["a >= b > a > b"]),
-        ("x = a == b", ["a == b > a != b"]),
         ("x = a not in b", ["a not in b > a in b"]),
-        ("x = a is not b", ["a is not b > a is b"]),
         ("x = a and b", ["a and b > a or b"]),
-        ("x = a if b else c", ["b > not (b)"]),
-        ("x = [i for i in a if i]", ["i > not (i)"]),
         ("x = a[b:c]", ["b > (b) + 1", "c > (c) - 1"]),
         ("x = True", ["True > False"]),
-        ("x = 1.5", ["1.5 > 2.5"]),
         ("x = 'text'", ["'text' > 'textx'"]),
-        ("a.b = c", ["a.b = c > pass"]),
         ("a.append(b)", ["a.append(b) > pass"]),
         ("yield a", ["a > another value of the same type"]),
         ("x: int = a", []),
-        ("raise ValueError('no' + a)", []),
-        ("return None", []),
-        ("return", []),
         ("x = a < b < c", []),
-        ("x = f'{a + 1}'", []),
         ("x = (a  # why +\n        + b)", []),
-        ("import os", []),
     ],
 )
 def test_each_place_is_broken_in_the_ways_that_fit(line: str, faults: list[str]) -> None:
@@ -60,17 +44,9 @@ def test_each_place_is_broken_in_the_ways_that_fit(line: str, faults: list[str])
     assert sorted(sentences) == sorted(faults)
 
 
-def test_every_mutant_is_python_and_another_program() -> None:
-    text = "def f(a):\n    if a > 1: return a * 2\n    return [x for x in range(a) if x % 2 == 0][1:a]\n"
-    mutants = make(text)
-    assert len({mutant.text for mutant in mutants}) == len(mutants) > 8
-    assert all(ast.dump(ast.parse(mutant.text)) != ast.dump(ast.parse(text)) for mutant in mutants)
-
-
 @pytest.mark.parametrize(
     "value",
-    [0, 5, -1, 10**30, 1.5, -1.0, math.inf, math.nan, True, "", "a", b"", b"a", [], [1, 2], (), (1, "a"), {}, {1: 2},
-     set(), {1, 2}, frozenset({3}), [[]], ({},), object()],
+    [0, -1, 1.5, math.nan, True, "", "a", b"a", [], [1, 2], (1, "a"), {1: 2}, {1, 2}, object()],
 )  # fmt: skip
 def test_another_value_is_another_one_of_the_same_type(value: object) -> None:
     (mutant,) = [candidate for candidate in make("def f(a):\n    return a\n") if "another" in candidate.now]
@@ -86,10 +62,8 @@ def test_only_lines_of_the_change_are_broken() -> None:
     after = before.replace("b - 1", "b - 2")
     assert {(m.function, m.line) for m in make(after, before)} == {("g", 7)}
     assert make(before, before) == ()
-    shorter = before.replace("    b = a * 2\n", "    b = a\n").replace("b - 1", "b")
     removed = "def f(a):\n    a = check(a)\n    return a + 1\n"
     assert {m.line for m in make(before[: before.index("\n\n\n")] + "\n", removed)} == {2}
-    assert {m.line for m in make(shorter, before)} == {7}
 
 
 def test_functions_and_kinds_take_turns_and_what_rarely_shows_comes_last() -> None:
@@ -110,23 +84,8 @@ def test_what_may_run_for_ever_is_tried_late() -> None:
 
 
 def test_files_that_are_no_python_or_hold_no_function_have_no_mutants() -> None:
-    change = {
-        "a.txt": "def f(): return 1\n",
-        "b.py": "def f(:",
-        "c.py": "X = 1 + 1\n",
-        "d.py": None,
-        "e.py": "#" * 300_000,
-    }
+    change = {"a.txt": "def f(): return 1\n", "b.py": "def f(:", "c.py": "X = 1\n", "d.py": None, "e.py": "#" * 300_000}
     assert mutants(change, lambda _: None) == ()
-
-
-def test_a_story_tells_place_and_fault() -> None:
-    (mutant,) = [
-        candidate
-        for candidate in make("class A:\n    def f(self, x):\n        return x < 1\n")
-        if "<=" in candidate.now
-    ]
-    assert mutant.story == "`x < 1` in A.f (a.py:3) becomes `x <= 1`"
 
 
 CLAMP = {
@@ -139,32 +98,11 @@ LONG = {
     )
 }
 HEAD = "from clamp import clamp\n\n\n"
-SHARP = {
-    "test_clamp.py": (
-        f"{HEAD}def test_clamp():\n    assert [clamp(n, 2, 4) for n in (1, 2, 3, 4, 5)] == [2, 2, 3, 4, 4]\n"
-    ),
-}
 BLUNT = {
     "test_clamp.py": (
         f"{HEAD}def test_clamp():\n    assert isinstance(clamp(3, 2, 4), int)\n    assert clamp(1, 0, 9) < 10\n"
-    ),
+    )
 }
-
-
-async def test_tests_that_look_at_results_pass_and_the_evidence_says_how_sharp_they_are(judge: Judge) -> None:
-    verdict = await judge(CLAMP, own=SHARP)
-    assert verdict.passed, verdict.reason
-    (note,) = verdict.evidence.notes
-    assert " of 4 mutants killed" in note
-    assert verdict.evidence.label is Label.SELF_TESTED
-
-
-async def test_tests_that_notice_little_pass_and_the_survivors_are_noted(judge: Judge) -> None:
-    verdict = await judge(CLAMP, own=BLUNT)
-    assert (verdict.passed, verdict.evidence.label) == (True, Label.SELF_TESTED)
-    (note,) = verdict.evidence.notes
-    assert "mutants killed; no test notices when `" in note
-    assert "in clamp (clamp.py:" in note
 
 
 @pytest.mark.parametrize(("line", "is_noticed"), [("clamp(1, 2, 4) == 2", True), ("clamp is not None", False)])
@@ -186,15 +124,10 @@ async def test_evidence_names_the_faults_that_no_test_notices(judge: Judge) -> N
     (note,) = verdict.evidence.notes
     assert " of 4 mutants killed; no test notices when `" in note
     tried = verdict.evidence.mutants
-    assert len(tried) == 4
-    assert {mutant.path for mutant in tried} == {"clamp.py"}
     assert all(mutant.what.startswith("`") and f"(clamp.py:{mutant.line})" in mutant.what for mutant in tried)
     assert note.startswith(f"{sum(mutant.noticed for mutant in tried)} of 4 ")
     assert all(mutant.what in note for mutant in tried if not mutant.noticed)
-    assert {mutant.by for mutant in tried if mutant.noticed} == {"test_clamp.py::test_low"}, (
-        "and which test notices the others"
-    )
-    assert {mutant.by for mutant in tried if not mutant.noticed} == {""}
+    assert {mutant.by for mutant in tried if mutant.noticed} == {"test_clamp.py::test_low"}
 
 
 async def test_only_own_tests_are_measured_and_those_proven_before_are_not(judge: Judge) -> None:
@@ -204,35 +137,8 @@ async def test_only_own_tests_are_measured_and_those_proven_before_are_not(judge
     assert given.evidence.notes == proven.evidence.notes == ()
 
 
-async def test_a_change_without_functions_asks_for_no_mutants(judge: Judge) -> None:
-    own = {"test_x.py": "from names import NAMES\n\n\ndef test_names():\n    assert NAMES == ['a']\n"}
-    verdict = await judge({"names.py": "NAMES = ['a']\n"}, own=own)
-    assert verdict.passed, verdict.reason
-    assert verdict.evidence.notes == ("no mutants: the change holds no function that could be broken",)
-
-
 async def test_a_mutant_that_never_ends_is_noticed_soon(judge: Judge) -> None:
     code = {"count.py": "def count(n):\n    i = 0\n    while i != n:\n        i += 1\n    return [i][0:i]\n"}
     own = {"test_count.py": "from count import count\n\n\ndef test_count():\n    assert count(3) == [3]\n"}
     verdict = await judge(code, own=own, cpu_s=60)
     assert verdict.passed, verdict.reason
-
-
-async def test_only_what_the_change_wrote_is_broken(judge: Judge) -> None:
-    old = "def old(x):\n    return x + 1\n\n\n"
-    base = {"clamp.py": old + CLAMP["clamp.py"].replace("x < low", "x < 0")}
-    verdict = await judge({"clamp.py": old + CLAMP["clamp.py"]}, own=SHARP, base=base)
-    assert verdict.passed, verdict.reason
-    assert "mutants killed" in verdict.evidence.notes[0]
-
-
-def test_of_a_long_file_only_the_mutants_that_are_tried_are_made() -> None:
-    text = "".join(f"def f{n}(a, b):\n    return a + b * {n}\n\n\n" for n in range(100))
-    compiled = list[object]()
-    sys.setprofile(lambda _frame, event, called: compiled.append(1) if (event, called) == ("c_call", compile) else None)
-    try:
-        mutants = make(text, most=4)
-    finally:
-        sys.setprofile(None)
-    assert len(mutants) == 4
-    assert len(compiled) < 10  # the file itself, and each mutant once

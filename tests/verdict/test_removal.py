@@ -25,11 +25,8 @@ JOB = SuiteJob(
     [
         replace(JOB, gone=()),
         replace(JOB, takes_away=False),
-        replace(JOB, whole_tree=True),
         replace(JOB, change={**JOB.change, "new.py": "x = 1\n"}),
         replace(JOB, own={"tests/test_new.py": ""}),
-        replace(JOB, command=("pytest",)),
-        replace(JOB, base=TextTree(), change={}, gone=()),
     ],
 )
 def test_what_leaves_or_adds_a_file_is_judged_like_any_change(job: SuiteJob) -> None:

@@ -51,21 +51,12 @@ async def test_a_wrong_answer_fails_with_the_difference_and_the_place(judge: Jud
     assert first.output == "adding"
 
 
-async def test_the_tree_digest_follows_the_bytes_and_not_the_run(judge: Judge) -> None:
-    first, again, other = await asyncio.gather(judge(ADD, GIVEN), judge(ADD, GIVEN), judge(WRONG, GIVEN))
-    assert first.evidence.tree == again.evidence.tree != other.evidence.tree
-
-
 async def test_what_hides_the_tests_is_told_first(judge: Judge) -> None:
-    missing, syntax, crash = await asyncio.gather(
-        judge({}, GIVEN),
-        judge({"solution.py": "def add(a, b)\n    return a + b\n"}, GIVEN),
-        judge({"solution.py": "import math\nraise RuntimeError('no')\n"}, GIVEN),
+    missing, crash = await asyncio.gather(
+        judge({}, GIVEN), judge({"solution.py": "import math\nraise RuntimeError('no')\n"}, GIVEN)
     )
     assert missing.failures[0].kind == "ModuleNotFoundError"
     assert missing.reason == "tests/test_given.py: ModuleNotFoundError: No module named 'solution'"
-    assert syntax.failures[0].kind == "SyntaxError"
-    assert syntax.failures[0].frame == "solution.py:1 in <module>"
     assert crash.failures[0].kind == "CollectionError: RuntimeError"
     assert crash.failures[0].frame == "solution.py:2 in <module>"
     assert set(results(missing).values()) == {"error"}
@@ -92,41 +83,26 @@ async def test_runs_that_do_not_end_well_say_how_and_where(judge: Judge) -> None
 
 
 STYLES = {
-    "helper": """
-def check(f):
-    assert f(1, 2) == 3
-    assert f('a', 'b') == 'ab', 'texts'
-
-def test_add():
-    check(add)
-""",
-    "parametrize": """
+    "forms": """
+import asyncio
 import pytest
+from hypothesis import given, strategies
 
 @pytest.mark.parametrize(('a', 'b', 'out'), [(1, 2, 3), ('a', 'b', 'ab'), ([1], [], [1])])
 def test_add(a, b, out):
     assert add(a, b) == out
-""",
-    "looping": """
-CASES = [(1, 2, 3), (0, 0, 0)]
 
-def test_add():
-    for a, b, out in CASES:
-        assert add(a, b) == out
-""",
-    "raises": """
-import pytest
+@given(strategies.integers(), strategies.integers())
+def test_commutes(a, b):
+    assert add(a, b) == a + b
 
-def test_bad():
-    with pytest.raises(TypeError, match='unsupported'):
-        add(None, 1)
-""",
-    "approx": """
-from pytest import approx
+async def test_coroutine():
+    await asyncio.sleep(0)
+    assert add(1, 2) == 3
 
-def test_float():
-    assert add(0.1, 0.2) == approx(0.3)
-    assert add(1, 1) > 1
+def test_name(request):
+    assert request.node.name == 'test_name'
+    assert add(1, 1) == 2
 """,
     "unittest": """
 import unittest
@@ -145,43 +121,6 @@ class AddCase(unittest.TestCase):
 
     def test_error(self):
         self.assertRaises(TypeError, add, 1, None)
-
-if __name__ == '__main__':
-    unittest.main()
-""",
-    "coroutine": """
-import asyncio
-
-async def both():
-    return add(1, 2)
-
-async def test_add():
-    await asyncio.sleep(0)
-    assert await both() == 3
-""",
-    "class": """
-class TestAdd:
-    base = 1
-
-    class TestInner:
-        def test_deep(self):
-            assert add(1, 1) == 2
-
-    def test_one(self):
-        assert add(self.base, 1) == 2
-
-    def helper(self):
-        return 1
-""",
-    "own_name": """
-def test_name(request):
-    assert request.node.name == 'test_name'
-    assert add(1, 1) == 2
-""",
-    "own_file": """
-def test_file():
-    assert __file__.endswith('test_own_file.py')
-    assert add(1, 1) == 2
 """,
     "fixtures": """
 import pytest
@@ -199,45 +138,6 @@ def test_second(store, tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out == 'shown\\n'
     assert len(store) == 1
 """,
-    "order": """
-SEEN = []
-
-def test_a():
-    SEEN.append(1)
-    assert add(1, 1) == 2
-
-def test_b():
-    assert SEEN == [1]
-""",
-    "early_return": """
-def test_add():
-    if add(1, 1) == 2:
-        return
-    assert False
-""",
-    "conditions": """
-def test_kinds():
-    assert add(1, 1)
-    assert not add(1, -1)
-    assert add('a', 'b') in {'ab'}
-    assert 'a' in add('a', 'b')
-    assert add(1, 1) == 2 and add(2, 2) == 4
-    assert 1 < add(1, 1) < 3
-    assert isinstance(add(1, 1), int)
-    assert add(1, 1) is not None
-    assert (add(1, 1) == 2) is True
-""",
-    "left_behind": """
-import pathlib
-
-def test_writes():
-    pathlib.Path('out.txt').write_text('x')
-    assert add(1, 1) == 2
-
-def test_is_new():
-    assert not pathlib.Path('other.txt').exists()
-    pathlib.Path('other.txt').touch()
-""",
     "custom_equality": """
 class Money:
     def __init__(self, cents):
@@ -251,15 +151,6 @@ class Money:
 
 def test_money():
     assert add(Money(1), Money(2)) == Money(3)
-""",
-    "mocks": """
-from unittest import mock
-
-def test_patched():
-    with mock.patch('solution.add', return_value=9):
-        import solution
-        assert solution.add(1, 1) == 9
-    assert add(1, 1) == 2
 """,
     "children": """
 import subprocess, sys
@@ -285,24 +176,6 @@ async def test_tests_of_every_style_pass_for_a_right_answer(judge: Judge) -> Non
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
     assert verdict.evidence.label is Label.TESTS_PASSED
     assert verdict.evidence.twins == len(verdict.results), "a copy of each fails"
-
-
-async def test_tests_find_the_folder_for_temporary_files_known_when_they_are_imported(judge: Judge) -> None:
-    text = f"{HEAD}from tempfile import tempdir\n\ndef test_add():\n    assert tempdir\n    assert add(1, 1) == 2\n"
-    verdict = await judge(ADD, {"tests/test_add.py": text})
-    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
-
-
-async def test_a_hypothesis_test_passes_and_shows_its_counterexample(judge: Judge) -> None:
-    text = (
-        "from hypothesis import given, strategies as st\nfrom solution import add\n\n"
-        "@given(st.integers(), st.integers())\ndef test_commutes(a, b):\n    assert add(a, b) == a + b\n"
-    )
-    right, wrong = await asyncio.gather(judge(ADD, {"tests/test_h.py": text}), judge(WRONG, {"tests/test_h.py": text}))
-    assert right.passed, right.reason
-    assert right.evidence.twins == 1
-    assert not wrong.passed
-    assert "assert 0 == " in wrong.failures[0].message
 
 
 OWN = {"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    assert add(2, 3) == 5\n"}
@@ -331,23 +204,11 @@ async def test_where_nothing_was_changed_self_written_tests_say_whether_it_was_d
     assert wrong.reason == "1 failed of 1 tests"
 
 
-async def test_what_the_owner_gave_at_the_start_counts_as_before_the_change(judge: Judge) -> None:
-    verdict = await judge({**ADD, "other.py": ""}, own=OWN, start=ADD)
-    assert verdict.weak == ("tests/test_own.py::test_own",)
-
-
 async def test_self_written_tests_without_an_assertion_are_sent_back_once_and_then_doubtful(judge: Judge) -> None:
     own = {"tests/test_own.py": "from solution import add\n\n\ndef test_own():\n    add(2, 3)\n"}
     first, second = await asyncio.gather(judge(ADD, own=own), judge(ADD, own=own, told_weak=True))
     assert (first.passed, first.weak) == (False, ("tests/test_own.py::test_own",))
     assert (second.passed, second.evidence.label) == (True, Label.DOUBTFUL)
-
-
-async def test_given_tests_decide_the_label_beside_own_ones(judge: Judge) -> None:
-    verdict = await judge(ADD, GIVEN, own=OWN)
-    assert verdict.passed, verdict.reason
-    assert verdict.evidence.label is Label.TESTS_PASSED
-    assert len(verdict.results) == 3
 
 
 async def test_a_skip_by_the_given_test_s_own_mark_is_no_failure_and_no_pass(judge: Judge) -> None:
@@ -361,7 +222,6 @@ async def test_a_skip_by_the_given_test_s_own_mark_is_no_failure_and_no_pass(jud
 REPOSITORY = {
     "app/__init__.py": "",
     "app/sums.py": "def add(a, b):\n    return a + b\n",
-    "app/texts.py": "def shout(text):\n    return text.upper()\n",
     "conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
     "pytest.ini": "[pytest]\naddopts = -x --no-such-option\nfilterwarnings = error\n",
     "tests/__init__.py": "",
@@ -371,7 +231,6 @@ REPOSITORY = {
         "def test_two(two):\n    same(add(two, 2), 4)\n\n\n"
         "@pytest.mark.skipif(sys.platform == 'linux', reason='elsewhere')\ndef test_elsewhere():\n    assert False\n"
     ),
-    "tests/test_texts.py": "from app.texts import shout\n\n\ndef test_shout():\n    assert shout('a') == 'A'\n",
     "tests/test_broken.py": "def test_broken():\n    assert 1 == 2\n",
 }
 BREAKS = {"app/sums.py": "def add(a, b):\n    return a - b\n"}
@@ -400,17 +259,10 @@ UNIT = {
         "    def test_three(self):\n        self.assertEqual(add(1, 2), 3)\n"
     ),
     "run.py": "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-m', 'pytest', '-q']))\n",
-    "manage.py": "import unittest\nunittest.main('tests.test_unit')\n",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("python", "-m", "unittest"), ("python3", "manage.py"), ("sh", "-c", "PYTHONPATH=app python3 -m unittest -v"),
-        ("python", "run.py"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("command", [("python", "-m", "unittest"), ("python", "run.py")])
 async def test_tests_are_told_however_their_runner_is_started(judge: Judge, command: tuple[str, ...]) -> None:
     right, wrong = await asyncio.gather(
         judge({"app/new.py": ""}, base=UNIT, command=command), judge(BREAKS, base=UNIT, command=command)
@@ -430,15 +282,6 @@ async def test_a_test_that_being_traced_breaks_is_not_taken_for_one_that_failed_
     )
     assert (right.passed, right.before) == (True, ())
     assert "tests/test_plain.py::test_it" in wrong.failing
-
-
-async def test_a_test_finds_the_variables_that_its_repository_sets(judge: Judge) -> None:
-    test = (
-        "import os\n\nfrom app.sums import add\n\n\ndef test_two():\n    assert add(len(os.environ['STAGE']), 1) == 5\n"
-    )
-    base = {**UNIT, "tox.ini": "[testenv]\nsetenv = STAGE = test\n"}
-    verdict = await judge({"app/new.py": ""}, {"tests/test_stage.py": test}, base)
-    assert verdict.passed, verdict.failures
 
 
 async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:
@@ -487,12 +330,7 @@ async def test_the_report_of_a_command_has_its_tests_in_the_verdict(judge: Judge
 
 HOSTILE = {
     "links": "import os; os.symlink('/etc/hostname', 'junit.xml'); os.mkfifo('TEST-a.xml'); os.mkdir('junit-b.xml')",
-    "sparse": "open('junit.xml', 'wb').truncate(32 << 20)",
-    "bomb": (
-        "open('junit.xml', 'w').write('<!DOCTYPE a [<!ENTITY a \"' + 'a' * 999 + '\">]><testsuite name=\"&a;\"/>')"
-    ),
     "many": "print('TAP version 13\\n' + 'ok 1 - a\\nok 2 - b\\n' * 100_000 + 'ok 3 - c\\n1..200001')",
-    "deep": "import os\nfor _ in range(500): os.mkdir('d'); os.chdir('d')\nopen('junit.xml', 'w')",
 }
 
 
@@ -515,22 +353,6 @@ async def test_a_command_that_never_runs_is_refused_where_it_would_run(judge: Ju
     assert not allowed.passed
 
 
-async def test_regression_tests_must_go_on_passing(judge: Judge) -> None:
-    regression = ("tests/test_broken.py", "tests/test_sums.py", "tests/test_texts.py")
-    given = {"tests/test_new.py": "from app import new\n\n\ndef test_new():\n    assert new.ONE == 1\n"}
-    new = {"app/new.py": "ONE = 1\n"}
-    fine, breaks = await asyncio.gather(
-        judge(new, given, REPOSITORY, regression=regression),
-        judge({**new, **BREAKS}, given, REPOSITORY, regression=regression),
-    )
-    assert fine.passed, f"{fine.reason} {fine.failures}"
-    assert "tests/test_broken.py::test_broken" not in results(fine)
-    assert "failing before the change already: tests/test_broken.py::test_broken" in fine.evidence.notes
-    assert "failing before" in fine.reason
-    assert not breaks.passed
-    assert breaks.failing == {"tests/test_sums.py::test_two"}
-
-
 async def test_settings_and_fixtures_come_from_the_base_and_the_start(judge: Judge) -> None:
     given = {"tests/test_given.py": "def test_two(two):\n    assert two == 2\n"}
     two = REPOSITORY["conftest.py"]
@@ -546,22 +368,6 @@ async def test_settings_and_fixtures_come_from_the_base_and_the_start(judge: Jud
     assert Kind.FILES_DROPPED in {event.kind for event in judge.events}
 
 
-async def test_a_command_takes_the_tests_that_pytest_takes_by_itself(judge: Judge) -> None:
-    fails, passes = "def test_it():\n    assert 1 == 2\n", "def test_it():\n    assert 1 == 1\n"
-    base = {
-        "pytest.ini": "[pytest]\ntestpaths = tests\nnorecursedirs = later\naddopts = --ignore=tests/test_slow.py\n",
-        "tests/conftest.py": "collect_ignore = ['test_newer.py', 'newer']\n", "tests/test_now.py": passes,
-        **dict.fromkeys(("bench/test_a.py", "tests/later/test_b.py", "tests/test_slow.py"), fails),
-        **dict.fromkeys(("tests/test_newer.py", "tests/newer/test_c.py"), fails),
-    }  # fmt: skip
-    verdict = await judge({"a.py": ""}, base=base, command=("pytest",))
-    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
-    assert results(verdict) == {"tests/test_now.py::test_it": "passed"}
-    touched = ("bench/test_a.py", "tests/later/test_b.py", "tests/test_now.py", "tests/test_newer.py")
-    held = await judge({"a.py": ""}, {"tests/test_given.py": passes}, base, regression=touched)
-    assert held.passed, f"{held.reason} {held.failures}"
-
-
 async def test_the_mark_of_a_plugin_that_is_not_loaded_ends_no_suite(judge: Judge) -> None:
     base = {
         "pytest.ini": "[pytest]\nfilterwarnings = error\n",
@@ -570,8 +376,6 @@ async def test_the_mark_of_a_plugin_that_is_not_loaded_ends_no_suite(judge: Judg
     }
     verdict = await judge(ADD, GIVEN, base)
     assert verdict.passed, f"{verdict.reason} {verdict.failures}"
-    typo = await judge(ADD, GIVEN, {**base, "conftest.py": base["conftest.py"].replace("no_cover", "no_covre")})
-    assert "Unknown pytest.mark.no_covre" in typo.reason
 
 
 async def test_only_the_closure_is_staged_where_that_is_enough(judge: Judge) -> None:
@@ -606,9 +410,7 @@ async def test_removed_files_are_gone_and_sources_below_src_are_found(judge: Jud
 
 
 TAMPERING = {
-    "written": "os.chmod(t, 0o644); open(t, 'a').write('\\n')",
     "written and put back": "a = open(t).read(); os.chmod(t, 0o644); open(t, 'w').write('x'); open(t, 'w').write(a)",
-    "replaced": "open('new', 'w').write(open(t).read()); os.replace('new', t)",
     "moved away and back with its folder": "os.rename('tests', 'x'); os.rename('x', 'tests')",
 }
 

@@ -22,12 +22,7 @@ def test_a_test_is_named_as_its_owner_knows_it() -> None:
 
 
 def test_the_last_frame_of_ones_own_is_shown_with_lines_around_it() -> None:
-    frames = (
-        ("/opt/x.py", 1, "run"),
-        ("tests/test_a.py", 5, "test_one"),
-        ("app.py", 2, "f"),
-        ("/usr/y.py", 9, "g"),
-    )
+    frames = (("/opt/x.py", 1, "run"), ("tests/test_a.py", 5, "test_one"), ("app.py", 2, "f"), ("/usr/y.py", 9, "g"))
     shaped = shape("boom", frames)
     assert shaped.frame == "app.py:2 in f"
     assert shaped.excerpt == "     1 def f(n):\n>    2     return 1 / 0\n     3 "
@@ -51,12 +46,6 @@ def test_what_comes_from_the_program_is_printable_and_short() -> None:
     assert len(shaped.message) < MAX_LINE + 100
     assert shaped.output.split("\n")[0] == "line 30"
     assert len(shaped.output.split("\n")) == shaping.MAX_OUTPUT_LINES
-
-
-def test_errors_of_collection_say_so() -> None:
-    assert shape(collecting=True).kind == "CollectionError: ValueError"
-    broken = Fault(kind="SyntaxError", message="expected ':'")
-    assert shaping.failure("t", broken, "", TEXTS, collecting=True).kind == "SyntaxError"
 
 
 def failure(kind: str, frame: str = "", message: str = "") -> Failure:

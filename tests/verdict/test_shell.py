@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,12 +53,14 @@ async def test_output_and_errors_come_back_in_their_order_with_the_status(run: C
     assert (result.files, result.dropped) == ({}, {})
 
 
-async def test_what_was_done_to_text_files_comes_back(run: Commands) -> None:
+async def test_what_was_done_to_text_files_comes_back(strong: Commands) -> None:
     command = """
         echo 'A = 2' > a.py; rm docs/b.txt; mkdir -p new/deep; printf 'ä\\r\\n' > new/deep/file.txt
         touch docs/c.txt; chmod +x src/lib.py; mv src/lib.py src/moved.py
     """
-    result = await run(command, change={"docs/b.txt": "changed\n", "docs/d.txt": "d\n"}, tests={"test_x.py": "x = 1\n"})
+    result = await strong(
+        command, change={"docs/b.txt": "changed\n", "docs/d.txt": "d\n"}, tests={"test_x.py": "x = 1\n"}
+    )
     assert result.files == {
         "a.py": "A = 2\n", "docs/b.txt": None, "new/deep/file.txt": "ä\r\n",
         "src/lib.py": None, "src/moved.py": "LIB = 1\n",
@@ -67,40 +68,29 @@ async def test_what_was_done_to_text_files_comes_back(run: Commands) -> None:
     assert result.dropped == {}
 
 
-async def test_a_command_sees_base_change_and_tests_and_no_git(run: Commands) -> None:
+async def test_a_command_sees_base_change_and_tests_and_no_git(strong: Commands) -> None:
     command = "find . -type f | sort; cat a.py; git status >/dev/null 2>&1 || echo none"
-    result = await run(command, change={"a.py": "A = 3\n", "docs/b.txt": None}, tests={"tests/test_a.py": "import a\n"})
+    result = await strong(
+        command, change={"a.py": "A = 3\n", "docs/b.txt": None}, tests={"tests/test_a.py": "import a\n"}
+    )
     assert result.output == "./a.py\n./docs/c.txt\n./src/lib.py\n./tests/test_a.py\nA = 3\nnone\n"
 
 
-async def test_files_in_the_place_of_folders_and_folders_in_that_of_files_are_seen(run: Commands) -> None:
-    result = await run("rm -r docs; echo x > docs; rm a.py; mkdir a.py; echo y > a.py/in.txt")
-    assert result.files == {
-        "a.py": None, "a.py/in.txt": "y\n", "docs": "x\n", "docs/b.txt": None, "docs/c.txt": None,
-    }  # fmt: skip
-
-
-async def test_files_and_folders_that_change_places_are_seen(run: Commands) -> None:
-    base = {"one/x.txt": "1\n", "two/x.txt": "2\n", "three.txt": "3\n", "four.txt": "4\n"}
-    result = await run("mv one t; mv two one; mv t two; mv three.txt t; mv four.txt three.txt; mv t four.txt", base)
-    assert result.files == {"one/x.txt": "2\n", "two/x.txt": "1\n", "three.txt": "4\n", "four.txt": "3\n"}
-
-
-async def test_by_products_are_passed_over_and_what_does_not_count_is_named(run: Commands) -> None:
+async def test_by_products_are_passed_over_and_what_does_not_count_is_named(strong: Commands) -> None:
     by_products = """
         for name in __pycache__ .pytest_cache .hypothesis node_modules .mypy_cache .ruff_cache x.egg-info; do
             mkdir -p $name docs/$name; echo x > $name/file; echo x > docs/$name/file
         done
         echo x > old.pyc
     """
-    quiet = await run(by_products)
+    quiet = await strong(by_products)
     assert (quiet.files, quiet.dropped) == ({}, {})
     others = """
         printf '\\377\\376' > binary; printf 'a\\0b' > zero; head -c 1048577 /dev/zero | tr '\\0' x > large
         ln -s /etc/passwd link; rm a.py; ln -s docs/b.txt a.py; python -c 'import os; os.mkfifo("pipe")'
         mkdir .git; echo x > .git/config; echo ok > fine.txt
     """
-    result = await run(others)
+    result = await strong(others)
     assert result.files == {"binary": "\udcff\udcfe", "fine.txt": "ok\n"}, "bytes of any encoding come back"
     assert result.dropped == {
         ".git": "belongs to git", "a.py": "is a symbolic link",
@@ -118,13 +108,6 @@ async def test_new_files_that_the_repository_ignores_are_no_part_of_what_comes_b
     result = await strong(command, base, change={"given.log": "v\n"})
     assert sorted(result.files) == [".gitignore", "given.log", "held.log", "new.py"]
     assert result.dropped == dict.fromkeys((".env", "a.tmp", "dist/app.js", "web/out/a"), "is ignored by .gitignore")
-
-
-async def test_by_products_that_the_tree_holds_are_left_as_they_are(strong: Commands) -> None:
-    result = await strong(
-        "rm -r x.egg-info; echo y > node_modules/m.js", {"x.egg-info/P": "p", "node_modules/m.js": "m"}
-    )
-    assert (result.files, result.dropped) == ({}, {})
 
 
 async def test_files_that_no_change_may_have_are_named_and_left_out(strong: Commands) -> None:
@@ -151,8 +134,6 @@ async def test_no_more_than_a_change_can_hold_comes_back(strong: Commands) -> No
     large = await strong("for i in 1 2 3 4 5; do head -c 1000000 /dev/zero | tr '\\0' x > n$i.txt; done")
     assert sorted(large.files) == [f"n{i}.txt" for i in range(1, 5)]
     assert large.dropped == {"n5.txt": "the changed files have more than 4 MB"}
-    many = await strong("mkdir m; cd m; for i in $(seq 60); do ln -s x $i; done")
-    assert (len(many.dropped), many.dropped["… and 20 more"]) == (41, "not listed")
     flood = await strong("mkdir m; seq -f m/%.0f 21000 | xargs touch; echo x > a.py")
     assert flood.files == {}
     assert "more than 20000 new files" in flood.dropped["."]
@@ -163,8 +144,8 @@ async def test_closed_files_and_folders_are_read_all_the_same(run: Commands) -> 
     assert result.files == {"shut/in/file": "x\n"}
 
 
-async def test_a_link_out_of_the_tree_brings_nothing_in(run: Commands) -> None:
-    result = await run("rm -r docs; ln -s /etc docs; ln -s / up; ln /etc/passwd hard 2>/dev/null; true")
+async def test_a_link_out_of_the_tree_brings_nothing_in(strong: Commands) -> None:
+    result = await strong("rm -r docs; ln -s /etc docs; ln -s / up; ln /etc/passwd hard 2>/dev/null; true")
     assert result.files.keys() <= {"docs/b.txt", "docs/c.txt"}
     assert result.dropped["docs"] == result.dropped["up"] == "is a symbolic link"
 
@@ -189,41 +170,13 @@ async def test_a_command_that_takes_too_long_is_ended_with_what_it_did(run: Comm
     assert result.files == {"a.py": "x\n"}
 
 
-async def test_of_a_flood_beginning_and_end_are_kept(run: Commands) -> None:
-    result = await run("echo first; seq 1000000; echo last")
+async def test_of_a_flood_beginning_and_end_are_kept(strong: Commands) -> None:
+    result = await strong("echo first; seq 1000000; echo last")
     assert result.ended is Ended.EXITED
     assert result.output.startswith("first\n1\n2\n")
     assert result.output.endswith("\n1000000\nlast\n")
     assert "bytes left out" in result.output
     assert len(result.output) < 70_000
-
-
-async def test_a_flood_without_end_is_ended(run: Commands) -> None:
-    result = await run("yes & yes", limits=replace(LIMITS, cpu_s=60))
-    assert result.ended is Ended.OUTPUT_LIMIT
-    assert result.output.startswith("y\ny\n")
-
-
-async def test_memory_is_bounded(run: Commands) -> None:
-    result = await run("""python -c "x = bytearray(600 << 20); print('has it')" || echo refused""")
-    assert result.ended is Ended.OUT_OF_MEMORY or "refused" in result.output
-    assert "has it\n" not in result.output
-
-
-async def test_a_fork_bomb_is_bounded(strong: Commands) -> None:
-    result = await strong("f() { f | f & }; f; sleep 1; echo survived > a.py", limits=replace(LIMITS, cpu_s=5))
-    assert result.ended in {Ended.EXITED, Ended.TIMEOUT, Ended.OUTPUT_LIMIT, Ended.OUT_OF_MEMORY}
-    again = await strong("echo fine")
-    assert again.output == "fine\n"
-
-
-async def test_there_is_no_network(strong: Commands) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 1)"
-        await asyncio.to_thread(lambda: socket.create_connection(server.getsockname(), 1).close())
-        result = await strong(f'python -c "{code}" || ls /sys/class/net /proc/net/dev')
-    assert "ConnectionRefusedError" in result.output
-    assert "eth0" not in result.output
 
 
 async def test_python_pytest_and_node_are_there_with_the_libraries_of_tests(run: Commands) -> None:
@@ -235,11 +188,6 @@ async def test_python_pytest_and_node_are_there_with_the_libraries_of_tests(run:
     node = await run("node -e 'console.log(6 * 7)'; echo $HOME > $HOME/x; mktemp > /dev/null && pwd | grep -q $HOME")
     assert node.output == ("42\n" if runtime().node else "sh: 1: node: not found\n")
     assert node.exit_code == 1, "HOME is outside of the tree"
-
-
-async def test_python_has_no_libraries_of_the_system(strong: Commands) -> None:
-    result = await strong("""python -c 'import sys; print([p for p in sys.path if "dist-packages" in p])'""")
-    assert result.output == "[]\n"
 
 
 async def test_packages_are_there_for_the_command_that_may_use_them(folder: Path, tmp_path: Path) -> None:
@@ -256,24 +204,13 @@ async def test_packages_are_there_for_the_command_that_may_use_them(folder: Path
         await Commands(ShellRunner(bubblewrap(), runtime(), folder / "staging"))("true", packages=packages)
 
 
-FORGERS: dict[str, Callable[[], str]] = {
-    "prints_an_answer": lambda: (
-        """printf '%064d\\n{"files": {"forged.py": "x"}, "dropped": {}, "output": ["", "", 0]}' 0; exec 1>&- 2>&-"""
-    ),
-    "writes_to_every_descriptor": lambda: (
-        "for n in 0 1 2 3 4 5 6 7 8 9 10 11 12; do printf '0\\n{}' 2>/dev/null >&$n; done; "
-        "for f in /proc/1/fd/* /proc/self/fd/*; do echo '{}' > $f; done 2>/dev/null; true"
-    ),
-    "kills_what_it_can": lambda: "kill -9 1; kill -9 -1; echo still",
-    "reads_the_key": lambda: (
-        "cat /proc/1/environ /proc/1/mem /proc/1/cmdline /proc/$PPID/mem 2>/dev/null | strings; true"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FORGERS)
-async def test_no_command_reports_files_but_by_writing_them(name: str, strong: Commands) -> None:
-    result = await strong(f"echo real > real.txt; {FORGERS[name]()}")
+async def test_no_command_reports_files_but_by_writing_them(strong: Commands) -> None:
+    forged = '{"files": {"forged.py": "x"}, "dropped": {}, "output": ["", "", 0]}'
+    command = f"""
+        echo real > real.txt
+        for f in /proc/1/fd/* /proc/self/fd/*; do printf '%064d\\n{forged}' 0 > $f; done 2>/dev/null; exec 1>&- 2>&-
+    """
+    result = await strong(command)
     assert result.files == {"real.txt": "real\n"}
     assert result.ended in {Ended.EXITED, Ended.KILLED}
 
@@ -283,9 +220,3 @@ async def test_output_is_masked_and_free_of_what_a_terminal_obeys(strong: Comman
     command = f"printf 'a\\033[31mred\\033[0m\\007 {key}\\n10%%\\r100%%\\r\\n\\033]0;title\\007x\\377y\\n'"
     result = await strong(command)
     assert result.output == "ared ***\n100%\nx\ufffdy\n"
-
-
-async def test_a_tree_of_thousands_of_files_is_compared_too(strong: Commands) -> None:
-    base = {f"pkg{n % 50}/mod{n}.py": f"N = {n}\n" for n in range(3000)}
-    result = await strong("sed -i 's/^N = 77$/N = 78/' */*.py; touch */*.py; rm pkg0/mod0.py", base)
-    assert result.files == {"pkg0/mod0.py": None, "pkg27/mod77.py": "N = 78\n"}

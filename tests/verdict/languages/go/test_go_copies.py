@@ -30,9 +30,7 @@ def copy(body: str, head: str = HEAD) -> tuple[str, tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("body", "turned"),
     [
-        ("\tif f() != 3 {\n\t\tt.Error(1)\n\t}", "if !(f() != 3) { t.FailNow();"),
         ("\tif got := f(); got != 3 {\n\t\tt.Fatalf(`x`)\n\t}", "if got := f(); !(got != 3) { t.FailNow();"),
-        ("\tif err := f(); err != nil {\n\t\tlog()\n\t\tt.Fatal(err.Error())\n\t}", "!(err != nil) { t.FailNow();"),
         (
             "\tif f() == 3 {\n\t\tlog()\n\t} else {\n\t\tt.Fail()\n\t}",
             "!(f() == 3) {\n\t\tlog()\n\t} else { t.FailNow();",
@@ -66,10 +64,7 @@ def test_assertions_of_testify_become_their_opposites() -> None:
     assert "assert.Equal" in copy("\tassert.Equal(t, 3, f())")[0], "another package of that name is let be"
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["\tf()", "\tif ready() {\n\t\treturn\n\t}\n\tif f() != 3 {\n\t\tt.Error()\n\t}", "\tcheckElsewhere(t, f())"],
-)
+@pytest.mark.parametrize("body", ["\tf()", "\tif ready() {\n\t\treturn\n\t}\n\tif f() != 3 {\n\t\tt.Error()\n\t}"])
 def test_a_test_without_a_certain_check_fails_by_an_added_call(body: str) -> None:
     changed, forced = copy(body)
     assert "{ t.Cleanup(t.Fail);" in changed
@@ -96,19 +91,12 @@ def test_a_file_keeps_its_names_and_has_a_copy_beside_its_text() -> None:
     assert "!(f() != 3)" in file.must_fail_text
 
 
-def test_a_file_of_which_no_check_is_certain_has_no_copy() -> None:
-    assert not suite.prepare(Role.GIVEN, "a_test.go", HEAD + "func TestA(t *testing.T) { f() }\n").must_fail_text
-
-
 @pytest.mark.parametrize(
     ("path", "constraint", "built"),
     [
-        ("a_test.go", "", True),
         ("a/b_windows_test.go", "", False),
-        ("a_linux_arm_test.go", "", False),
         ("windows_test.go", "", True),
         ("a_test.go", "//go:build linux && !cgo", True),
-        ("a_test.go", "//go:build ignore", False),
         ("a_test.go", "//go:build !(darwin || windows) && go1.18", True),
         ("a_test.go", "//go:build integration || e2e", False),
         ("a_test.go", "//go:build ((", True),
@@ -139,8 +127,6 @@ def test_faults_keep_types_and_leave_tests_alone() -> None:
         (("go", "test", "-v", "-timeout", "30s", "./a"), ["a/a_test.go"]),
         (("go", "test"), ["root_test.go"]),
         (("go", "test", "-run", "TestA", "./..."), None),
-        (("go", "test", "-tags=x", "./..."), None),
-        (("go", "test", "example.org/a"), None),
         (("go", "build", "./..."), None),
     ],
 )

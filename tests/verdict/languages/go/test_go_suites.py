@@ -94,38 +94,87 @@ async def test_failures_panics_and_builds_that_fail_are_told_with_their_places(j
     assert broken.failures[0].frame.startswith("sums.go:4")
 
 
+FUZZ = """package sums
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(m.Run())
+}
+
+func FuzzAdd(f *testing.F) {
+	f.Add(1, 2)
+	f.Fuzz(func(t *testing.T, a, b int) {
+		if Add(a, b) != a+b {
+			t.Error(a, b)
+		}
+	})
+}
+
+func ExampleAdd() {
+	fmt.Println(Add(1, 2))
+	// Output: 3
+}
+"""
+AGAIN = """package sums
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestAdd(t *testing.T) {
+	if os.Getenv("AGAIN") == "1" {
+		os.Stdout.WriteString(strconv.Itoa(Add(1, 2)))
+		return
+	}
+	command := exec.Command(os.Args[0], "-test.run=^TestAdd$")
+	command.Env = append(os.Environ(), "AGAIN=1")
+	out, _ := command.Output()
+	if want, _ := os.ReadFile("testdata/want.txt"); !strings.HasPrefix(string(out), string(want)) {
+		t.Fatal(string(out))
+	}
+}
+"""
+
+
+async def test_fuzzing_examples_files_beside_and_programs_that_run_themselves_are_tests_too(judge: Judge) -> None:
+    given = {"fuzz_test.go": FUZZ, "again_test.go": AGAIN, "testdata/want.txt": "3"}
+    right, wrong = await asyncio.gather(
+        judge_change(judge, CODE, given), judge_change(judge, CODE.replace("+", "-"), given)
+    )
+    assert right.passed, f"{right.reason} {right.failures}"
+    assert {test.partition("::")[2].partition("/")[0] for test in results(right)} == {
+        "FuzzAdd",
+        "ExampleAdd",
+        "TestAdd",
+    }
+    assert wrong.failing >= {"fuzz_test.go::FuzzAdd", "fuzz_test.go::ExampleAdd", "again_test.go::TestAdd"}
+
+
 EXITS = 'package sums\n\nimport "IMPORT"\n\nfunc Add(a, b int) int {\n\tCALL\n\treturn a - b\n}\n'
 FAKE = "--- PASS: TestAdd (0.00s)\\nPASS"
 FORGERS = {
-    "leaves": EXITS.replace("IMPORT", "os").replace("CALL", "os.Exit(0)"),
     "leaves behind the runner's back": EXITS.replace("IMPORT", "syscall").replace("CALL", "syscall.Exit(0)"),
-    "leaves before any test": CODE.replace("+", "-") + 'func init() { syscall.Exit(0) }\n',
-    "runs no test": CODE.replace("+", "-") + 'func init() { os.Args = []string{os.Args[0], "-test.run=^$"} }\n',
+    "runs no test": EXITS.replace("IMPORT", "os").replace("CALL", "")
+    + 'func init() { os.Args = []string{os.Args[0], "-test.run=^$"} }\n',
     "prints a report": EXITS.replace("IMPORT", "fmt").replace("CALL", f'fmt.Println("{FAKE}")'),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("how", FORGERS)
 async def test_a_forger_does_not_pass(judge: Judge, how: str) -> None:
-    code = FORGERS[how]
-    for name in ("syscall", "os"):
-        if f"{name}." in code and f'"{name}"' not in code:
-            code = code.replace("package sums\n", f'package sums\n\nimport "{name}"\n', 1)
-    verdict = await judge_change(judge, code)
+    verdict = await judge_change(judge, FORGERS[how])
     assert not verdict.passed or verdict.evidence.label is Label.DOUBTFUL
     assert "BuildError" not in verdict.reason, "the payload has to be built"
     assert "passed" not in results(verdict).get("sums_test.go::TestAdd", "")
-
-
-async def test_nothing_lies_beside_the_files_of_the_owner(judge: Judge) -> None:
-    looks = (
-        'package sums\n\nimport "os"\n\nfunc Add(a, b int) int {\n\tfound, _ := os.ReadDir(".")\n'
-        '\tfor _, one := range found {\n\t\tif one.Name() != "go.mod" && one.Name() != "sums.go" && '
-        'one.Name() != "sums_test.go" {\n'
-        "\t\t\tpanic(one.Name())\n\t\t}\n\t}\n\treturn a + b\n}\n"
-    )
-    verdict = await judge_change(judge, looks)
-    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
 
 
 async def test_self_written_tests_must_check_something_that_they_reach(judge: Judge) -> None:

@@ -5,15 +5,12 @@ In each test, either one check changes but keeps its form, or all checks change 
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from nightshift.core.code.javascript import fault, parse
+from nightshift.core.code.javascript import parse
 from nightshift.verdict.languages.javascript import names
 from nightshift.verdict.languages.javascript.copies import must_fail_copy
 from nightshift.verdict.languages.javascript.outline import outline
@@ -54,28 +51,20 @@ def list_named(body: str) -> tuple[set[str], set[str], bool]:
 
 
 CHANGED = [
-    ("assert.equal(f(1), 2)", r"assert\.equal\(f\(1\), [013-5]\)"),
     ("assert.equal(2, f(1))", r"assert\.equal\([013-5], f\(1\)\)"),
     ("equal(f(1), 'two')", r"equal\(f\(1\), '(?!two')[a-z]{2,4}'\)"),
     ("equal(f(1), `a ${b} c`)", r"equal\(f\(1\), `(?!a \$\{b\} c`)[a-z]? \$\{b\} [a-z]{0,2}`\)"),
     ("assert.deepEqual(f(1), [4, { a: true }])", r"assert\.deepEqual\(f\(1\), \[[1-7], \{ a: (true|false) \}\]\)"),
-    ("assert.deepEqual(f(1), [])", r"assert\.deepEqual\(f\(1\), \[[1-3]\]\)"),
     ("assert.deepStrictEqual(f(1), {})", r"assert\.deepStrictEqual\(f\(1\), \{other: [1-3]\}\)"),
-    ("assert.equal(f(1), -2.5)", r"assert\.equal\(f\(1\), -2\.[3-6]\d\)"),
-    ("assert.equal(f(1), 10n)", r"assert\.equal\(f\(1\), ([7-9]|1[1-3])n\)"),
-    ("assert.equal(f(1), null)", r"assert\.equal\(f\(1\), [1-3]\)"),
     ("assert.deepEqual(f(1), new Set([1, 2]))", r"assert\.deepEqual\(f\(1\), new Set\(\[([03-5], 2|1, [03-5])\]\)\)"),
-    ("assert.ok(f(1) === 2)", r"assert\.ok\(f\(1\) === [013-5]\)"),
     ("assert(f(1) > 2)", r"assert\(f\(1\) <= 2\)"),
     ("assert.match(f(1), /a|b/i)", r"assert\.match\(f\(1\), /\(\?:a\|b\)[a-z]{3,6}/i\)"),
     ("assert.throws(f, { name: 'E' })", r"assert\.throws\(f, \{ name: '(?!E')[A-Za-z]{1,2}' \}\)"),
 ]
 HANDED = [
     ("assert(f(1))", "assert(_h_is(f(1)))"),
-    ("assert.throws(f, TypeError)", "_h_check('throws', assert.throws, f, TypeError)"),
     ("await assert.rejects(f())", "await _h_check('rejects', assert.rejects, f())"),
     ("assert.notEqual(f(1), 2)", "_h_check('notEqual', assert.notEqual, f(1), 2)"),
-    ("equal(f(1), g(1))", "_h_check('equal', equal, f(1), g(1))"),
 ]
 
 
@@ -123,19 +112,6 @@ def test_a_test_whose_function_stands_elsewhere_has_no_copy() -> None:
     assert make_copy_of(f"{HEAD}test('x', run);\ntest('y', () => {{ equal(f(), 1); }});\n")[1] == {"y"}
 
 
-def test_checks_in_functions_that_a_test_calls_are_marked() -> None:
-    copy = copy_of("function check(a) { equal(a, 1); }\ntest('x', () => { check(f()); });\n")
-    assert "function check(a) { _h_check('equal', equal, a, 1); }" in copy
-
-
-def test_tests_below_a_test_are_copied_for_themselves() -> None:
-    copy = copy_of(
-        "test('x', async (t) => { await t.test('y', () => { equal(f(), 1); }); t.assert.equal(g(), 'a'); });"
-    )
-    assert re.search(r"t\.test\('y', \(\) => \{ equal\(f\(\), [02-4]\); \}\)", copy)
-    assert re.search(r"t\.assert\.equal\(g\(\), '(?!a')[a-z]{1,2}'\)", copy)
-
-
 def test_tests_are_listed_by_the_titles_above_them() -> None:
     body = "test('a', f);\ngroup('s', () => { it('b', f); it.only('b', f); group('t', () => { it('c', f); }); });\n"
     assert list_named(body) == ({"a", "s > b", "s > b #2", "s > t > c"}, set(), False)
@@ -170,34 +146,6 @@ def test_typescript_is_read_as_such() -> None:
     text = HEAD + "test('x', (): void => { const n: number = f<number>(1) as number; equal(n, 2 as const); });\n"
     copy, _ = make_copy_of(text, "a.mts")
     assert re.search(r"equal\(n, [013-5] as const\)", copy)
-
-
-LITERALS = st.recursive(
-    st.one_of(
-        st.integers(-(10**9), 10**9), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False),
-        st.text(st.characters(codec="utf-8", exclude_characters="\u2028\u2029"), max_size=10),
-    ),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3),
-    max_leaves=6,
-)  # fmt: skip
-
-
-def as_js(value: object) -> str:
-    return json.dumps(value)
-
-
-@given(st.lists(LITERALS, min_size=1, max_size=3))
-def test_every_copy_parses_and_differs(values: list[object]) -> None:
-    body = "".join(f"test('t{n}', () => {{ assert.deepEqual(f({n}), {as_js(v)}); }});\n" for n, v in enumerate(values))
-    copy = copy_of(body)
-    assert copy != body
-    assert fault("a.mjs", HEAD + copy) is None
-    assert copy.count("\n") == body.count("\n")
-
-
-def test_lines_stay_where_they_are_when_a_check_is_handed_over() -> None:
-    body = "test('x', () => {\n  equal(\n    f(1),\n    // about g\n    g(1),\n  );\n});\n"
-    assert copy_of(body) == body.replace("equal(", "_h_check('equal', equal, ")
 
 
 def test_every_changed_literal_is_another_value_to_node() -> None:

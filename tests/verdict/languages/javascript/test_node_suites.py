@@ -8,14 +8,10 @@ from typing import Any
 import pytest
 
 from nightshift.core.errors import SandboxError
-from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.task import Change, Files, Language
-from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import Verdict
 from nightshift.sandbox.node_program import Node
-from nightshift.sandbox.process import ProcessSandbox
-from nightshift.verdict.runner import SuiteRunner
-from tests.support.sandboxes import Judge, open_folder, runtime
-from tests.support.trees import TextTree
+from tests.support.sandboxes import Judge, runtime
 
 HEAD = "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
 ADD = {"add.mjs": "export const add = (a, b) => a + b;\n"}
@@ -61,67 +57,21 @@ async def test_a_wrong_answer_is_refused_with_the_difference_and_the_line(judge:
     assert "node:" not in failure.frame
 
 
-async def test_the_frame_of_an_error_is_the_codes_own(judge: Judge) -> None:
-    code = "export function add(a) {\n  console.log('seen', a);\n  return a.b.c;\n}\n"
-    verdict = await js(judge, {"add.mjs": code}, {"test/add.test.mjs": f"{USES}test('x', () => {{ add(1); }});\n"})
-    (failure,) = verdict.failures
-    assert (failure.kind, failure.frame) == ("TypeError", "add.mjs:3 in add")
-    assert failure.output == "seen 1"
-
-
-COMMON = {
-    "test/common.test.js": (
-        "const { test } = require('node:test');\nconst assert = require('node:assert');\n"
-        "const add = require('../add');\n"
-        "test('sums', () => { assert.equal(add(1, 1), 2); });\n"
-    )
-}
-
-
-async def test_commonjs_is_judged_as_well(judge: Judge) -> None:
-    verdict = await js(judge, {"add.js": "module.exports = (a, b) => a + b;\n"}, COMMON)
-    assert (verdict.passed, verdict.evidence.twins) == (True, 1), verdict.reason
-    assert not verdict.evidence.notes
-    crashed = await js(judge, {"add.js": "module.exports = nothing.at.all;\n"}, COMMON)
-    assert crashed.failures[0].kind.endswith("ReferenceError")
-    assert crashed.failures[0].frame.startswith("add.js:1 ")
-
-
 REFUSED = {
-    "zero tests": ("import '../add.mjs';\n", "no test of this file came to its end"),
     "only skipped": (f"{USES}test.skip('x', () => {{ assert.equal(add(1, 1), 2); }});\n", "no test ran"),
-    "only to be done": (f"{USES}test.todo('x', () => {{ assert.equal(add(1, 1), 3); }});\n", "no test ran"),
-    "a missing module": (f"{HEAD}import {{ x }} from '../none.mjs';\n", "ModuleNotFoundError: Cannot find module"),
-    "a missing export": (f"{HEAD}import {{ sub }} from '../add.mjs';\n", "ImportError: The requested module"),
-    "an error on the way": (f"{USES}throw new Error('on the way');\n", "Error: on the way"),
-    "a syntax error": (f"{USES}test('x', () => {{\n", "SyntaxError"),
     "an error after the test": (
         (f"{USES}test('x', () => {{\n  setTimeout(() => {{ throw new Error('late'); }}, 20);\n"
         "  assert.equal(add(1, 1), 2);\n});\n"),
         "something failed after its test had ended",
     ),
-    "a rejection that nobody handles": (
-        (f"{USES}test('x', async () => {{\n  Promise.reject(new Error('lost'));\n"
-        "  await new Promise((end) => setTimeout(end, 5));\n});\n"),
-        "1 failed of 1 tests",
-    ),
-    "an exit": (f"{USES}test('x', () => {{ process.exit(0); }});\n", "no test of this file came to its end"),
-    "an abort": (f"{USES}test('x', () => {{ process.abort(); }});\n", "ended by itself (SIGABRT)"),
-    "no end": (f"{USES}test('x', () => {{ for (;;); }});\n", "; it was in test/a.test.mjs::a.test.mjs"),
     "something left open": (
         f"{USES}test('x', () => {{ setInterval(() => {{}}, 50); assert.equal(add(1, 1), 2); }});\n",
         "cut off after 2 s in which they used no processor time",
-    ),
-    "a flood": (
-        (f"{USES}test('x', async () => {{\n  for (;;) {{\n    console.log('x'.repeat(10000));\n"
-        "    await new Promise((next) => setImmediate(next));\n  }\n});\n"),
-        "printed more than 16384 KB",
     ),
     "too much memory": (
         f"{USES}test('x', () => {{ const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); }});\n",
         "used more than 256 MB of memory",
     ),
-    "a test that checks nothing": (f"{USES}test('x', () => {{ add(1, 1); assert.ok(true); }});\n", ""),
 }  # fmt: skip
 
 
@@ -131,11 +81,8 @@ async def test_what_proves_nothing_is_refused(what: str, judge: Judge) -> None:
     cpu_s = 2 if "cut off" in reason else 20
     memory_mb = 256 if "memory" in reason else 1024
     verdict = await js(judge, ADD, {"test/a.test.mjs": text}, cpu_s=cpu_s, memory_mb=memory_mb)
-    if reason:
-        assert not verdict.passed
-        assert reason in verdict.reason
-    else:  # no reason: the copy fails, and the owner's tests are trusted
-        assert verdict.passed
+    assert not verdict.passed
+    assert reason in verdict.reason
 
 
 async def test_each_file_has_a_process_of_its_own(judge: Judge) -> None:
@@ -143,17 +90,6 @@ async def test_each_file_has_a_process_of_its_own(judge: Judge) -> None:
     text = f"{HEAD}import {{ next }} from '../count.mjs';\ntest('first', () => {{ assert.equal(next(), 1); }});\n"
     verdict = await js(judge, counter, {"test/a.test.mjs": text, "test/b.test.mjs": text})
     assert (verdict.passed, verdict.evidence.twins) == (True, 2), verdict.reason
-
-
-async def test_a_file_may_rely_on_its_own_name_and_on_those_beside_it(judge: Judge) -> None:
-    own = (
-        f"{USES}import fs from 'node:fs';\n"
-        "test('n', () => { assert.equal(import.meta.url.split('/').pop(), 'a.test.mjs'); });\n"
-        "test('all', () => { assert.deepEqual(fs.readdirSync(new URL('.', import.meta.url)), ['a.test.mjs']); });\n"
-    )
-    verdict = await js(judge, ADD, {"test/a.test.mjs": own})
-    assert verdict.passed, verdict.reason
-    assert (verdict.evidence.twins, verdict.evidence.notes) == (2, ())
 
 
 async def test_a_script_of_assertions_is_a_test_of_its_own_name(judge: Judge) -> None:
@@ -206,9 +142,6 @@ async def test_of_the_daemons_own_workspace_only_what_the_tests_can_reach_is_sta
     elsewhere = {**base, "other.mjs": "export const other = 2;\n", "more.mjs": "export {};\n"}
     again = await js(judge, change, {"test/mul.test.mjs": tests}, elsewhere, whole_tree=False)
     assert again.evidence.tree == first.evidence.tree
-    nearer = {**base, "lib/one.mjs": "export const one = 2 - 1;\n"}
-    other = await js(judge, change, {"test/mul.test.mjs": tests}, nearer, whole_tree=False)
-    assert other.evidence.tree != first.evidence.tree
     listing = tests.replace("test('twice'", "import fs from 'node:fs';\nfs.readdirSync('.');\ntest('twice'")
     verdict = await js(judge, change, {"test/mul.test.mjs": listing}, base, whole_tree=False)
     assert (verdict.passed, verdict.evidence.complete) == (True, True), verdict.reason
@@ -221,35 +154,8 @@ async def test_self_written_tests_must_fail_without_the_change(judge: Judge) -> 
     assert (await js(judge, ADD, {}, base, own={"test/own.test.mjs": text})).passed
     weak = await js(judge, ADD, {}, base, own={"test/own.test.mjs": idle})
     assert "pass without the change" in weak.reason
-    types = (
-        f"{HEAD}import * as all from '../add.mjs';\n"
-        "test('type', () => { assert.equal(typeof all.sub(1, 2), 'number'); });\n"
-    )
-    sub = {"add.mjs": "export const sub = (a, b) => a - b;\n"}
-    blunt = await js(judge, sub, {}, base, own={"test/own.test.mjs": types})
-    assert "compare no value" in blunt.reason
     none = await js(judge, ADD, {}, base, own={"test/own.test.mjs": f"{USES}test('x', () => {{ add(1, 1); }});\n"})
     assert "compare no value" in none.reason
-
-
-async def test_memory_is_bounded_where_only_single_processes_can_be() -> None:
-    greedy = "const all = [];\nexport const add = (a) => { for (;;) all.push(new Array(1e5).fill(a)); };\n"
-    given = {"test/add.test.mjs": f"{USES}test('sums', () => {{ assert.equal(add(2, 2), 4); }});\n"}
-    with open_folder() as folder:
-        runner = SuiteRunner(ProcessSandbox(folder), runtime(), emit=lambda _event: None, staging_dir=folder / "s")
-        job_fields: dict[str, Any] = {"base": TextTree(), "given": given, "language": Language.JAVASCRIPT}
-        right = await runner.judge(SuiteJob(change=ADD, limits=RunLimits(cpu_s=20), **job_fields))
-        assert right.passed, right.reason
-        wrong = await runner.judge(
-            SuiteJob(change={"add.mjs": greedy}, limits=RunLimits(cpu_s=20, memory_mb=256), **job_fields)
-        )
-    assert "used more than 256 MB of memory" in wrong.reason
-
-
-async def test_verdicts_count_as_any_other(judge: Judge) -> None:
-    verdict = await js(judge, ADD, {"test/a.test.mjs": f"{USES}test('x', () => {{ assert.equal(add(1, 1), 2); }});\n"})
-    assert verdict.count(Result.PASSED) == 1
-    assert verdict.evidence.complete
 
 
 async def test_typescript_runs_where_node_can_and_is_refused_with_the_version_elsewhere(judge: Judge) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 import random
 from typing import Any
 
@@ -47,39 +46,21 @@ def check_of(text: str) -> tuple[Source, Check | None]:
     return source, Perturber(source, "helper", random.Random(1)).check(source.tree.body[0])
 
 
-@given(st.lists(st.integers(-3, 3), max_size=3), st.integers(0, 2**32))
-def test_a_changed_literal_has_the_signs_of_the_one_that_was_there(value: list[int], seed: int) -> None:
-    source = Source(f"assert f(1) == {value}")
-    check = Perturber(source, "helper", random.Random(seed)).check(source.tree.body[0])
-    assert check
-    changed = source.edit([check.edit])
-    assert changed != source.text
-    assert changed.count("-") == source.text.count("-")
-
-
 @pytest.mark.parametrize(
     ("text", "rank", "values"),
     [
-        ("assert f(1) == 5", Rank.LITERAL, {"f": lambda n: 5}),
         ("assert 5 == f(1), 'why'", Rank.LITERAL, {"f": lambda n: 5}),
         ("assert f(1) == [1, {'a': (2.5, None)}]", Rank.LITERAL, {"f": lambda n: [1, {"a": (2.5, None)}]}),
-        ("assert f(1) == -3", Rank.LITERAL, {"f": lambda n: -3}),
         ("assert f(1) == ('a'\n 'b')", Rank.LITERAL, {"f": lambda n: "ab"}),
         ("assert f(1) == ''", Rank.EMPTY, {"f": lambda n: ""}),
-        ("assert f(1) == []", Rank.LITERAL, {"f": lambda n: []}),
         ("assert f(1) is True", Rank.LITERAL, {"f": lambda n: True}),
         ("assert f(1) and f(2) == 5", Rank.LITERAL, {"f": lambda n: 5}),
         ("assert 'a' in f(1)", Rank.TURNED, {"f": lambda n: "abc"}),
-        ("assert f(1) < 3", Rank.TURNED, {"f": lambda n: 2}),
         ("assert f(1) is None", Rank.TURNED, {"f": lambda n: None}),
         ("assert f(1) != 3", Rank.TURNED, {"f": lambda n: 2}),
-        ("assert f(1) not in (1, 2)", Rank.NEGATED, {"f": lambda n: 3}),
         ("assert not f(1)", Rank.NEGATED, {"f": lambda n: 0}),
-        ("assert (n := f(1))", Rank.NEGATED, {"f": lambda n: 1}),
         ("assert f(1) if True else f(2)", Rank.NEGATED, {"f": lambda n: 1}),
-        ("assert 1 <= f(1) <= 3", Rank.NEGATED, {"f": lambda n: 2}),
         ("assert f(1) == 5 or f(1) == 6", Rank.NEGATED, {"f": lambda n: 5}),
-        ("assert all(\n    f(n) for n in range(3)\n)", Rank.NEGATED, {"f": lambda n: True}),
     ],
 )
 def test_a_changed_assertion_fails_where_the_original_passes(text: str, rank: Rank, values: dict[str, Any]) -> None:
@@ -111,8 +92,6 @@ def test_approx_is_followed_to_its_value() -> None:
     [
         ("self.assertEqual(f(1), x)", "self.assertNotEqual(f(1), x)"),
         ("self.assertTrue(f(1), 'why')", "self.assertFalse(f(1), 'why')"),
-        ("self.assertIn(a, b)", "self.assertNotIn(a, b)"),
-        ("self.assertIsNone(f(1))", "self.assertIsNotNone(f(1))"),
         ("self.assertGreaterEqual(a, b)", "self.assertLess(a, b)"),
     ],
 )
@@ -122,15 +101,6 @@ def test_the_methods_of_unittest_are_turned_round(text: str, other: str) -> None
     assert source.edit([check.edit]) == other
     assert check.marked is not None
     assert "helper.reached(" in source.edit([check.marked])
-
-
-def test_a_literal_in_a_method_of_unittest_is_changed() -> None:
-    source, check = check_of("self.assertEqual(f(1), 5)")
-    assert check is not None
-    assert check.rank is Rank.LITERAL
-    tree = ast.parse(source.edit([check.edit]))
-    assert "assertEqual" in ast.dump(tree)
-    assert "value=5" not in ast.dump(tree)
 
 
 @pytest.mark.parametrize("text", ["assert True", "f(1)", "x = 1", "self.assertRaises(ValueError, f)", "self.helper(1)"])

@@ -13,13 +13,10 @@ PATHS = ["app.py", *TESTS, "tests/helper.py"]
     ("argv", "files"),
     [
         (["pytest"], TESTS),
-        (["python", "-m", "pytest", "-q", "."], TESTS),
         (["/usr/bin/python3.12", "-B", "-m", "pytest", "tests/sub/"], ["tests/sub/test_c.py"]),
-        (["py.test", "./tests/test_a.py", "-x", "--tb=short"], ["tests/test_a.py"]),
         (["pytest", "-n", "4", "--cov", "app", "tests/test_a.py"], ["tests/test_a.py"]),
         (["pytest", "tests/test_a.py::test_one"], ["tests/test_a.py"]),
         (["pytest", "-k", "one", "other"], ["other/test_d.py"]),
-        (["pytest", "--deselect=tests/test_a.py::test_x", "tests/test_a.py"], ["tests/test_a.py"]),
     ],
 )  # fmt: skip
 def test_pytest_commands_name_their_files(argv: list[str], files: list[str]) -> None:

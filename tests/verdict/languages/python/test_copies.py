@@ -40,14 +40,11 @@ class Anything:
 
 
 PASSING = [
-    "def test_it():\n    assert f(1) == 2\n",
     "def test_it():\n    for n in (1, 2):\n        assert f(n) == n + 1\n",
     "def test_it():\n    for n in ():\n        assert f(n) == n + 1\n",
-    "def test_it():\n    f(1)\n",
     "def test_it():\n    if f(1) == 2:\n        return\n    assert False\n",
     "def check(g):\n    assert g(1) == 2\ndef test_it():\n    check(f)\n",
     '"""Doc."""\nfrom __future__ import annotations\ndef test_it():\n    two = 2\n    assert f(1) == two\n',
-    "def test_it():\n    x = [f(n) for n in (1, 2)]\n    assert x\n    assert len(x) == len([1, 2])\n",
 ]
 
 
@@ -60,21 +57,9 @@ def test_the_copy_of_a_passing_test_fails_by_an_assertion(text: str) -> None:
         run_copy(text, f=lambda n: n + 1)
 
 
-@pytest.mark.parametrize("text", [PASSING[0], PASSING[1], PASSING[5], PASSING[6]])
+@pytest.mark.parametrize("text", [PASSING[0], PASSING[3], PASSING[4]])
 def test_the_copy_passes_for_an_object_that_is_equal_to_everything(text: str) -> None:
     run_copy(text, f=lambda n: Anything())
-
-
-def test_coroutines_and_methods_keep_their_form() -> None:
-    text = "class TestX:\n    async def test_a(self, tmp_path):\n        await f()\n"
-    source = Source(text)
-    node = source.tree.body[0]
-    assert isinstance(node, ast.ClassDef)
-    method = node.body[0]
-    assert isinstance(method, ast.AsyncFunctionDef)
-    copy = must_fail_copy(source, [method], random.Random(1))
-    assert "    @_" in copy
-    assert "    async def test_a(self, tmp_path):\n        await f()\n" in copy
 
 
 def test_nothing_but_one_expected_value_tells_a_copy_from_its_original() -> None:
@@ -120,18 +105,14 @@ def sort(text: str) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize(
     ("body", "certain", "possible"),
     [
-        ("a()\n    b()", ["a()", "b()"], []),
         ("if x:\n        a()\n    b()", ["b()"], ["a()"]),
         ("if x:\n        return\n    b()", [], ["b()"]),
         ("for x in y:\n        a()\n    b()", ["b()"], ["a()"]),
         ("a()\n    return\n    b()", ["a()"], []),
         ("with open('x') as f:\n        a()\n    b()", ["a()", "b()"], []),
         ("with pytest.raises(ValueError):\n        a()\n    b()", ["b()"], []),
-        ("with self.subTest():\n        a()\n    b()", ["b()"], []),
-        ("try:\n        a()\n    except OSError:\n        pass\n    b()", ["b()"], []),
         ("try:\n        a()\n    except OSError:\n        return\n    b()", [], ["b()"]),
         ("def inner():\n        a()\n    inner()\n    b()", ["inner()", "a()", "b()"], []),
-        ("while x:\n        if y:\n            break\n        a()", [], ["a()"]),
         ("match x:\n        case 1:\n            a()\n        case _:\n            b()", [], ["a()", "b()"]),
     ],
 )
@@ -149,19 +130,7 @@ def test_helpers_are_followed_when_they_are_called_for_certain() -> None:
     )
 
 
-def test_coroutine_helpers_are_followed_when_awaited() -> None:
-    text = "async def check():\n    a()\nasync def test():\n    await check()\n"
-    assert sort(text)[0] == ["await check()", "a()"]
-
-
-@pytest.mark.parametrize(
-    "elsewhere",
-    [
-        "VALUE = check(1)\n",
-        "@check\ndef other(): pass\n",
-        "@pytest.fixture\ndef thing():\n    check(1)\n",
-    ],
-)
+@pytest.mark.parametrize("elsewhere", ["VALUE = check(1)\n", "@check\ndef other(): pass\n"])
 def test_helpers_that_others_use_as_well_are_left_alone(elsewhere: str) -> None:
     text = f"def check(x):\n    a(x)\n{elsewhere}def test():\n    check(1)\n"
     assert sort(text)[0] == ["check(1)"]

@@ -8,7 +8,6 @@ import pytest
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.languages import plan
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.languages.python import plan as python
 from nightshift.verdict.languages.python.plan import plan_copies
@@ -56,20 +55,11 @@ def test_a_change_brings_no_settings() -> None:
     assert set(suite_plan.dropped) == {"conftest.py", "pytest.ini"}
 
 
-def test_only_the_closure_is_staged_where_it_is_known() -> None:
-    suite_plan = make({"app.py": "import helper\nx = 1\n"}, whole_tree=False)
-    assert suite_plan.closure is not None
-    assert "helper.py" in suite_plan.closure
-    assert "other.py" not in suite_plan.closure
-    assert {"conftest.py", "pytest.ini"} <= suite_plan.closure
-
-
 @pytest.mark.parametrize(
     ("command", "words"),
     [
         (("pytest", "-q"), ("-q",)),
         (("python", "-m", "pytest", "-k", "old", "tests/test_old.py"), ("-k", "old", "tests/test_old.py")),
-        (("make", "test"), None),
         (("sh", "-c", "pytest"), None),
     ],
 )
@@ -94,15 +84,6 @@ def test_a_tree_that_has_a_package_of_pytest_s_own_runs_in_a_process_that_has_im
     assert suite_plan.command[:3] == ("python", "-m", "pytest")
 
 
-def test_what_tests_import_of_the_standard_library_is_imported_first() -> None:
-    assert make(regression=("tests/test_old.py",)).preload == ("time",)
-
-
-def test_the_tests_alone_may_end_at_the_first_that_fails() -> None:
-    suite_plan = make()
-    assert plan.first_failure(suite_plan).words == (*(suite_plan.words or ()), "-x")
-
-
 def test_copies_take_the_place_of_the_files_under_the_same_names() -> None:
     suite_plan = make(regression=("tests/test_old.py",))
     copies = plan_copies(suite_plan, (), (), lambda _: None)
@@ -113,9 +94,3 @@ def test_copies_take_the_place_of_the_files_under_the_same_names() -> None:
     assert "def test_new()" in text
     assert "assert app.x == 1" not in text
     assert plan_copies(replace(suite_plan, files=suite_plan.files[1:]), (), (), lambda _: None) is None
-
-
-def test_some_tests_alone_are_named_by_their_ids() -> None:
-    suite_plan = plan.only_tests(make(regression=("tests/test_old.py",)), ["tests/test_old.py::test_old"])
-    assert suite_plan is not None
-    assert suite_plan.words == ("--rootdir=.", "-c", "pytest.ini", "tests/test_old.py::test_old")

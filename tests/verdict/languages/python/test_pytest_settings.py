@@ -13,10 +13,6 @@ def read(**files: str) -> PytestSettings:
     return pytest_settings.read(named.get)
 
 
-def test_without_settings_the_usual_ones_hold() -> None:
-    assert read() == read(pyproject__toml="[project]\n") == PytestSettings()
-
-
 def test_a_django_project_has_the_files_that_manage_py_finds() -> None:
     manage = "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
     for settings in (read(manage__py=manage), read(manage__py=manage, tox__ini="[pytest]\naddopts = -x\n")):
@@ -33,7 +29,6 @@ def test_a_django_project_has_the_files_that_manage_py_finds() -> None:
         {"tox__ini": "[tox]\n[pytest]\npython_files = check_*.py\naddopts = -p one -ptwo\n"},
         {"setup__cfg": "[tool:pytest]\npython_files =\n    check_*.py\naddopts = -p one -ptwo\n"},
         {"pyproject__toml": "[tool.pytest.ini_options]\npython_files = 'check_*.py'\naddopts = '-p one -ptwo'\n"},
-        {"pyproject__toml": "[tool.pytest]\npython_files = ['check_*.py']\naddopts = '-p one -ptwo'\n"},
         {"pytest__toml": "[pytest]\npython_files = ['check_*.py']\naddopts = ['-p', 'one', '-ptwo']\n"},
     ],
 )
@@ -66,11 +61,6 @@ def test_names_are_matched_as_pytest_does() -> None:
     assert [settings.is_suite(p) for p in ("a/test_b.py", "checks/x.py", "a/b.py")] == [True, True, False]
 
 
-def test_import_paths_and_mode_are_taken_over() -> None:
-    settings = read(pytest__ini="[pytest]\npythonpath = src lib\naddopts = --import-mode=importlib\n")
-    assert settings.paths == ("src", "lib")
-
-
 TREE = (
     "tests/test_a.py", "tests/unit/test_b.py", "tests/unit/helper.py", "bench/test_speed.py", "test_root.py",
     "build/test_built.py", ".hidden/test_h.py", "pkg/one/tests/test_one.py", "pkg/two/tests/test_two.py",
@@ -82,17 +72,10 @@ TREE = (
     [
         ("", {"tests/test_a.py", "tests/unit/test_b.py", "bench/test_speed.py", "test_root.py",
               "pkg/one/tests/test_one.py", "pkg/two/tests/test_two.py"}),
-        ("testpaths = ./tests/", {"tests/test_a.py", "tests/unit/test_b.py"}),
         ("testpaths = pkg/*/tests test_root.py", {"test_root.py", *(p for p in TREE if p.startswith("pkg"))}),
-        ("testpaths = **/tests", {p for p in TREE if "tests/" in p and not p.endswith("helper.py")}),
         ("testpaths = build", {"build/test_built.py"}),
-        ("testpaths = nowhere\nnorecursedirs = pkg unit bench", {"tests/test_a.py", "test_root.py",
-                                                               "build/test_built.py", ".hidden/test_h.py"}),
-        ("testpaths = tests\naddopts = --ignore=tests/unit", {"tests/test_a.py"}),
         ("testpaths = pkg tests/unit\naddopts = --ignore-glob */test_o* --ignore tests",
          {"pkg/two/tests/test_two.py", "tests/unit/test_b.py"}),
-        ("python_files = tests/*.py\ntestpaths = pkg tests", {p for p in TREE if "tests/" in p and "unit" not in p}
-         | {"tests/unit/test_b.py", "tests/unit/helper.py"}),
     ],
 )  # fmt: skip
 def test_pytest_finds_the_same_files_by_itself(
