@@ -6,11 +6,8 @@ import tomllib
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightshift.verdict.environments.declaring import with_packages
-from nightshift.verdict.environments.distributions import list_declared
 
 PYPROJECT = '[project]\nname = "shop"\ndependencies = [{inside}]\n\n[tool.black]\nline-length = 100\n'
 
@@ -59,25 +56,3 @@ def test_where_it_is_not_clear_which_file_counts_none_is_changed() -> None:
     assert add({"pyproject.toml": pyproject, "requirements.txt": "flask\n"}, httpx="1") == {}
     assert add({"pyproject.toml": '[project]\nname = "x"\ndynamic = ["dependencies"]\n'}, httpx="1") == {}
     assert add({"pyproject.toml": "no toml ["}, httpx="1") == {}
-
-
-names = st.sampled_from(["flask", "httpx", "rich", "PyYAML", "python-dateutil", "a.b"])
-
-
-@given(
-    st.lists(st.one_of(names, st.just("# x"), st.just(""), names.map(lambda n: f"{n}>=1"))),
-    st.dictionaries(names, st.just("1.0")),
-)
-def test_requirements_name_each_package_once_and_lose_none(lines: list[str], packages: dict[str, str]) -> None:
-    before = "\n".join(lines)
-    after = with_packages({"requirements.txt": before}, packages, create=True, may_pin=True).get(
-        "requirements.txt", before
-    )
-    assert list_declared({"requirements.txt": after}).keys() == {
-        *list_declared({"requirements.txt": before}),
-        *list_declared({"requirements.txt": "\n".join(packages)}),
-    }
-    assert with_packages({"requirements.txt": after}, packages, create=True, may_pin=True) == {}
-    assert [line for line in after.split("\n") if line.startswith("#")] == [
-        line for line in lines if line.startswith("#")
-    ]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,18 +15,15 @@ from nightshift.verdict.environments.distributions import (
 NOTHING: dict[str, Requirement] = {}
 
 
-@pytest.mark.parametrize(
-    ("module", "distribution"),
-    [
+def test_what_is_known_by_another_name_is_found() -> None:
+    for module, distribution in (
         ("yaml", "PyYAML"), ("dateutil.parser", "python-dateutil"), ("google.protobuf.message", "protobuf"),
         ("google.cloud.storage", "google-cloud-storage"), ("flask_sqlalchemy", "Flask-SQLAlchemy"),
-    ],
-)  # fmt: skip
-def test_what_is_known_by_another_name_is_found(module: str, distribution: str) -> None:
-    source = source_of(module, (), NOTHING)
-    assert source is not None
-    assert source.is_known
-    assert normalise(source.requirement.name) == normalise(distribution)
+    ):  # fmt: skip
+        source = source_of(module, (), NOTHING)
+        assert source is not None
+        assert source.is_known
+        assert normalise(source.requirement.name) == normalise(distribution)
 
 
 def test_an_unknown_module_is_taken_by_its_name_and_called_a_guess() -> None:

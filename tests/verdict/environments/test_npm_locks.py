@@ -104,21 +104,16 @@ def test_the_first_format_of_npm_has_packages_below_one_another() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_what_is_no_lock_is_told() -> None:
+    for name, text in (
         ("package-lock.json", '{"packages": []}'),
         ("package-lock.json", '{"dependencies": {"../up": {"version": "1.0.0"}}}'),
-        ("pnpm-lock.yaml", "a: [b"),
-        ("pnpm-lock.yaml", "lockfileVersion: 5.4"),
+        ("pnpm-lock.yaml", "a: [b"), ("pnpm-lock.yaml", "lockfileVersion: 5.4"),
         ("pnpm-lock.yaml", "!!python/object/apply:os.system [ls]"),
-        ("yarn.lock", "__metadata:\n  version: 8\n"),
-        ("yarn.lock", "noversion:\n  version 1\n"),
-    ],
-)
-def test_what_is_no_lock_is_told(name: str, text: str) -> None:
-    with pytest.raises(UnreadableLock):
-        read(name, text, "")
+        ("yarn.lock", "__metadata:\n  version: 8\n"), ("yarn.lock", "noversion:\n  version 1\n"),
+    ):  # fmt: skip
+        with pytest.raises(UnreadableLock):
+            read(name, text, "")
 
 
 @given(st.sampled_from(["package-lock.json", "pnpm-lock.yaml", "yarn.lock"]), st.text(max_size=300))

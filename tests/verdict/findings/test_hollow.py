@@ -44,18 +44,15 @@ def test_a_test_of_python_says_something_where_it_compares_a_value_of_what_was_a
     assert (why in reason, bool(reason)) == (True, bool(why))
 
 
-@pytest.mark.parametrize(
-    ("head", "check", "why"),
-    [
+def test_a_test_of_javascript_likewise() -> None:
+    for head, check, why in (
         (NODE, "assert.equal(total([1, 2]), 3)", ""),
         (NODE, "assert.throws(() => total([1]), /not implemented/)", TYPES),
         (IMPORTS, "assert.equal(readFileSync('shop.mjs', 'utf8'), 'export function total')", CALLS),
-    ],
-)
-def test_a_test_of_javascript_likewise(head: str, check: str, why: str) -> None:
-    tests = {"test/shop.test.mjs": f"{head}test('a', () => {{\n  {check};\n}});\n"}
-    reason = describe_hollow(job("shop.mjs", Language.JAVASCRIPT), tests)
-    assert (why in reason, bool(reason)) == (True, bool(why))
+    ):
+        tests = {"test/shop.test.mjs": f"{head}test('a', () => {{\n  {check};\n}});\n"}
+        reason = describe_hollow(job("shop.mjs", Language.JAVASCRIPT), tests)
+        assert (why in reason, bool(reason)) == (True, bool(why))
 
 
 def test_where_the_words_name_nothing_a_test_has_to_import_the_code() -> None:

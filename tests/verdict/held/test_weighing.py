@@ -121,15 +121,12 @@ def test_near_takes_no_more_than_that(expect: object, value: object, more: dict[
     assert find(Compare.NEAR, expect, value, **more) in {F.VALUE, F.TYPE}
 
 
-@pytest.mark.parametrize(
-    ("compare", "value", "finding"),
-    [
+def test_truth_is_judged_by_plain_values() -> None:
+    for compare, value, finding in (
         (Compare.TRUE, [0], F.RIGHT), (Compare.TRUE, 0, F.VALUE), (Compare.FALSE, "", F.RIGHT),
         (Compare.FALSE, 1, F.VALUE), (Compare.FALSE, Odd(), F.UNKNOWN), (Compare.TRUE, Always(0), F.VALUE),
-    ],
-)  # fmt: skip
-def test_truth_is_judged_by_plain_values(compare: Compare, value: object, finding: Finding) -> None:
-    assert weigh(ValueCase(call="m:f", compare=compare), reply(value)) is finding
+    ):  # fmt: skip
+        assert weigh(ValueCase(call="m:f", compare=compare), reply(value)) is finding
 
 
 def test_exceptions_are_known_by_the_names_of_their_classes() -> None:
