@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from nightshift.agent.prompt.text import quote
 from nightshift.agent.tools import arguments
-from nightshift.core.tasks.attempt_state import REFUSAL, AttemptContext, AttemptState, Question
+from nightshift.core.tasks.attempt_state import REFUSAL, AttemptContext, AttemptState, Question, Step
 from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.text.masking import printable
 
 QUESTION_CHARS = 1000
@@ -29,6 +34,16 @@ def _line(text: str) -> str:
 def as_ask(question: Question) -> Ask:
     """Convert a question into an `Ask`, which pauses the attempt until the owner answers."""
     return Ask(kind=AskKind.QUESTION, subject=question.subject, question=question.text, default=question.default)
+
+
+def wait_for_answer(
+    phase: Phase, state: AttemptState, question: Question, data: Mapping[str, Any] | None = None
+) -> Step:
+    """Return the step that waits for the owner. The work so far is kept, and the phase continues with the answer."""
+    ask = as_ask(question)
+    state = replace(state, asks=(ask,), reason=ask.question, questions=(*state.questions, question))
+    note = f"waits for your answer: {ask.question}"[:300]
+    return Step(phase=phase, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data or {})
 
 
 def answer_to(context: AttemptContext, question: Question) -> str | None:

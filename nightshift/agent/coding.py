@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nightshift.agent import changed_tests, exploring, feedback, syntax
-from nightshift.agent.asking import ASKED_BEFORE, answer_to, as_ask, as_question, read_agreed_refusal
+from nightshift.agent.asking import ASKED_BEFORE, answer_to, as_question, read_agreed_refusal, wait_for_answer
 from nightshift.agent.dialogue import Dialogue
 from nightshift.agent.draft import Draft, Taken
 from nightshift.agent.explore import Explorer, closing_words, count_forms
@@ -24,7 +24,6 @@ from nightshift.agent.prompt import plain_requests, sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.context import list_expected_files
 from nightshift.agent.prompt.text import prompt_file, quote, system
-from nightshift.agent.prompt.working import working_prompt
 from nightshift.agent.replies import parse
 from nightshift.agent.replies.definitions import merge_definitions
 from nightshift.agent.replies.templates import is_copied
@@ -55,7 +54,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if refused := _end_by_owner(context, state):
         return refused
     if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
-        return _wait_for_owner(replace(state, iteration=state.iteration + 1), question)
+        return wait_for_answer(Phase.CODING, state, question)
     joins, state = joins_parts(state), replace(state, iteration=state.iteration + 1, remarks=())
     services = replace(services, events=services.events.bind(iteration=state.iteration))
     state = await asyncio.to_thread(begin_project, context, state, services)
@@ -82,7 +81,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     if draft.refused:
         _report_refused(services, draft.refused)
     if left.question:
-        return _wait_for_owner(after, left.question)
+        return wait_for_answer(Phase.CODING, replace(after, iteration=after.iteration - 1), left.question)
     step = _judge_reply(context, state, after, draft, left)
     return replace(step, data={**step.data, **left.data})
 
@@ -173,14 +172,6 @@ def _contradiction(context: AttemptContext, state: AttemptState) -> Question | N
     why = f"{which} {'contradicts' if is_single else 'contradict'} it: {last.root_cause} {_YOUR_TEST}"
     question = as_question(Cannot(reason=why))
     return question if answer_to(context, question) is None else None
-
-
-def _wait_for_owner(state: AttemptState, question: Question) -> Step:
-    """Wait for the owner. The change so far is kept, and the same try continues with the answer."""
-    ask, asked = as_ask(question), (*state.questions, question)
-    held = replace(state, asks=(ask,), reason=ask.question, questions=asked, iteration=state.iteration - 1)
-    note = f"waits for your answer: {ask.question}"[:300]
-    return Step(phase=Phase.CODING, outcome=Outcome.NEEDS_APPROVAL, state=held, note=note)
 
 
 async def _converse(
@@ -349,7 +340,7 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         return state, plain_requests.coding_prompt(sections.prompt_context(context, state, services, Phase.CODING))
     about = sections.prompt_context(context, state, services, Phase.CODING)
     if about.explores:
-        return state, working_prompt(about, _now(state, _BEGIN, _MEND))
+        return state, _working_prompt(about)
     head = system(Phase.CODING, *_formats(about), sections.language_file(context), *sections.kind_file(context))
     parts = [
         *sections.the_beginning(about),
@@ -360,6 +351,19 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
         sections.closing(_now(state, _name_files(about), _SEND)),
     ]
     return state, sections.join_parts(about, head, parts)
+
+
+def _working_prompt(about: sections.PromptContext) -> Prompt:
+    """Return the request to a model with tools: the task and a starting point; the model reads the files itself."""
+    parts = [
+        *sections.the_beginning(about),
+        sections.the_plan(about.state),
+        replace(sections.the_change(about, new=True), share=0.3, rank=9),
+        *sections.the_history(about),
+        sections.closing(_now(about.state, _BEGIN, _MEND)),
+    ]
+    head = system(Phase.CODING, sections.language_file(about.context), main="explorer")
+    return sections.join_parts(about, head, parts, once=True)
 
 
 def _name_files(about: sections.PromptContext) -> str:

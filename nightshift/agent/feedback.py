@@ -20,19 +20,18 @@ MAX_NAMES = 20
 _FIRST = ("collect", "import", "modulenotfound", "syntax", "indentation", "timeout")
 
 
-def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int = MAX_TOKENS) -> str:
+def shape(verdict: SuiteReport, before: Verdict | None = None) -> str:
     """Describe the failures: which tests failed, why, and where.
 
     Args:
         verdict: a failing verdict, or a trial.
         before: the previous try's verdict, for the comparison.
-        max_tokens: the estimated length above which details are left out.
     """
     lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _list_dropped(verdict))
     head = [line for line in lines if line]
     failing_before = before.failing if before else frozenset[str]()
     shown = _distinct(verdict.failures, failing_before)[:MAX_FAILURES]
-    left = max(200, max_tokens - sum(map(estimate_tokens, head)))
+    left = max(200, MAX_TOKENS - sum(map(estimate_tokens, head)))
     body = [_failure(n, failure, left // max(1, len(shown))) for n, failure in enumerate(shown, 1)]
     hidden = sorted(
         verdict.failing - {failure.id for failure in shown}, key=lambda name: (name in failing_before, name)

@@ -18,7 +18,7 @@ from nightshift.core.clock import Clock
 from nightshift.core.code.tree import blob_id
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import InvalidTask
-from nightshift.core.events import Emitter, Event, Sink
+from nightshift.core.events import Emitter, Sink
 from nightshift.core.ports import Suite
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.lesson import Lesson
@@ -100,7 +100,7 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
         suite=suite,
         memory=NoMemory(),
         tree=FileTree({}),
-        events=Emitter(emit or _silent),
+        events=Emitter(emit or (lambda _event: None)),
         settings=AgentSettings(recall_limit=0, explore=Explore.OFF),
     )
     start = functions.state = AttemptState(phase=FIRST, base=services.tree.commit, change=dict(spec.files))
@@ -198,8 +198,3 @@ class NoMemory:
 
     async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
         """Do nothing: no lessons are stored, so none can be completed or scored."""
-
-
-def _silent(event: Event) -> None:
-    """Ignore the event."""
-    del event

@@ -26,7 +26,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from nightshift.agent import exploring
 from nightshift.agent import project_choice as choice
-from nightshift.agent.asking import DECIDE, answer_to, as_ask, as_question, read_agreed_refusal
+from nightshift.agent.asking import DECIDE, answer_to, as_question, read_agreed_refusal, wait_for_answer
 from nightshift.agent.change_check import asks_for
 from nightshift.agent.clarifying import clarity
 from nightshift.agent.dialogue import Dialogue
@@ -84,7 +84,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
     declined = " ".join(answer.split()) if declines(answer) else ""
     data = {"declined": declined[:_MAX_DECLINED_CHARS]} if declined else {}
     if declined and (question := _open_question(context, declined)):
-        return _wait_for_owner(state, question, data)
+        return wait_for_answer(Phase.PLANNING, state, question, data)
     plan = "" if declined else answer
     lines = sum(1 for line in plan.split("\n") if line.strip())
     note = f"a plan of {lines} line{'s' if lines != 1 else ''}" if plan else _PLAIN
@@ -156,18 +156,10 @@ def _open_question(context: AttemptContext, declined: str) -> Question | None:
     If the model asked a question, that question is used. Otherwise the owner is asked whether the task can be done at
     all. If None is returned, the caller uses the fallback plan.
     """
-    question = as_question(
-        arguments.Ask(question=declined, default=DECIDE) if asks_back(declined) else arguments.Cannot(reason=declined)
-    )
+    is_question = _QUESTION.search(declined)
+    asked = arguments.Ask(question=declined, default=DECIDE) if is_question else arguments.Cannot(reason=declined)
+    question = as_question(asked)
     return question if answer_to(context, question) is None else None
-
-
-def _wait_for_owner(state: AttemptState, question: Question, data: Mapping[str, Any]) -> Step:
-    """Wait for the owner; the plan is made with the owner's answer."""
-    ask = as_ask(question)
-    state = replace(state, asks=(ask,), reason=ask.question, questions=(*state.questions, question))
-    note = f"waits for your answer: {ask.question}"[:300]
-    return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note, data=data)
 
 
 async def _ask(
@@ -200,11 +192,6 @@ def is_plan(text: str) -> bool:
 def declines(text: str) -> bool:
     """Check whether a reply is not a plan, and asks a question or says that the task cannot be done."""
     return bool(text) and not is_plan(text) and _DECLINES.search(text) is not None
-
-
-def asks_back(text: str) -> bool:
-    """Check whether a reply that declines to plan asks something, rather than says that the task cannot be done."""
-    return _QUESTION.search(text) is not None
 
 
 def _may_split(context: AttemptContext, state: AttemptState) -> bool:

@@ -47,8 +47,8 @@ def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptS
     name = _find_project(match["name"], tree, project_names) if match else None
     if name is None:
         name = (
-            _only(_list_projects_at_work(context, project_names))
-            or _only(_places(context, tree, project_names))
+            _only(_projects(context.built_on, project_names))
+            or _only(_projects(list_mentioned(context.task.spec.description, View(tree, {})), project_names))
             or ROOT
         )
     inside = (path.removeprefix(f"{name}/") for path in tree.entries() if path.startswith(f"{name}/"))
@@ -93,14 +93,6 @@ def _find_project(word: str, tree: Tree, project_names: Collection[str]) -> str 
     return ROOT if any(path.startswith(f"{name}/") for path in tree.entries()) else name
 
 
-def _list_projects_at_work(context: AttemptContext, project_names: Collection[str]) -> set[str]:
-    return _projects(context.built_on, project_names)
-
-
-def _places(context: AttemptContext, tree: Tree, project_names: Collection[str]) -> set[str]:
-    return _projects(list_mentioned(context.task.spec.description, View(tree, {})), project_names)
-
-
 def _projects(paths: Iterable[str], project_names: Collection[str]) -> set[str]:
     """Return the projects that contain these files; files outside all projects belong to the root."""
     return {first if (first := path.partition("/")[0]) in project_names else ROOT for path in paths}
@@ -122,7 +114,7 @@ def _list_projects(about: PromptContext, space: int) -> Shown:
     project_names = projects.projects_of(tree)
     if not project_names:
         return Shown(text="There is none yet.")
-    used = sorted(_list_projects_at_work(about.context, project_names) - {ROOT})
+    used = sorted(_projects(about.context.built_on, project_names) - {ROOT})
     more = f"\n\n{_USED}{', '.join(used)}" if used else ""
     space -= about.gauge.tokens(more) + 60
     names, lines = [*used, *(name for name in project_names if name not in used)], list[str]()

@@ -274,20 +274,15 @@ class ReflectionIn(BaseModel):
         default=(), validation_alias=AliasChoices("contradicting_tests", "contradicting_test")
     )
 
-    @property
-    def has_content(self) -> bool:
-        """True if it holds a cause or a fix, and not only flags."""
-        return bool(self.root_cause or self.suggested_fix)
-
 
 def read_reflection(text: str) -> Reflection | None:
-    """Return the reflection in a reply, or None if there is no usable one."""
+    """Return the reflection in a reply, or None if there is none with a cause or a fix."""
     data = find_json(text)
     try:
         answer = ReflectionIn.model_validate(data or {})
     except ValidationError:
         return None
-    return Reflection(**answer.model_dump()) if answer.has_content else None
+    return Reflection(**answer.model_dump()) if answer.root_cause or answer.suggested_fix else None
 
 
 def by_rule(state: AttemptState) -> Reflection:

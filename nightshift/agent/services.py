@@ -60,8 +60,6 @@ class AgentSettings:
 
     prompt_tokens: int = 24_000
     """Limit of a prompt, in estimated tokens."""
-    phase_shares: Mapping[Phase, float] = field(default_factory=lambda: PHASE_SHARES)
-    """Share of `prompt_tokens` that each phase may use."""
     fresh_share: float = 0.25
     """Largest share of the prompt for the history of earlier tries. Above it, a fresh context begins."""
     reply_tokens: int | None = None
@@ -110,7 +108,7 @@ class AgentSettings:
         prompt without the task.
         """
         window = self.prompt_tokens if gauge.window is None else int(gauge.window * WINDOW_SHARE)
-        return max(LEAST_TOKENS, int(min(self.prompt_tokens, window) * self.phase_shares.get(phase, 1.0)))
+        return max(LEAST_TOKENS, int(min(self.prompt_tokens, window) * PHASE_SHARES.get(phase, 1.0)))
 
 
 async def _nothing() -> tuple[OwnerMessage, ...]:

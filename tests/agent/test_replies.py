@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nightshift.agent.replies import CutReply, Edit, Parsed, parse
+from nightshift.agent.replies import Edit, Parsed, parse
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.code.paths import path_fault
 from nightshift.core.dialogue import Completion, Finish
@@ -215,7 +215,7 @@ def test_an_unclosed_last_fence_counts_only_when_it_is_whole_and_was_not_cut() -
             read(f"```javascript path=a.mjs\nexport const {text}\n")
     for text in ("f = '(' + \"[\" // (", "f = /* ( */ 1", "f = `(\n${x}`", "f = 'it\\'s ('"):
         assert read(f"```javascript path=a.mjs\nexport const {text}\n").files
-    with pytest.raises(CutReply, match="shorter"):
+    with pytest.raises(BadReply, match="shorter"):
         read(f"```python path=a.py\n{CODE}", finish=Finish.LENGTH)
 
 

@@ -8,6 +8,6 @@ act on. Nothing here executes, evaluates or touches a disk.
 from nightshift.agent.replies.edits import Refused, apply_edit, is_applied
 from nightshift.agent.replies.json_replies import find_json
 from nightshift.agent.replies.reader import parse
-from nightshift.agent.replies.values import CutReply, Edit, Parsed
+from nightshift.agent.replies.values import Edit, Parsed
 
-__all__ = ["CutReply", "Edit", "Parsed", "Refused", "apply_edit", "find_json", "is_applied", "parse"]
+__all__ = ["Edit", "Parsed", "Refused", "apply_edit", "find_json", "is_applied", "parse"]

@@ -15,7 +15,7 @@ from itertools import pairwise
 from nightshift.agent.replies import completeness, edits, fences, names
 from nightshift.agent.replies.json_replies import Harvest, find_json
 from nightshift.agent.replies.templates import is_placeholder
-from nightshift.agent.replies.values import CutReply, Edit, Parsed
+from nightshift.agent.replies.values import Edit, Parsed
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, path_fault
 from nightshift.core.dialogue import Completion
@@ -54,16 +54,13 @@ def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
         expected: the files that the task is about; if there is exactly one, a single unnamed block is that file.
 
     Raises:
-        CutReply: cut off before anything was complete.
-        BadReply: nothing usable is in it; the message is for the model.
+        BadReply: nothing usable is in it, perhaps because it was cut off; the message is for the model.
     """
     reader = _Reader(expected, cut=reply.is_cut)
     parsed = reader.read(reply)
     if not parsed.empty:
         return parsed
-    if parsed.cut:
-        raise CutReply(CUT)
-    raise BadReply("\n".join(parsed.complaints) or NOTHING)
+    raise BadReply(CUT if parsed.cut else "\n".join(parsed.complaints) or NOTHING)
 
 
 def with_answer(reply: Completion) -> Completion:

@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nightshift.core.errors import BadReply
-
-
-class CutReply(BadReply):
-    """The reply was cut off at the model's length limit before it held anything complete."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
