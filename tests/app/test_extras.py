@@ -12,13 +12,13 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nightshift.app import extras, packages
-from nightshift.app.extras import Extra, ExtrasInstaller, Policy, Progress
+from nightshift.app.extras import Extra, ExtrasInstaller, Policy
 from nightshift.core.errors import ExtraMissing
 from nightshift.core.events import Event, Kind
 from nightshift.core.status import ExtraState, ExtraStatus
@@ -177,17 +177,3 @@ def test_an_installation_ends_with_the_daemon(checkout: Checkout) -> None:
     installer.close()
     thread.join()
     assert raised == ["the daemon is stopping"]
-
-
-LINES: Mapping[str, str] = {
-    "Resolved 45 packages in 1.03s": "finding out what is needed",
-    "Downloading scipy (33.7MiB)": "0 of 34 MB downloaded (scipy)",
-    "Downloading torch (1.5GiB)": "0 of 1570 MB downloaded (scipy, torch)",
-    " Downloaded scipy": "34 of 1570 MB downloaded (torch)",
-    " Downloaded torch": "1570 of 1570 MB downloaded (unpacking)",
-}
-
-
-def test_progress_is_read_from_what_uv_prints() -> None:
-    progress = Progress()
-    assert {line: progress.read(line) for line in LINES} == LINES

@@ -31,7 +31,7 @@ async def test_routing_follows_the_setting_and_a_reload_of_it(tmp_path: Path) ->
         fixed, measured = settings(tmp_path, server), settings(tmp_path, server, routing="measured")
         store = open_store(fixed, stack)
         specs = [parse_spec({"description": "Do it"}) for _ in range(2)]
-        ids = [submitted.task_id for submitted in store.queue.submit_many(specs).result()]
+        ids = [store.queue.submit(spec).result().task_id for spec in specs]
         models, routes = make_models(fixed, store, utc_now, nothing_runs), ModelResults(store.db)
         for now in (fixed, measured):
             prepare_models(models, now, store.mask, nothing_runs)()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.app.outlook import FRESH_S, LEAST_S, OutlookWatch
+from nightshift.app.outlook import FRESH_S, OutlookWatch
 from nightshift.app.store import StoreServices, open_store
 from nightshift.config.load import load_settings
 from nightshift.core.events import Kind
@@ -74,16 +74,3 @@ async def test_a_short_budget_is_told_once_a_day(desk: Desk) -> None:
     desk.clocks.pass_s(86_400)
     await desk.watch.look()
     assert desk.count_warnings() == 2
-
-
-def test_a_forecast_is_kept_for_some_seconds_unless_the_queue_has_changed(desk: Desk) -> None:
-    desk.submit(4)
-    assert desk.watch(desk.store.queue.counts()).line.startswith("4 tasks")
-    desk.submit(1)
-    assert desk.watch().line.startswith("4 tasks")
-    assert desk.watch(desk.store.queue.counts()).line.startswith("4 tasks"), "not within a second"
-    desk.clocks.pass_s(LEAST_S)
-    assert desk.watch(desk.store.queue.counts()).line.startswith("5 tasks")
-    desk.submit(1)
-    desk.clocks.pass_s(FRESH_S)
-    assert desk.watch().line.startswith("6 tasks")

@@ -60,8 +60,7 @@ def test_after_a_restore_a_task_is_done_and_recalls_a_lesson(
 
 
 @pytest.mark.usefixtures("without_umask")
-@pytest.mark.parametrize("name", [DATABASE, "a backup", "the damaged one"])
-def test_only_the_owner_reads_a_restored_database(files: Files, tmp_path: Path, name: str) -> None:
+def test_only_the_owner_reads_a_restored_database(files: Files, tmp_path: Path) -> None:
     home = tmp_path / "home"
     put(home, files)
     (home / DATABASE).chmod(0o600)
@@ -69,9 +68,6 @@ def test_only_the_owner_reads_a_restored_database(files: Files, tmp_path: Path, 
     with ExitStack() as stack:
         store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
         backups.copy(store.db.path, home / "db" / "backups" / "copy.sqlite")
-    paths = {
-        DATABASE: home / DATABASE,
-        "a backup": home / "db" / "backups" / "copy.sqlite",
-        "the damaged one": next((home / "db" / "damaged").rglob("agent_logs.sqlite")),
-    }
-    assert stat.S_IMODE(paths[name].stat().st_mode) == 0o600
+    damaged = next((home / "db" / "damaged").rglob("agent_logs.sqlite"))
+    for path in (home / DATABASE, home / "db" / "backups" / "copy.sqlite", damaged):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path

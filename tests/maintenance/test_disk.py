@@ -68,15 +68,6 @@ async def test_without_room_no_task_is_begun_and_it_is_told_once(bench: Bench, t
     assert bench.store.queue.pause_state().paused
 
 
-async def test_a_restart_lets_go_of_what_an_earlier_daemon_held(bench: Bench, store: Store, tmp_path: Path) -> None:
-    bench.reserve_mb = NEVER_FREE_MB
-    await bench.guard.look()
-    later = Bench(store, tmp_path)
-    later.reserve_mb = 1
-    await later.guard.look()
-    assert later.holds == ""
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Mount a real file system of 64 MB."""

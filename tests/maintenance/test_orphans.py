@@ -22,7 +22,6 @@ from nightshift.git.manager import GitManager
 from nightshift.maintenance import orphans
 from nightshift.maintenance.orphans import Places
 from nightshift.sandbox import job_folders
-from nightshift.sandbox import orphans as of_sandbox
 
 
 @pytest.fixture
@@ -100,21 +99,6 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     assert (event.kind, event.level) == (Kind.ORPHANS_SWEPT, Level.INFO)
     assert event.message == "cleaned up after a daemon that died: 7 drafts"
     assert sorted(event.data["drafts"]) == sorted(map(str, gone))
-
-
-def test_temporary_files_of_the_living_and_of_others_stay(tmp_path: Path, dead: int) -> None:
-    gone = tmp_path / f"nightshift-wheels-{dead}-abc"
-    (gone / "below").mkdir(parents=True)
-    remaining = [
-        tmp_path / f"nightshift-wheels-{os.getpid()}-abc",
-        tmp_path / f"other-{dead}-abc",
-        tmp_path / "nightshift-x",
-    ]
-    for path in remaining:
-        path.write_text("x")
-    assert of_sandbox.sweep_temporary(tmp_path) == [gone]
-    assert all(path.exists() for path in remaining)
-    assert of_sandbox.prefix("probe") == f"nightshift-probe-{os.getpid()}-"
 
 
 LOCKS = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "objects/info/commit-graph.lock")

@@ -46,16 +46,6 @@ def test_a_reload_bears_its_time_so_that_the_manager_can_tell_it_from_an_earlier
         assert before <= int(at) <= time.monotonic_ns() // 1000
 
 
-def test_nobody_to_tell_and_a_manager_that_is_gone_stop_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    nobody, gone = ServiceManagerLink(""), ServiceManagerLink(str(tmp_path / "gone"))
-    assert not nobody.listens
-    for link in (nobody, gone, gone):
-        link.ready()
-    assert [record.levelname for record in caplog.records] == ["WARNING"], "told once"
-
-
 def test_a_manager_that_does_not_read_is_not_waited_for(tmp_path: Path) -> None:
     with manager(str(tmp_path / "notify")):
         link = ServiceManagerLink(str(tmp_path / "notify"))

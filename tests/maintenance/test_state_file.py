@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from nightshift.core.events import Event
 from nightshift.core.status import DaemonStatus, WorkerStatus
 from nightshift.core.tasks.queueing import PauseReason, PauseSource
 from nightshift.core.tasks.states import DaemonState, Phase, Status
-from nightshift.maintenance.state_file import StateKeeper, how_it_ended
+from nightshift.maintenance.state_file import StateKeeper
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.state_store import StateStore
 from tests.support.clocks import HandClocks
@@ -107,21 +106,3 @@ async def test_without_the_file_the_database_tells_and_the_log_says_so(site: Sit
     assert [event.message.partition(";")[2] for event in site.events] == [
         " nothing is lost: the database has all of it"
     ]  # fmt: skip
-
-
-async def test_the_start_says_how_the_last_run_ended(site: Site) -> None:
-    later = CLOCKS() + timedelta(minutes=40)
-    assert how_it_ended(None, None, []) == ""
-    await site.keeper().save()
-    died = site.keeper().last_run()
-    await site.keeper().save(clean=True)
-    clean = site.keeper().last_run()
-    assert how_it_ended(clean, later, []) == "The last run ended cleanly, 2026-11-02 08:00 UTC."
-    assert how_it_ended(died, None, []) == "The last run died at about 2026-11-02 08:00 UTC; no task was in flight."
-    assert (
-        how_it_ended(died, later, [7])
-        == "The last run died at about 2026-11-02 08:40 UTC with task 7 in flight, which continues."
-    )
-    assert how_it_ended(None, later, [7, 9]) == (
-        "The last run died at about 2026-11-02 08:40 UTC with tasks 7, 9 in flight, which continue."
-    )

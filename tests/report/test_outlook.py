@@ -40,12 +40,6 @@ def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> 
     assert summary.warning == ""
 
 
-def test_what_no_model_can_begin_has_no_forecast() -> None:
-    summary = outlook(list_known(tasks=3, for_model=3), NOW)
-    assert (summary.line, summary.range, summary.warning) == ("3 tasks, 3 of them wait for a model", "", "")
-    assert "done about" in outlook(list_known(tasks=3, for_model=2), NOW).line
-
-
 def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
     summary = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW)
     assert summary.warning == (

@@ -7,11 +7,13 @@ from datetime import timedelta
 import pytest
 
 from nightshift.core.events import Kind
+from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.submission import parse_spec
+from nightshift.core.tasks.task import Task
 from nightshift.report.advice import recommendations
 from nightshift.report.weekly import summarise
-from nightshift.storage.db.state_store import Commit
 from tests.support.history import FIRST, WEEK, History
 
 UNTIL = FIRST + WEEK
@@ -30,27 +32,40 @@ def second(history: History) -> History:
     return history
 
 
+def claim(history: History) -> Task:
+    history.store.queue.submit(parse_spec({"description": "x"})).result()
+    task = history.store.queue.claim("w").result()
+    assert task
+    return task
+
+
+@pytest.mark.parametrize(("ending", "mend"), [(Ending.BUDGET, "budgets"), (Ending.STUCK, "stronger model")])
+def test_many_failures_bring_advice_on_their_commonest_ending(second: History, ending: Ending, mend: str) -> None:
+    for each in (*[Ending.NO_CHANGE] * 4, *[ending] * 3):
+        task = claim(second)
+        second.store.queue.finish(task.id, task.fence, each).result()
+    text = advice(second)
+    assert text.startswith("3 of 7 (43 %) of the tasks that ended have failed.")
+    assert f"{ending} (3 tasks)" in text
+    assert mend in text
+
+
+def test_a_backend_that_fails_often_is_named(second: History) -> None:
+    task, second.models = claim(second), (("openai", "big", 0.001),)
+    for number in range(20):
+        second.reply(task, AttemptState(phase=Phase.CODING, base="b", step_no=number + 1), Phase.CODING)
+    for _ in range(5):
+        second.tell(Kind.MODEL_FAILED, "", backend="openai")
+    assert "Backend openai failed 5 of 25 calls" in advice(second)
+
+
 def test_questions_that_wait_for_hours_are_told(second: History) -> None:
     for _ in range(3):
-        second.store.queue.submit(parse_spec({"description": "x"})).result()
-        task = second.store.queue.claim("w").result()
-        assert task
+        task = claim(second)
         ask = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="?")
         second.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
     assert "Questions waited 6 d 23 h for you (median)" in advice(second)
     assert "ALLOWED_DEPS" in advice(second)
-
-
-def test_commits_of_high_risk_are_told(history: History) -> None:
-    for number in range(60):
-        history.clock.now = FIRST + timedelta(hours=1) if number < 59 else UNTIL + timedelta(hours=1)
-        commit = Commit(
-            task_id=number, attempt=9, repo="/r", branch="b", commit=f"{number:040d}", base="b", subject="s",
-            label="exit_code", iterations=9,
-        )  # fmt: skip
-        history.store.state.record_commit(commit).result()
-    text = advice(history)
-    assert "1 commit of high risk unread: begin with that of task 59 (57 points, judged by an exit code" in text
 
 
 def test_crashes_and_troubles_of_the_machine_are_told(second: History) -> None:

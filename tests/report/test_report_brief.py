@@ -5,12 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from nightshift.core.clock import to_text
 from nightshift.core.tasks.task import Spent
 from nightshift.report import brief
 from nightshift.report.brief import Figures, Span, bounds, parts_of
-from nightshift.storage.db.state_store import StateStore
-from tests.support.history import FIRST, WEEK, History
+from tests.support.history import FIRST, History
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -72,15 +70,6 @@ def test_a_task_that_is_tried_again_has_not_failed(history: History) -> None:
     history.store.queue.retry(failed[0].id).result()
     after = brief.read(history.store.db, *span)
     assert failed[0].id not in [task.id for cause in after.causes for task in cause.tasks]
-
-
-def test_it_begins_where_its_owner_has_read_to_and_else_a_day_ago(history: History) -> None:
-    db, now = history.store.db, FIRST + WEEK
-    history.week(3)
-    assert bounds(db, Span.READ, now + WEEK) == (now + WEEK - timedelta(hours=24), now + WEEK)
-    StateStore(db).set(brief.READ, to_text(now)).result()
-    assert bounds(db, Span.READ, now + WEEK) == (now, now + WEEK)
-    assert brief.read_up_to(db) == now
 
 
 def test_a_night_is_that_of_the_wall_clock_also_where_the_clock_is_put_back(history: History) -> None:

@@ -64,12 +64,6 @@ def test_each_missing_module_is_a_cause_of_its_own() -> None:
     assert cluster([fail(1, "Error: Cannot find module '@scope/left-pad'")])[0].module == "@scope/left-pad"
 
 
-def test_without_a_failure_of_its_own_the_reason_says_the_cause() -> None:
-    away = [fail(n, ending=Ending.ERROR, reason=f"no model answered in {n} s") for n in (4, 5)]
-    spent = fail(6, ending=Ending.BUDGET, reason="no model answered in 4 s")
-    assert ids([*away, spent]) == [[4, 5], [6]]
-
-
 def test_what_failed_for_the_sake_of_another_task_belongs_to_its_cause() -> None:
     first = fail(1, "KeyError: 'a'")
     second = fail(2, ending=Ending.DEPENDENCY, reason="task 1 failed", blocker=1)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
-from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.text.masking import Masker
@@ -51,15 +51,29 @@ def commit_files(history: History, task: Task, *files: str, **fields: object) ->
     return commit.commit
 
 
-def test_the_time_that_a_task_was_to_rest_is_no_wait(history: History) -> None:
-    later = FIRST + 2 * HOUR
-    history.store.queue.submit(parse_spec({"description": "x", "not_before": later.isoformat()})).result()
-    history.clock.now = later + timedelta(seconds=30)
-    history.store.queue.tick().result()
-    task = history.store.queue.claim("w").result()
-    assert task
-    finish(history, task)
-    assert describe(history).tasks.queue_wait_s.most == 30
+def test_tasks_are_counted_by_ending_in_the_span_in_which_they_ended(history: History) -> None:
+    for ending, iterations in ((Ending.COMMITTED, 1), (Ending.COMMITTED, 3), (Ending.STUCK, 15)):
+        task = claim(history)
+        history.store.queue.finish(task.id, task.fence, ending, iterations=iterations).result()
+    late = claim(history)
+    history.clock.now = UNTIL
+    finish(history, late)
+    tasks = describe(history).tasks
+    assert (tasks.submitted, tasks.ended, tasks.open_at_end, tasks.first_try) == (4, 3, 1, 1)
+    assert tasks.by_status == {Status.DONE: 2, Status.FAILED: 1}
+    assert tasks.by_ending == {Ending.COMMITTED: 2, Ending.STUCK: 1}
+    assert (tasks.iterations.median, tasks.iterations.most) == (3, 15)
+
+
+def test_models_are_summed_and_an_unknown_price_is_not_guessed(history: History) -> None:
+    task = claim(history)
+    for number, model in enumerate((("openai", "big", 0.001), ("openai", "big", 0.001), ("ollama", "small", None))):
+        history.models = (model,)
+        history.reply(task, AttemptState(phase=Phase.CODING, base="b", step_no=number + 1), Phase.CODING)
+    models = {model.model: model for model in describe(history).usage.models}
+    assert (models["big"].calls, models["big"].cost.is_known, models["small"].cost.is_known) == (2, True, False)
+    (row,) = [line for line in render(describe(history)).splitlines() if "`small`" in line]
+    assert "\\$?" in row
 
 
 def test_a_life_that_ends_without_a_word_is_a_crash(history: History) -> None:
@@ -122,18 +136,6 @@ def test_ranks_look_at_what_happened_around_a_commit(history: History) -> None:
     assert [reason.weight for reason in first.reasons] == ["regression", "package", "later_failures"]
     assert first.points == sum(WEIGHTS[name].points for name in ("regression", "package", "later_failures"))
     assert (second.commit.task_id, second.reasons) == (3, [])
-
-
-def test_memory_is_compared_by_the_lot_of_each_attempt(history: History) -> None:
-    history.week(30)
-    history.week(30)
-    first, second = describe(history).learning, describe(history, UNTIL, UNTIL + WEEK).learning
-    assert first.uplift == first.lately
-    assert min(second.lately.shown.whole, second.lately.control.whole) > 2
-    for arm in ("shown", "control"):
-        so_far, lately, before = (getattr(each, arm) for each in (second.uplift, second.lately, first.uplift))
-        assert (so_far.part, so_far.whole) == (lately.part + before.part, lately.whole + before.whole)
-    assert "Too few to tell" in render(describe(history))
 
 
 def test_a_whole_history_has_a_report_with_every_section(history: History) -> None:

@@ -14,7 +14,9 @@ from nightshift.report import page, stored
 from nightshift.report.markup import escape
 from nightshift.report.page import Node
 from nightshift.report.stored import UnknownReport
+from nightshift.report.weekly import summarise, write_report
 from nightshift.report.weeks import last_moment, report_name
+from tests.support.history import FIRST, WEEK, History
 from tests.support.hostile_words import hostile_texts
 
 
@@ -31,6 +33,14 @@ def test_a_text_stays_a_text(text: str) -> None:
     (table,) = document.sections[0].body
     assert (table.tag, table.attributes["aria-label"]) == ("div", "a")
     assert "".join(texts(table)) == f"a{flat}"
+
+
+def test_a_rerun_gives_the_same_bytes_and_leaves_nothing_else(history: History, tmp_path: Path) -> None:
+    history.week()
+    first = write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path)
+    before = first.read_bytes()
+    assert write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path) == first
+    assert (first.read_bytes(), list(tmp_path.glob("*.md"))) == (before, [first])
 
 
 def test_a_folder_lists_reports_by_their_span_and_nothing_else(tmp_path: Path) -> None:

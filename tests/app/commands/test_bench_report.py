@@ -8,8 +8,7 @@ import pytest
 
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
-from nightshift.report.benchmark.store import BenchmarkStore, Mode
-from tests.support.benchmarks import NEWEST, arm, items, read_stored, results
+from tests.support.benchmarks import arm, read_stored
 from tests.support.home import Home
 
 WEAK, STRONG = arm("weak", model="small"), arm("strong", model="large")
@@ -49,15 +48,3 @@ def test_cutoffs_are_those_of_the_settings(home: Home, shop: str) -> None:
     arms = {each["arm"]["name"]: each for each in home.cli("bench", "report", shop, "--json").json["arms"]}
     assert arms["strong"]["after_cutoff"] == {"part": 5, "whole": 7}
     assert arms["weak"]["after_cutoff"] == {"part": 0, "whole": 6}
-
-
-def test_the_report_is_of_one_mode_by_default_that_of_the_newest_run(home: Home, shop: str, database: Path) -> None:
-    own = items(20, repo=shop)
-    with BenchmarkStore(database) as store:
-        for result in results(WEAK, own, range(2)):
-            store.add_result(result, Mode.WORDS)
-        store.begin_run(shop, Mode.WORDS, ["weak"], [item.key for item in own], NEWEST)
-    for options in ((), ("--mode", "words")):
-        report = home.cli("bench", "report", shop, "--json", *options).json
-        assert (report["mode"], [each["solved"]["part"] for each in report["arms"]]) == ("words", [2])
-    assert home.cli("bench", "report", shop, "--json", "--mode", "shown").json["mode"] == "shown"

@@ -125,15 +125,3 @@ def test_the_hook_files_after_each_commit_also_of_a_linked_worktree(home: Home, 
         git(folder, "commit", "-q", "-m", "More", env=environment(home))
     filed = [(task.spec.description.partition("\n")[0], task.spec.base) for task in tasks(home)]
     assert filed == [("Let it take texts as well, and lists.", "main"), ("one", "main"), ("two", "side")]
-
-
-def test_a_hook_of_the_owners_is_left_as_it_is(home: Home, repo: Path, tmp_path: Path) -> None:
-    hook, own = repo / ".git" / "hooks" / "post-commit", tmp_path / "own"
-    own.write_text("#!/bin/sh\necho mine\n")
-    hook.parent.mkdir(exist_ok=True)
-    hook.symlink_to(own)
-    refused = home.cli("todo", "--install-hook", str(repo))
-    assert refused.code != 0
-    assert "add this line to it:" in refused.err
-    assert "cli.py todo --hook" in refused.err
-    assert hook.read_text() == "#!/bin/sh\necho mine\n"

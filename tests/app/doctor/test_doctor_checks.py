@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from nightshift.app.doctor import backends, machine, repositories, running
 from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context
-from nightshift.app.doctor.home import check_backups, check_database, check_disk, check_home, check_settings
+from nightshift.app.doctor.home import check_backups, check_database, check_home, check_settings
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.maintenance.instance_lock import InstanceLock
@@ -102,21 +102,6 @@ def test_secrets_that_others_may_read_are_told_and_never_shown(home: Home) -> No
     assert not graves(check_settings(check_context(home.path)))
 
 
-def test_an_owner_is_told_what_the_page_has_set_and_where_it_overrules_the_file(home: Home) -> None:
-    home.path.mkdir()
-    (home.path / "config.yaml").write_text("worker_count: 5\nlog_keep: 4\n")
-    (home.path / "settings.overrides.yaml").write_text("worker_count: 6\nlog_keep: 4\nnotify_secret: hush-hush-hush\n")
-    (home.path / "settings.overrides.yaml").chmod(0o644)
-    findings = list(check_settings(check_context(home.path)))
-    assert look(findings, "settings page").text == "has set log_keep, notify_secret, worker_count"
-    assert (look(findings, "worker_count").grade, [each.what for each in findings].count("log_keep")) == (Grade.NOTE, 0)
-    assert "or its line from settings.overrides.yaml" in look(findings, "worker_count").mend
-    assert graves(findings)["settings.overrides.yaml"] is Grade.WARNING
-    assert "hush" not in str(findings)
-    (home.path / "settings.overrides.yaml").write_text("sandbox: process\n")
-    assert "only be changed in config" in look(check_settings(check_context(home.path)), "settings.overrides.yaml").text
-
-
 # Findings about the home folder and the disk.
 
 
@@ -134,14 +119,6 @@ def test_files_that_only_the_owner_may_read(used: Home) -> None:
         path.chmod(0o600)
     database.chmod(0o600)
     assert not graves(check_home(check_context(used.path)))
-
-
-def test_room_and_inodes_and_file_systems(home: Home) -> None:
-    assert look(check_disk(with_settings(home, disk_reserve_mb=10**9)), "disk").grade is Grade.FAULT
-    assert look(check_disk(with_settings(home, disk_reserve_mb=0)), "disk").grade is Grade.OK
-    shared = with_settings(home, home=Path("/dev/shm/nightshift"))
-    assert look(check_disk(shared), "file system").grade is Grade.WARNING
-    assert look(check_disk(check_context(home.path)), "file system").grade is Grade.OK
 
 
 # Findings about the database.
@@ -281,11 +258,3 @@ def test_a_broken_inbox_is_told_line_by_line(home: Home) -> None:
     assert (refused.grade, refused.text) == (Grade.FAULT, "3:22: repo: there is no folder /nope")
     whom.settings.tasks_file.write_text("tasks:\n  - fine\n")
     assert look(machine.check_intake(whom), "tasks.yaml").text == "1 entry, all of them valid"
-
-
-def test_a_clock_that_was_set_back(used: Home) -> None:
-    whom = check_context(used.path)
-    assert not graves(machine.check_clock(whom))
-    early = replace(whom, clock=lambda: datetime.now(UTC) - timedelta(hours=3))
-    assert graves(machine.check_clock(early)) == {"clock": Grade.FAULT}
-    assert "timedatectl" in look(machine.check_clock(early), "clock").mend

@@ -64,13 +64,6 @@ def test_a_missing_token_is_a_fault_that_names_the_variable(context: CheckContex
     assert server.seen == []
 
 
-def test_a_checkout_without_a_remote_is_a_fault_beside_an_answer(context: CheckContext, repo: Path) -> None:
-    git(repo, "remote", "remove", "origin")
-    grades = [(each.grade, each.text) for each in check_forges(context)]
-    assert [grade for grade, _ in grades] == [Grade.FAULT, Grade.OK]
-    assert "has no remote to push to" in grades[0][1]
-
-
 def test_a_token_that_is_refused_is_told_without_the_token(context: CheckContext, server: ForgeServer) -> None:
     server.fail_next(403, body={"message": f"no rights for {TOKEN}"})
     finding = check_connection(context)

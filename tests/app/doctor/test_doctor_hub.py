@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg
 import pytest
 from pydantic import SecretStr
 
 from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context
-from nightshift.app.doctor.hub import address, check_hub, judged
+from nightshift.app.doctor.hub import check_hub, judged
 from nightshift.remote.hub.access import Access
 from tests.support.daemon import until
 from tests.support.light_node import light_node
-from tests.support.postgres import EMBEDDED, PostgresServer, free_port, shared
+from tests.support.postgres import free_port
 from tests.support.temporal import TemporalServer, needs_server
 
 
@@ -49,26 +48,6 @@ def test_a_hub_that_answers_is_fine_and_nodes_of_several_versions_are_not(
             until(lambda: [finding.what for finding in examine_hub(context, url)] == ["hub", "versions", "address"])
 
 
-@needs_server
-def test_a_database_that_answers_and_fits_is_fine_and_its_owners_rights_are_more_than_needed(
-    context: CheckContext, server: TemporalServer, tmp_path: Path
-) -> None:
-    url = server.address("default")
-    with PostgresServer(EMBEDDED, tmp_path) as postgres:
-        address = postgres.database()
-        (fault,) = [finding for finding in examine_hub(context, url, address) if finding.what == "database"]
-        assert (fault.grade, "hub init" in fault.mend) == (Grade.FAULT, True)
-        with shared(address), psycopg.connect(address, autocommit=True) as owner:
-            owner.execute("CREATE ROLE guest LOGIN")
-            owner.execute("GRANT nightshift_node TO guest")
-            as_owner, as_guest = (
-                examine_hub(context, url, address),
-                examine_hub(context, url, address.replace("owner@", "guest@")),
-            )
-    assert [finding.what for finding in as_owner] == ["hub", "address", "database", "TLS", "rights"]
-    assert [finding.what for finding in as_guest] == ["hub", "address", "database", "TLS"]
-
-
 def test_a_hub_that_is_away_is_a_warning(context: CheckContext) -> None:
     (away,) = examine_hub(context, f"temporal://127.0.0.1:{free_port()}/none")
     assert (away.grade, away.what) == (Grade.WARNING, "hub")
@@ -89,13 +68,3 @@ def test_a_hub_that_is_away_is_a_warning(context: CheckContext) -> None:
 def test_another_machine_must_be_reached_over_tls(address: str, is_encrypted: bool, sslmode: str, grade: Grade) -> None:
     way = Access(address=address, is_encrypted=is_encrypted, sslmode=sslmode, may_alter=False)
     assert [finding.grade for finding in judged(way)] == [grade]
-
-
-@pytest.mark.parametrize(
-    ("listens", "node_url", "notes"), [("127.0.0.1", "", 1), ("10.0.0.7", "", 0), ("127.0.0.1", "https://a.example", 0)]
-)
-def test_an_address_that_leads_no_other_node_here_is_noted(
-    context: CheckContext, listens: str, node_url: str, notes: int
-) -> None:
-    settings = context.settings.model_copy(update={"flask_host": listens, "node_url": node_url})
-    assert len(list(address(settings))) == notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nightshift.core.tasks.benchmarked import Compared
-from nightshift.report.benchmark.choice import LEAST_ITEMS, choose
+from nightshift.report.benchmark.choice import choose
 from nightshift.report.benchmark.report import fold
 from nightshift.report.benchmark.results import Arm
 from tests.support.benchmarks import NEWEST, REPO, arm, items, results
@@ -26,15 +26,6 @@ def test_the_arm_that_surely_solves_most_is_chosen_for_each_model() -> None:
         "cloud=coder": "tools",
         "cloud=small": "other",
     }
-
-
-def test_few_items_prove_little() -> None:
-    baseline, tools = arm("plain"), arm("tools", tools=True)
-    few = results(tools, ITEMS[:6], range(6))
-    many = results(baseline, ITEMS, range(17))
-    (choice,) = choose(fold(REPO, ITEMS, [baseline, tools], [*few, *many]).arms)
-    assert choice.measured.arm == "plain"
-    assert not choose(fold(REPO, ITEMS, [tools], few[: LEAST_ITEMS - 1]).arms)
 
 
 def test_only_settings_that_were_compared_are_taken_over() -> None:

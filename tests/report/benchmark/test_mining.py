@@ -3,12 +3,6 @@
 Each commit is dropped by the first filter that it fails, and is examined only once.
 """
 
-import random
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +12,7 @@ import pytest
 from nightshift.core.tasks.revisions import ChangedFile, ChangingCommit
 from nightshift.report.benchmark.mining import Filter, account, look_at, mine
 from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
-from tests.support.git_repo import git, make_repo
 
-ROOT = Path(__file__).resolve().parents[3]
 REPO = "/home/me/shop"
 SOURCE = ChangedFile(path="shop/price.py", added=10, removed=2)
 TEST = ChangedFile(path="tests/test_price.py", added=30, removed=0)
@@ -68,52 +60,3 @@ def test_the_account_says_of_each_filter_what_was_there_before_and_after_it(tmp_
         assert lines[Filter.SOURCES] == (2, 1, 1)
         assert lines[Filter.TESTS] == (1, 0, 1)
         assert [candidate.commit for candidate in store.candidates(REPO)] == ["c1"]
-
-
-MINER = textwrap.dedent(
-    """
-    import sys
-    from pathlib import Path
-    from nightshift.core.tasks.revisions import Author
-    from nightshift.report.benchmark import mining
-    from nightshift.report.benchmark.store import BenchmarkStore
-    from nightshift.git.manager import GitManager
-    repo, folder = sys.argv[1:]
-    mining._PORTION = 7
-    git = GitManager(workspace=Path(folder, "views"), author=Author(), auto_push=False, emit=lambda _: None)
-    with BenchmarkStore(Path(folder, "b.sqlite")) as store:
-        print("ready", flush=True)
-        mining.mine(repo, git.changing_commits(repo, 1000), store)
-    """
-)
-
-
-def long_history(repo: Path, count: int) -> Path:
-    """Create a repository with an initial commit and `count` further ones, every third of which changes only tests."""
-    make_repo(repo)
-    stream, began = "", "from refs/heads/main^0\n"
-    for number in range(count):
-        names = [f"test_m{number}.py", *([f"m{number}.py"] if number % 3 else [])]
-        files = "".join(f"M 100644 inline {name}\ndata 2\n1\n" for name in names)
-        at = f"{1_700_000_000 + number} +0000"
-        stream += f"commit refs/heads/main\ncommitter A <a@b.c> {at}\ndata 3\nDo\n{began}{files}"
-        began = ""
-    git(repo, "fast-import", "--quiet", stdin=stream)
-    return repo
-
-
-def test_who_is_killed_while_mining_goes_on_without_a_lost_or_doubled_commit(tmp_path: Path) -> None:
-    repo, dice = long_history(tmp_path / "shop", 400), random.Random(4)
-    for killed in range(4):
-        process = subprocess.Popen([sys.executable, "-c", MINER, repo, tmp_path], cwd=ROOT, stdout=subprocess.PIPE)
-        assert process.stdout
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(dice.uniform(0, 0.05))
-        process.send_signal(signal.SIGKILL if killed < 3 else 0)
-        process.communicate()
-    assert process.returncode == 0
-    every = set(git(repo, "log", "--format=%H").split())
-    with BenchmarkStore(tmp_path / "b.sqlite") as store:
-        assert store.list_examined(str(repo)) == every
-        assert len(store.dropped()) + len(store.candidates()) == 401
-        assert len(store.candidates()) == 400 - 134

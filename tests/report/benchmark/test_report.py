@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
-
 import pytest
 from markdown_it import MarkdownIt
 
 from nightshift.core.shares import Share, wilson
 from nightshift.report.benchmark.markdown import render
 from nightshift.report.benchmark.report import BenchmarkReport, fold
-from nightshift.report.benchmark.results import Arm, Item
+from nightshift.report.benchmark.results import Arm
 from tests.support.benchmarks import DAY, NEWEST, REPO, arm, items, results
 
 ITEMS = items(40, lines=(20, 21, 80, 200))
@@ -59,17 +56,6 @@ def test_each_two_arms_are_compared_on_the_items_that_both_worked_on() -> None:
     assert comparison.is_significant
 
 
-def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
-    alone, with_others = (
-        report((WEAK, range(6)), (STRONG, range(12))),
-        report((WEAK, range(6)), (STRONG, range(12)), (arm("third", model="other"), range(13))),
-    )
-    (comparison,) = alone.comparisons
-    same = next(each for each in with_others.comparisons if {each.first, each.second} == {"weak", "strong"})
-    assert same.pairs == comparison.pairs
-    assert same.p_value > comparison.p_value
-
-
 def test_names_from_outside_are_text() -> None:
     hostile = arm("<b>|`x`", model="<script>")
     benchmark_report = fold("/home/<i>|shop", ITEMS, [hostile], results(hostile, ITEMS, range(3)))
@@ -78,15 +64,6 @@ def test_names_from_outside_are_text() -> None:
     assert "<b>|" not in page
     rows = [line for line in render(benchmark_report).split("\n") if line.startswith("|")]
     assert all(line.count(" | ") == rows[0].count(" | ") for line in rows[:3])
-
-
-def test_the_day_of_the_cutoff_belongs_to_the_training() -> None:
-    late = [replace(ITEMS[-1], committed_at=NEWEST + timedelta(hours=23))]
-    outcomes = results(WEAK, late, {0})
-    cut = {"small": NEWEST.date()}
-    assert fold(REPO, late, [WEAK], outcomes, cutoffs=cut).arms[0].after_cutoff == Share(0, 0)
-    next_day: list[Item] = [replace(ITEMS[-1], committed_at=NEWEST + DAY)]
-    assert fold(REPO, next_day, [WEAK], outcomes, cutoffs=cut).arms[0].after_cutoff == Share(1, 1)
 
 
 def test_the_uplift_of_memory_in_the_last_round_is_named_with_its_pairs() -> None:

@@ -28,11 +28,6 @@ def test_a_failure_may_say_no_more_than_that_a_name_is_missing(message: str, nam
     assert missing_name(message) == name
 
 
-def test_the_words_are_the_commits_without_its_trailers() -> None:
-    statement = write_statement("Round\n\nHalf up.\n\nSigned-off-by: A <a@b.c>\nFixes: 7\n", AFTER, {}, [], set())
-    assert (statement.text, statement.unnamed, statement.leaked) == ("Round\n\nHalf up.", frozenset(), ())
-
-
 def test_names_that_the_words_leave_out_are_told_with_their_signatures() -> None:
     missed = {"net", "rate", "Cart", "total", "RATE", "shelf", "price", "ghost"}
     statement = write_statement("Give the Cart a total", AFTER, {}, [], missed)
@@ -61,9 +56,3 @@ def test_sentences_that_give_the_change_away_are_left_out() -> None:
     statement = write_statement(words, AFTER, {}, [], set())
     assert statement.text == "Make it fast\n\nIt was slow before."
     assert statement.leaked == ("compute_total_net_price_fast",)
-
-
-def test_a_name_that_tests_use_or_that_was_there_before_gives_nothing_away() -> None:
-    words = "Call compute_total_net_price_fast"
-    assert write_statement(words, AFTER, {}, ["compute_total_net_price_fast()"], set()).text == words
-    assert write_statement(words, AFTER, {"old.py": "compute_total_net_price_fast"}, [], set()).text == words

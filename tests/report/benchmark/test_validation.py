@@ -94,15 +94,3 @@ async def test_a_test_that_passes_but_once_is_not_judged_by(bench: Bench, shop: 
     (dropped,) = await bench.validate(shop)
     assert isinstance(dropped, Dropped)
     assert Filter[dropped.filter] is Filter.FLAKY
-
-
-async def test_tests_that_miss_a_name_are_kept_where_it_can_be_told(bench: Bench, shop: Shop) -> None:
-    shop.commit(
-        "Know the tax",
-        {"price.py": f"{NET}\n\ndef tax(total):\n    return total - net(total)\n",
-         "test_price.py": f"{TESTS}\n\ndef test_tax():\n    import price\n    assert price.tax(125) == 25\n"},
-    )  # fmt: skip
-    (item,) = await bench.validate(shop)
-    assert isinstance(item, Item)
-    assert "`def tax(total)` in `price.py`" in item.statement
-    assert item.fail_to_pass == ("test_price.py::test_net", "test_price.py::test_tax")

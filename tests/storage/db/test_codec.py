@@ -1,20 +1,17 @@
 """Values as JSON and back."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.core.dialogue import Completion
 from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.task import Limits, Spent, TaskSpec
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
-from nightshift.core.tools import ToolCall
-from nightshift.storage.db.codec import decode, encode, encode_sparse, storable, to_json_value
+from nightshift.storage.db.codec import decode, encode, encode_sparse, storable
 from tests.support import tiers
 
 texts = st.text(st.characters(), max_size=30)
@@ -53,13 +50,6 @@ def test_a_case_file_comes_back_as_it_was(work: AttemptState) -> None:
     assert decode(AttemptState, text) == work
 
 
-@given(texts, st.dictionaries(texts, st.integers() | texts | st.booleans() | st.none(), max_size=3))
-def test_a_reply_comes_back_as_it_was(text: str, arguments: dict[str, object]) -> None:
-    call = ToolCall(name=text, arguments=arguments)
-    reply = Completion(text=text, backend="b", model="m", tool_calls=(call,), extra={"x": [1, {"y": None}]})
-    assert decode(Completion, encode(reply)) == reply
-
-
 def test_a_value_of_another_vocabulary_is_refused() -> None:
     with pytest.raises(ValueError, match="phase"):
         decode(AttemptState, '{"phase": "DREAMING", "base": "x"}')
@@ -67,13 +57,6 @@ def test_a_value_of_another_vocabulary_is_refused() -> None:
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
     assert decode(Reflection, '{"pattern": "p", "mood": "good"}') == Reflection(pattern="p")
-
-
-@given(
-    st.recursive(st.none() | texts | st.floats() | st.just(Path("/x")) | st.binary(max_size=3), st.lists, max_leaves=5)
-)
-def test_small_data_of_any_kind_becomes_json(value: object) -> None:
-    encode(Completion(text="", backend="", model="", extra={"data": to_json_value(value)}))
 
 
 @given(texts)

@@ -66,11 +66,3 @@ def test_a_revert_is_entered_with_its_event_and_needs_no_reading(store: Store) -
     assert store.events.last(1)[0].kind is Kind.REVERTED
     ledger.settle(replace(done, by="dd55", reapply=True), Event(kind=Kind.REVERTED, task_id=1)).result()
     assert [commit.commit for commit in ledger.page(9, integrated=True)] == ["bb33", "aa11"]
-
-
-def test_a_renewed_entry_keeps_what_its_owner_made_of_it(store: Store) -> None:
-    ledger = fill(store)
-    ledger.review().result()
-    store.state.record_commit(replace(FIRST, label="tests_passed")).result()
-    assert store.state.unread_count() == 0
-    assert ledger.page(9)[-1].reviewed_at == store.clock()

@@ -1,12 +1,11 @@
 """The database: readers, writes, and the detection of commits by other processes."""
 
-import threading
 from pathlib import Path
 
 import pytest
 
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.sqlite import Connection, ProgrammingError
+from nightshift.storage.db.sqlite import Connection
 
 
 def note(conn: Connection) -> None:
@@ -15,18 +14,6 @@ def note(conn: Connection) -> None:
 
 def count(conn: Connection) -> int:
     return int(conn.execute("SELECT COUNT(*) FROM patterns").fetchone()[0])
-
-
-def test_connections_of_threads_that_ended_are_closed(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite") as db:
-        seen: list[Connection] = []
-        for _ in range(2):
-            thread = threading.Thread(target=lambda: seen.append(db.reader()))
-            thread.start()
-            thread.join()
-        with pytest.raises(ProgrammingError, match="closed"):
-            seen[0].execute("SELECT 1")
-        assert seen[1].execute("SELECT 1").fetchone()[0] == 1
 
 
 def test_a_reader_sees_every_commit_and_can_write_nothing(tmp_path: Path) -> None:

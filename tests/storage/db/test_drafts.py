@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.storage.db import repositories
-from nightshift.storage.db.brief_queries import BriefQueries
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.commit_signs import Signs
-from nightshift.storage.db.report_queries import ReportQueries
 from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-SPAN = (AT - timedelta(days=1), AT + timedelta(days=1))
 DRAFT = Commit(
     task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11", base="b", subject="Draft: x", label="draft",
     model=BUILT_IN, at=AT, signs=Signs(tests=5, tests_passed=3, failing=("t::a", "t::b"), packages={"toolz": "1.0"}),
@@ -47,16 +44,6 @@ def test_a_draft_is_no_commit_that_landed_waits_or_is_to_be_read(store: Store) -
     assert ledger.page(9, integrated=False) == []
     assert repositories.ours(store.db.reader())["/r"].commits == 1
     assert [each.commit for each in ledger.review().result()] == ["bb22"]
-
-
-def test_the_brief_and_the_report_tell_drafts_apart(store: Store) -> None:
-    fill(store)
-    counts = BriefQueries(store.db).counts(*SPAN)
-    assert (counts.landed, counts.on_branch, counts.drafts) == (1, 0, 1)
-    queries = ReportQueries(store.db)
-    assert [each.commit for each in queries.commits(*SPAN)] == ["bb22"]
-    assert queries.first_uses(SPAN[1]) == {}
-    assert queries.unread_before(SPAN[1], SPAN[1]) == 1
 
 
 def test_the_next_commit_on_the_branch_of_a_draft_takes_its_row(store: Store) -> None:

@@ -3,7 +3,6 @@
 import logging
 import re
 import threading
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -115,23 +114,6 @@ def test_subscribers_are_told_what_others_wrote_too_in_order(tmp_path: Path) -> 
         first.events.emit(event("unheard"))
         flush(first)
         assert len(events) == 5
-
-
-def test_a_subscriber_that_raises_is_dropped(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    calls: list[str] = []
-
-    def bad(_: Sequence[Event]) -> None:
-        calls.append("bad")
-        raise RuntimeError("no")
-
-    store.events.subscribe(bad)
-    store.events.subscribe(lambda events: calls.extend(e.message for e in events))
-    with caplog.at_level(logging.ERROR):
-        for number in range(3):
-            store.events.emit(event(str(number)))
-            flush(store)
-    assert calls == ["bad", "0", "1", "2"]
-    assert "a subscriber of the event log is dropped" in caplog.text
 
 
 def test_filters_can_be_combined(store: Store) -> None:

@@ -78,12 +78,3 @@ def test_any_sequence_of_pages_gives_each_event_once(
             assert page.first_id == last + 1
             seen, last = [*seen, *ids], page.last_id
         assert seen == [number for number in expected if first <= number <= last]
-
-
-def test_when_its_time_is_over_a_page_ends_where_it_is(log: EventLog) -> None:
-    page = reader(log, EventFilter(), "nothing", hurry=True).before(None, 5)
-    assert page.events == []
-    assert page.first_id == COUNT
-    page = reader(log, EventFilter(), "odd", hurry=True).after(10, 5)
-    assert [event.id for event in page.events] == [11]
-    assert page.last_id == 11

@@ -1,7 +1,6 @@
 """The log file has one line of JSON for each event, is rotated, and never stops the daemon by an error."""
 
 import json
-import os
 import resource
 import signal
 from collections.abc import Iterator
@@ -75,17 +74,6 @@ def test_the_file_is_begun_anew_by_age_also_over_a_restart(tmp_path: Path) -> No
         [3, 4, 5],
         [0, 1, 2],
     ]
-
-
-def test_other_files_beside_it_are_left_alone(tmp_path: Path) -> None:
-    for name in ("agent.log.gz", "agent.log.2024", "agent.log.old"):
-        (tmp_path / name).write_text("mine")
-    os.utime(tmp_path / "agent.log.gz", (0, 0))
-    log = FileLog(tmp_path / "agent.log", max_bytes=300, backups=3)
-    for number in range(6):
-        write(log, number)
-    log.close()
-    assert (tmp_path / "agent.log.gz").read_text() == (tmp_path / "agent.log.2024").read_text() == "mine"
 
 
 def test_a_line_that_a_power_cut_broke_off_spoils_no_other(tmp_path: Path) -> None:

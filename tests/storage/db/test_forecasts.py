@@ -119,23 +119,3 @@ def test_the_tasks_of_the_model_that_works_now_are_measured_where_it_did_enough(
     assert model == "ollama=small"
     shop.submit()
     assert foreseen(shop.database.reader(), WorkSettings(), NOW).model == model
-
-
-def test_what_was_spent_today_is_taken_from_the_budget(shop: Shop) -> None:
-    def spend(conn: Connection) -> None:
-        rows = [(to_text(NOW), 0.65), (to_text(NOW - timedelta(days=1)), 9.0)]
-        conn.executemany(
-            "INSERT INTO model_stats (at, phase, backend, model, tokens_in, tokens_out, cost_usd, latency_s) "
-            "VALUES (?, 'CODING', 'openai', 'm', 1, 1, ?, 1.0)",
-            rows,
-        )
-
-    for _ in range(3):
-        shop.coded(shop.end(60.0, 0.1), "openai", "m")
-    for _ in range(4):
-        shop.submit()
-    shop.database.write(spend).result()
-    forecast = foreseen(shop.database.reader(), WorkSettings(workers=2, day_cost_usd=1.0), NOW)
-    assert (forecast.tasks, forecast.measured, forecast.over_budget, forecast.fit_budget) == (4, 3, 1.0, 3)
-    assert forecast.takes_s is not None
-    assert forecast.takes_s.middle == 120.0

@@ -8,14 +8,11 @@ import pytest
 
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, Message, ModelRequest
-from nightshift.core.events import Event
-from nightshift.core.events import Kind as Told
 from nightshift.core.routing import ModelResult, Route
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Kind
 from nightshift.storage.db import recovery
-from nightshift.storage.db.commit_ledger import CommitLedger, Pending
 from nightshift.storage.db.model_results import ModelResults
 from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store
@@ -108,26 +105,6 @@ def test_the_engine_is_no_model_and_what_it_solved_no_model_did(bench: Bench) ->
     results = bench.results.results()["library"]
     assert results.keys() == {BIG}
     assert (results[BIG].began, results[BIG].solved) == (2, 1)
-
-
-def test_only_endings_that_tell_of_the_model_count(bench: Bench) -> None:
-    for ending in (Ending.USER, Ending.DEPENDENCY, Ending.NO_CHANGE, Ending.REFUSED):
-        bench.attempt(ending, BIG)
-    assert bench.results.results() == {}
-    bench.attempt(Ending.BUDGET, BIG)
-    assert bench.results.results()["library"][BIG].began == 1
-
-
-def test_what_its_owner_took_back_was_not_solved(bench: Bench) -> None:
-    task_id = bench.attempt(Ending.COMMITTED, BIG)
-    ledger = CommitLedger(bench.store.db, bench.store.events, clock=bench.store.clock)
-    (entry,) = ledger.page(1, task_id=task_id)
-    ledger.settle(
-        Pending(entry=entry.id, by="f" * 40, reapply=False), Event(kind=Told.REVERTED, task_id=task_id)
-    ).result()
-    assert bench.results.results()["library"][BIG] == ModelResult(
-        began=1, tries=1, tokens_in=100, tokens_out=10, cost_usd=0.01, seconds=2.0
-    )
 
 
 def test_a_route_stays_as_it_was_decided(bench: Bench) -> None:

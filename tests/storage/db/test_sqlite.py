@@ -1,17 +1,14 @@
 """The process's SQLite module, and how files are opened."""
 
-import multiprocessing
-import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from nightshift.core.errors import StoreDamaged, StoreError
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.sqlite import OperationalError, connect
+from nightshift.storage.db.sqlite import connect
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,44 +33,6 @@ def test_commits_are_durable_and_readers_do_not_block(tmp_path: Path) -> None:
     assert settings == {"journal_mode": "wal", "synchronous": 2}
     assert conn.execute("PRAGMA foreign_keys").fetchone()[0] == 1
     conn.close()
-
-
-def test_a_read_only_connection_reads_and_refuses_to_write(tmp_path: Path) -> None:
-    path = tmp_path / "odd name %41?#.sqlite"
-    conn = connect(path)
-    conn.execute("CREATE TABLE t (a)")
-    conn.execute("INSERT INTO t VALUES (1)")
-    for state in ("while another has it open", "when nobody has"):
-        reader = connect(path, readonly=True)
-        assert reader.execute("SELECT a FROM t").fetchone()[0] == 1, state
-        with pytest.raises(OperationalError, match="readonly"):
-            reader.execute("INSERT INTO t VALUES (2)")
-        reader.close()
-        conn.close()
-
-
-def _read_as_nobody(path: Path) -> None:
-    if os.geteuid() == 0:
-        os.setgid(65534)
-        os.setuid(65534)
-    conn = connect(path, readonly=True)
-    os._exit(0 if conn.execute("SELECT a FROM t").fetchone()[0] == 1 else 1)
-
-
-def test_a_database_in_a_folder_that_one_may_not_write_can_be_read() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        conn = connect(folder / "a.sqlite")
-        conn.execute("CREATE TABLE t (a)")
-        conn.execute("INSERT INTO t VALUES (1)")
-        conn.close()
-        (folder / "a.sqlite").chmod(0o444)
-        folder.chmod(0o555)
-        child = multiprocessing.get_context("spawn").Process(target=_read_as_nobody, args=(folder / "a.sqlite",))
-        child.start()
-        child.join(10)
-        folder.chmod(0o755)
-        assert child.exitcode == 0
 
 
 @pytest.mark.parametrize("readonly", [True, False])

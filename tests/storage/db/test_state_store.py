@@ -1,7 +1,7 @@
 """The state store: state, commit ledger, totals, saved replies and backups."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.tasks.states import Phase
@@ -14,19 +14,6 @@ from tests.support.store import Store
 def call(store: Store, model: str = "m", **values: float | None) -> None:
     reply = replace(Completion(text="", backend="b", model=model, tokens_in=10, tokens_out=1), **values)  # type: ignore[arg-type]
     store.steps.save_reply(ModelRequest(phase=Phase.CODING, messages=()), reply).result()
-
-
-def test_the_ledger_has_each_commit_once_newest_first(store: Store) -> None:
-    first = Commit(
-        task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="c1", base="b", subject="s", label="verified",
-        model="m", iterations=2, at=datetime(2026, 1, 1, tzinfo=UTC),
-    )  # fmt: skip
-    second = replace(first, task_id=2, commit="c2")
-    for commit in (first, second, replace(first, integrated=True)):
-        store.state.record_commit(commit).result()
-    assert store.state.commits(9) == [second, replace(first, integrated=True)]
-    assert store.state.commits(1) == [second]
-    assert store.state.commits(9, task_id=1) == [replace(first, integrated=True)]
 
 
 def test_what_was_spent_is_told_since_a_moment_and_ever(store: Store) -> None:

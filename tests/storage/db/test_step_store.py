@@ -100,20 +100,6 @@ def test_a_stale_fence_is_refused_and_leaves_nothing(store: Store) -> None:
     assert store.steps.iterations(task.id) == []
 
 
-def test_the_timeline_tells_each_step(store: Store) -> None:
-    task = claim(store)
-    began = store.clock()
-    save(store, task, step(0, Phase.PLANNING)).result()
-    verdict = judge_change(Result.PASSED, Result.FAILED, Result.SKIPPED)
-    save(store, task, step(1, Phase.TESTING, Outcome.REDO, iteration=1, verdict=verdict)).result()
-    planned, tested = store.steps.timeline(task.id)
-    assert (planned.step_no, planned.phase, planned.total, planned.note) == (0, Phase.PLANNING, None, "step 0")
-    assert (tested.passed, tested.failed, tested.total, tested.outcome) == (1, 2, 3, Outcome.REDO)
-    assert tested.started_at == began + timedelta(seconds=2)
-    assert tested.ended_at == began + timedelta(seconds=4)
-    assert json.loads(store.steps.artifact(tested.work) or "")["iteration"] == 1
-
-
 def test_an_iteration_is_the_sum_of_its_steps_and_calls(store: Store) -> None:
     task = claim(store)
     save(store, task, step(0, Phase.PLANNING)).result()

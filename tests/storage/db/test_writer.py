@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.core.errors import StoreError, StoreFull
+from nightshift.core.errors import StoreError
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection, IntegrityError
 from nightshift.storage.db.writer import Job
@@ -63,15 +63,6 @@ def together(db: Database, jobs: list[Job[float]]) -> list[Future[float]]:
     return futures
 
 
-def test_jobs_that_wait_share_one_commit(db: Database) -> None:
-    commits: list[int] = []
-    db.listen(lambda conn: commits.append(conn.execute("SELECT COUNT(*) FROM patterns").fetchone()[0]))
-    together(db, [add(n) for n in range(50)])
-    db.write(lambda _: None).result()
-    db.write(lambda _: None).result()
-    assert commits[:2] == [0, 50]
-
-
 def test_a_job_that_raises_does_not_spoil_the_others(db: Database) -> None:
     futures = together(db, [add(1), failing(2), add(3), failing(4)])
     assert [future.exception() is None for future in futures] == [True, False, True, False]
@@ -89,22 +80,6 @@ def test_what_was_acknowledged_is_there_and_nothing_else(
         futures = [db.write(add(n) if fine else failing(n)) for n, fine in enumerate(good)]
         numbers = [future.result() for future in futures if future.exception() is None]
         assert read_stored(db) == numbers == [n for n, fine in enumerate(good) if fine]
-
-
-def test_a_full_disk_fails_the_job_that_does_not_fit_and_no_other(db: Database) -> None:
-    def limit(conn: Connection) -> None:
-        conn.execute(f"PRAGMA max_page_count={conn.execute('PRAGMA page_count').fetchone()[0] + 5}")
-
-    def big(conn: Connection) -> float:
-        conn.execute("INSERT INTO artifacts VALUES ('big', 1, zeroblob(100000), '')")
-        return 0
-
-    db.write(limit).result()
-    futures = together(db, [add(1), big, add(2)])
-    with pytest.raises(StoreFull, match="disk is full"):
-        futures[1].result()
-    assert read_stored(db) == [1, 2]
-    assert db.write(add(3)).result() == 3
 
 
 def test_a_commit_that_fails_fails_its_job_and_no_other(db: Database) -> None:

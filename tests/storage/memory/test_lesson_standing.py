@@ -55,10 +55,6 @@ def test_nothing_is_decided_about_what_was_hardly_used() -> None:
     assert standing(Share(0, 7), Share(), Share(90, 100)) is Standing.SUSPECT
 
 
-def test_a_lesson_that_comes_up_in_hard_cases_only_is_compared_with_these() -> None:
-    assert standing(Share(6, 30), Share(1, 10), Share(90, 100)) is not Standing.RETIRED
-
-
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.integers(0, 60))
 @example(32, 0, 0, 28)
 def test_more_success_with_a_lesson_never_lowers_its_chance(a: int, b: int, c: int, d: int) -> None:

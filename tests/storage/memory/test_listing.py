@@ -45,16 +45,6 @@ def page(store: Store, wanted: Wanted, **more: object) -> list[int]:
     return [item for _, item in keys]
 
 
-async def test_lessons_are_listed_in_both_orders_and_counted(store: Store, memory: LongTermMemory) -> None:
-    store.db.write(lambda conn: conn.execute("UPDATE failures SET times_used = 9 WHERE id = 2")).result()
-    wanted = Wanted(kind="failure")
-    assert page(store, wanted) == [3, 2, 1]
-    assert page(store, wanted, order="used") == [2, 3, 1]
-    keys, count = listing.page(store.db.reader(), Wanted(), limit=2, offset=3)
-    assert (len(keys), count) == (2, 6)
-    assert listing.page(store.db.reader(), Wanted(), limit=2, offset=9) == ([], 6)
-
-
 async def test_a_lesson_has_the_language_and_the_repository_of_its_task(store: Store) -> None:
     memory = make(store)
     spec = TaskSpec(description="Write it", language=Language.JAVASCRIPT, repo="/src/shop")

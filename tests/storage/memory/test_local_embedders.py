@@ -20,21 +20,9 @@ if TYPE_CHECKING:
 hashed = HashedEmbedder()
 
 
-def alike(text: str, other: str) -> float:
-    rows = hashed.embed([text, other])
-    return float(rows[0] @ rows[1])
-
-
 def test_the_vector_of_a_text_is_the_same_on_every_machine() -> None:
     row = hashed.embed(["KeyError: price"])[0]
     assert np.flatnonzero(row)[:5].tolist() == [0, 17, 24, 37, 42]
-
-
-def test_similar_texts_are_nearer_than_others() -> None:
-    text = "TypeError: unsupported operand types for +: int and str"
-    assert alike(text, "TypeError: unsupported operand types for -: str and int") > 0.7
-    assert alike(text, "Create a FastAPI endpoint that says whether the service is healthy") < hashed.floor
-    assert alike("parse_csv_file", "parseCsvFile") > 0.9
 
 
 def test_the_setting_picks_the_embedders() -> None:

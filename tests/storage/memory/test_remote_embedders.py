@@ -10,7 +10,6 @@ import pytest
 
 from nightshift.core.events import Kind
 from nightshift.storage.memory.embedders import Choice, EmbedderMissing, Endpoints, HashedEmbedder, Loadable
-from nightshift.storage.memory.embedders.base import STRANGERS
 from nightshift.storage.memory.embedders.local import BlendedEmbedder
 from nightshift.storage.memory.embedders.remote import Limits, OllamaEmbedder, OpenAIEmbedder
 from tests.storage.memory.test_store import ERROR, events, learn, make
@@ -59,15 +58,6 @@ def test_vectors_have_length_one_keep_their_order_and_are_asked_for_in_batches(
     for text, row in zip(texts, rows, strict=True):
         assert float(embedder.embed([text])[0] @ row) == pytest.approx(1.0, abs=1e-5)
     assert embedder.embed([]).shape == (0, embedder.dims)
-
-
-def test_the_floor_is_measured_so_that_strangers_stay_below_it(server: WireServer, remote: Make) -> None:
-    embedder = remote(server)
-    embedder.load()
-    rows = embedder.embed(STRANGERS)
-    alike = (rows @ rows.T)[np.triu_indices(len(STRANGERS), k=1)]
-    assert (alike < embedder.floor).mean() > 0.97
-    assert float(embedder.embed(["KeyError in total"])[0] @ embedder.embed(["KeyError in sum"])[0]) > embedder.floor
 
 
 def test_a_wrong_key_is_said_plainly_and_the_key_is_not(server: WireServer) -> None:

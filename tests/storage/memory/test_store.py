@@ -112,26 +112,12 @@ async def test_what_a_task_asks_with_and_then_leaves_to_be_learned_is_embedded_o
     assert [text for text in heard if text == asked] == [asked]
 
 
-async def test_unlike_things_are_not_recalled(memory: LongTermMemory, store: Store) -> None:
-    await learn(memory, store, "Parse a CSV file of prices", "x is not callable", "Skip the header.")
-    assert await memory.recall("Create a FastAPI health check endpoint", 3) == ()
-    assert await memory.recall("  ", 3) == ()
-    assert await memory.recall("Parse a CSV file of prices", 0) == ()
-
-
 async def test_a_limit_holds_and_each_task_gives_one_lesson(memory: LongTermMemory, store: Store) -> None:
     for n in range(5):
         await learn(memory, store, f"Parse a CSV file of prices, variant {n}", ERROR, f"Advice {n}.")
     lessons = await memory.recall(ERROR, 3)
     assert len(lessons) == 3
     assert len({lesson.text.split("\n")[1] for lesson in lessons}) == 3
-
-
-async def test_a_task_that_was_not_solved_teaches_nothing(memory: LongTermMemory, store: Store) -> None:
-    task_id = submit(store)
-    await memory.remember(work("x\n", fail()), task_id, "d")
-    await memory.conclude(work("y\n"), task_id, False)
-    assert await memory.recall(ERROR, 3) == ()
 
 
 async def test_secrets_are_not_stored(memory: LongTermMemory, store: Store) -> None:
@@ -242,11 +228,3 @@ async def test_a_lesson_leaves_its_repository_where_it_is_about_the_language_or_
     query = f"{kind}: {message}"
     assert [lesson.source for lesson in await memory.recall(query, 3, task_id=here)] == ["failure"]
     assert len(await memory.recall(query, 3, task_id=there)) == shared
-
-
-async def test_a_failure_that_nothing_mended_is_no_lesson(memory: LongTermMemory, store: Store) -> None:
-    task_id = submit(store)
-    await memory.remember(work("return a\n", fail()), task_id, "d")
-    passed = work("return a\n", None, "Try again.")
-    await memory.conclude(replace(passed, change={**passed.change, "later.py": "x = 1\n"}), task_id, True)
-    assert await memory.recall(ERROR, 3) == ()

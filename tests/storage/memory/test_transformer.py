@@ -9,12 +9,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from nightshift.storage.memory.embedders import (
-    EmbedderMissing,
-    Provisioning,
-    SentenceTransformerEmbedder,
-    find_packaged_model,
-)
+from nightshift.storage.memory.embedders import EmbedderMissing, SentenceTransformerEmbedder, find_packaged_model
 from tests.support.daemon import until
 
 
@@ -66,14 +61,4 @@ def test_a_process_that_hangs_is_given_up(
     with pytest.raises(EmbedderMissing, match="does not answer"):
         embedder.embed(["a"])
     assert not process.is_running()
-    assert not embedder.is_running
-
-
-def test_what_cannot_be_installed_is_missing() -> None:
-    def ensure() -> None:
-        raise EmbedderMissing("no network")
-
-    embedder = SentenceTransformerEmbedder(find_packaged_model() or "", provisioning=Provisioning(ensure=ensure))
-    with pytest.raises(EmbedderMissing, match="no network"):
-        embedder.load()
     assert not embedder.is_running

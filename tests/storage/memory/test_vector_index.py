@@ -10,7 +10,6 @@ import pytest
 
 from nightshift.storage.db.sqlite import Connection, Error
 from nightshift.storage.memory import vector_index
-from nightshift.storage.memory.embedders import HashedEmbedder
 from nightshift.storage.memory.vector_index import LessonKind, VectorIndex, forget_vectors
 from tests.support.store import Store
 
@@ -75,15 +74,6 @@ def test_adding_again_replaces_and_forgetting_takes_the_vectors_of_every_embedde
         assert near(index, "failure", unit(0, 0, 1)) == [(1, 1.0), (2, 0.0)]
     store.db.write(lambda conn: forget_vectors(conn, [("failure", 1), ("failure", 99)])).result()
     assert [near(index, "failure", unit(0, 0, 1)) for index in indexes] == [[(2, 0.0)], [(2, 0.0)]]
-
-
-def test_the_nearest_of_real_texts_are_those_with_the_largest_products(index: VectorIndex) -> None:
-    hashed = HashedEmbedder()
-    rows = hashed.embed([f"Error number {n} in function f{n % 7} of module {n % 11}" for n in range(200)])
-    index.add("failure", list(range(200)), rows)
-    for query in hashed.embed(["function f3", "module 10", "Error number 17"]):
-        products = sorted((float(rows[n] @ query) for n in range(200)), reverse=True)
-        assert [each.similarity for each in index.nearest("failure", query, 10)] == pytest.approx(products[:10])
 
 
 def test_nothing_of_an_extension_lies_in_the_database(store: Store, index: VectorIndex) -> None:
