@@ -30,10 +30,9 @@ from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.events import DroppedData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
-from nightshift.core.tasks.findings import Finding
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.task import Change
-from nightshift.core.tasks.verdicts import Result, Trial
+from nightshift.core.tasks.verdicts import Finding, Result, Trial
 from nightshift.core.text.masking import printable
 
 MOST_DIFF_CHARS = 6000

@@ -33,10 +33,9 @@ from nightshift.core.events import DroppedData, JudgedData, Kind, Level
 from nightshift.core.gauge import Gauge
 from nightshift.core.ports import LEFT_OUT
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, Try
-from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.states import Ending, Outcome, Phase, with_failure
 from nightshift.core.tasks.task import Change, Files, Spent, digest
-from nightshift.core.tasks.verdicts import HELD_OUT, Evidence, Failure, Label, Result, Trial, Verdict
+from nightshift.core.tasks.verdicts import HELD_OUT, Evidence, Failure, FindingKind, Label, Result, Trial, Verdict
 from nightshift.core.text.encoding import encode
 
 _NO_TESTS = "The agent's own tests cannot be used"

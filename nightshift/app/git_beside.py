@@ -8,8 +8,7 @@ from pathlib import Path
 
 from nightshift.app.suites import drop_event
 from nightshift.config.load import Settings, load_settings
-from nightshift.core.repositories import RepositoryStatus
-from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.revisions import Author, RepositoryStatus
 from nightshift.git.manager import GitManager
 
 

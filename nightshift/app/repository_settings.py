@@ -29,8 +29,8 @@ from nightshift.core.tasks.repository_settings import (
     readable,
 )
 from nightshift.core.tasks.task import Language, TaskSpec
-from nightshift.core.text.from_plain import from_plain
 from nightshift.core.text.masking import Masker
+from nightshift.core.text.plain_data import from_plain
 from nightshift.git.manager import GitManager
 from nightshift.sandbox import orphans
 from nightshift.storage.db import repositories

@@ -19,8 +19,8 @@ from nightshift.app.store import StoreServices
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import GitError
-from nightshift.core.repositories import OurCommits, RepositoryState, RepositoryStates
 from nightshift.core.status import DaemonStatus, ModelStatus, Restart
+from nightshift.core.tasks.revisions import OurCommits, RepositoryState, RepositoryStates
 from nightshift.git.manager import GitManager
 from nightshift.maintenance.health import Vitals
 from nightshift.server.auth.access import read_or_make_token

@@ -2,7 +2,7 @@
 
 The first word of the info string (the text behind the opening fence) is the call's name. Short arguments follow the
 name as `name=value`, and the long argument is between the fences, unescaped, because code in JSON gets worse (P.
-Gauthier, “LLMs are bad at returning code in JSON”, aider.chat, 2024). `agent.replies.actions` parses these blocks.
+Gauthier, “LLMs are bad at returning code in JSON”, aider.chat, 2024). `agent.tools.calls` parses these blocks.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ repository, with the checkout's index and files, and the view defines no filters
 from __future__ import annotations
 
 from nightshift.core.errors import GitError
-from nightshift.core.repositories import RepositoryStatus
+from nightshift.core.tasks.revisions import RepositoryStatus
 from nightshift.git import history, protocol
 from nightshift.git.registry import Repositories, Where
 from nightshift.git.repository import Repository

@@ -21,9 +21,8 @@ from nightshift.core.gauge import Gauge, ModelClass, ModelProfile
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.states import CircuitState
 from nightshift.core.tasks.task import Spent
-from nightshift.core.tool_forms import FormCounts, KnownForms, choose_form
 from nightshift.core.tool_text import as_text
-from nightshift.core.tools import ToolProtocol
+from nightshift.core.tools import FormCounts, KnownForms, ToolProtocol, choose_form
 from nightshift.models.base import BaseModelHandler, events_about
 from nightshift.models.budgets import Price, Reservation, price_of
 from nightshift.models.call import call_once

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from nightshift.core.status import DaemonStatus, ForgeStatus, ParkedTasks, SavedReplies, Trouble
 from nightshift.core.tasks.states import DaemonState
-from nightshift.core.text.from_plain import from_plain
+from nightshift.core.text.plain_data import from_plain
 from nightshift.core.version import VERSION
 from nightshift.queue import approvals, pauses, store
 from nightshift.queue.leases import SUSPECT

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.core.tasks.verdicts import Label
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, Label
 from nightshift.core.text.faults import name_first
 from nightshift.verdict.run import NativeRun, file_of
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from nightshift.core.text.from_plain import from_plain
+from nightshift.core.text.plain_data import from_plain
 from nightshift.storage.files.whole import write_whole
 
 T = TypeVar("T")

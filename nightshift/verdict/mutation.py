@@ -23,9 +23,8 @@ from dataclasses import dataclass, replace
 
 from nightshift.core.code.line_changes import list_written_lines
 from nightshift.core.code.tree import text_of
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.task import Change
-from nightshift.core.tasks.verdicts import SuiteJob, TriedMutant
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, SuiteJob, TriedMutant
 from nightshift.core.text.encoding import encode
 from nightshift.verdict.findings.hollow import describe_hollow
 from nightshift.verdict.languages import dialect_of, language_of, plan

@@ -24,9 +24,19 @@ from nightshift.core.errors import CommandBlocked
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.isolation import SandboxLimits
 from nightshift.core.ports import Sandbox, Sink, Suite
-from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import HeldOut
-from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Trial, Verdict
+from nightshift.core.tasks.verdicts import (
+    CaseResult,
+    Evidence,
+    Failure,
+    Finding,
+    FindingKind,
+    Label,
+    Result,
+    SuiteJob,
+    Trial,
+    Verdict,
+)
 from nightshift.core.text.masking import Masker
 from nightshift.sandbox.cleaning import Mask, clean
 from nightshift.sandbox.runtime import Runtime

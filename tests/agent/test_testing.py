@@ -9,9 +9,18 @@ import pytest
 
 from nightshift.agent.kinds import asks_for_documents, asks_to_keep_behaviour
 from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.states import Ending, Phase
-from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import (
+    CaseResult,
+    Evidence,
+    Failure,
+    Finding,
+    FindingKind,
+    Label,
+    Result,
+    SuiteJob,
+    Verdict,
+)
 from nightshift.storage.db.codec import decode, encode
 from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 

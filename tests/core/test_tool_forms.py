@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.core.tool_forms import FormCounts, choose_form, form_reports
-from nightshift.core.tools import ToolProtocol
+from nightshift.core.tools import FormCounts, ToolProtocol, choose_form, form_reports
 
 NATIVE, TEXT = ToolProtocol.NATIVE, ToolProtocol.TEXT
 

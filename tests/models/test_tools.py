@@ -17,8 +17,7 @@ from nightshift.core.errors import BudgetSpent, ModelError
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
-from nightshift.core.tool_forms import FormCounts, FormReport
-from nightshift.core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
+from nightshift.core.tools import FormCounts, FormReport, ToolCall, ToolParameter, ToolProtocol, ToolSpec
 from nightshift.models import backend_class
 from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText
 from nightshift.models.errors import ToolsRefused

@@ -14,8 +14,7 @@ import pytest
 
 from nightshift.core.isolation import RunLimits, SandboxJob, SandboxResult
 from nightshift.core.ports import Sandbox
-from nightshift.core.tasks.findings import FindingKind
-from nightshift.core.tasks.verdicts import CaseResult, Result, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import CaseResult, FindingKind, Result, SuiteJob, Verdict
 from nightshift.verdict import baseline
 from nightshift.verdict.baseline import Baselines
 from nightshift.verdict.run import NativeRun

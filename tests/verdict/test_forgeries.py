@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.task import Files
-from nightshift.core.tasks.verdicts import Result
+from nightshift.core.tasks.verdicts import FindingKind, Result
 from tests.support.sandboxes import Judge, runtime
 
 GIVEN = {

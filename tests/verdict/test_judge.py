@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.core.tasks.verdicts import CaseResult, Failure, Label, Result
+from nightshift.core.tasks.verdicts import CaseResult, Control, Failure, Finding, FindingKind, Label, Result
 from nightshift.verdict.judge import judge
 from nightshift.verdict.run import NativeRun
 

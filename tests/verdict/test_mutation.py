@@ -7,8 +7,7 @@ import math
 
 import pytest
 
-from nightshift.core.tasks.findings import FindingKind
-from nightshift.core.tasks.verdicts import Label
+from nightshift.core.tasks.verdicts import FindingKind, Label
 from nightshift.verdict.mutation import Mutant, mutants
 from tests.support.sandboxes import Judge
 

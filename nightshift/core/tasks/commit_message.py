@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.best_change import describe_tests
-from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.remarks import count_by_gravity, mask_remarks
 from nightshift.core.tasks.task import Task
-from nightshift.core.tasks.verdicts import Label, Result, Verdict
+from nightshift.core.tasks.verdicts import FindingKind, Label, Result, Verdict
 from nightshift.core.text.masking import Masker, printable
 
 SUBJECT_CHARS = 72

@@ -22,7 +22,7 @@ from nightshift.core.clock import to_text
 from nightshift.core.errors import BenchmarkError
 from nightshift.core.tasks.commit_message import subject_of
 from nightshift.core.tasks.task import Spent
-from nightshift.core.text.from_plain import from_plain
+from nightshift.core.text.plain_data import from_plain
 from nightshift.report.benchmark.results import Arm, Item, Result
 from nightshift.storage.db import benchmark_rows as rows
 from nightshift.storage.db.codec import storable

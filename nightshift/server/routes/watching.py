@@ -5,9 +5,8 @@ from __future__ import annotations
 from flask import Response
 
 from nightshift.core.clock import Moment
-from nightshift.core.repositories import RepositoryState, RepositoryStates, RepositoryStatus
 from nightshift.core.tasks.forecast import Estimate, TimeEstimate
-from nightshift.core.tasks.revisions import LogLine
+from nightshift.core.tasks.revisions import LogLine, RepositoryState, RepositoryStates, RepositoryStatus
 from nightshift.core.text.masking import printable
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes

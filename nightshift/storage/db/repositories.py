@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from nightshift.core.clock import from_text, to_text
-from nightshift.core.repositories import OurCommits
+from nightshift.core.tasks.revisions import OurCommits
 from nightshift.storage.db.codec import encode
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import workspace_of

@@ -23,8 +23,7 @@ from nightshift.core.tasks.states import Outcome, Phase, Status
 from nightshift.core.tasks.task import Spent
 from nightshift.core.tasks.verdicts import Result
 from nightshift.core.text.masking import Masker
-from nightshift.core.tool_forms import form_reports
-from nightshift.core.tools import ToolCall
+from nightshift.core.tools import ToolCall, form_reports
 from nightshift.storage.db import artifacts, prompts, spending, tool_forms
 from nightshift.storage.db.codec import decode, encode, storable, to_json_value
 from nightshift.storage.db.database import Database

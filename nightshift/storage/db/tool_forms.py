@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from nightshift.core.tool_forms import FormCounts, FormReport, KnownForms
-from nightshift.core.tools import ToolProtocol
+from nightshift.core.tools import FormCounts, FormReport, KnownForms, ToolProtocol
 from nightshift.storage.db.codec import storable
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection

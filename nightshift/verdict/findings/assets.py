@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code.paths import folders_of, is_test_path
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.task import Change
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind
 from nightshift.core.text.encoding import encode
 
 _FOLDERS = frozenset({

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind
 from nightshift.verdict.languages.plan import Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from nightshift.core.code.parsing import parse_quietly
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.core.tasks.verdicts import Result
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, Result
 from nightshift.core.text.faults import name_first
 from nightshift.verdict.run import EXPECTED, NativeRun, bare, file_of
 

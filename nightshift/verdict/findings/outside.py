@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, SuiteJob
 from nightshift.verdict import answer
 from nightshift.verdict.languages import plan
 from nightshift.verdict.languages.javascript.plan import NodeLaunch

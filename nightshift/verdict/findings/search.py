@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from nightshift.core.code.tree import text_of
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.core.tasks.verdicts import SuiteJob, TriedMutant
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, SuiteJob, TriedMutant
 from nightshift.verdict import mutation
 from nightshift.verdict.findings import assets, copies, gone, taking_away
 from nightshift.verdict.findings.outside import ask_outside

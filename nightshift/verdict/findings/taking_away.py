@@ -14,8 +14,7 @@ from pathlib import PurePosixPath
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import text_of
-from nightshift.core.tasks.findings import Finding, FindingKind
-from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.tasks.verdicts import Finding, FindingKind, SuiteJob
 from nightshift.core.text.faults import name_first
 from nightshift.verdict.findings.assets import subject_of
 

@@ -14,9 +14,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
-from nightshift.core.tasks.findings import Finding, FindingKind
 from nightshift.core.tasks.held_out import ValueCase
-from nightshift.core.tasks.verdicts import HELD_OUT, CaseResult, Evidence, Failure, Label, Result, SuiteJob, Verdict
+from nightshift.core.tasks.verdicts import (
+    HELD_OUT,
+    CaseResult,
+    Evidence,
+    Failure,
+    Finding,
+    FindingKind,
+    Label,
+    Result,
+    SuiteJob,
+    Verdict,
+)
 from nightshift.verdict.held.asking import Asked
 from nightshift.verdict.held.weighing import Finding as Weighed
 

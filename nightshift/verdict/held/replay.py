@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
 from nightshift.core.tasks.held_out import ValueCase
 from nightshift.core.tasks.task import Language
-from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, SuiteJob
 from nightshift.sandbox.source import Source
 from nightshift.verdict.answer import Reply
 from nightshift.verdict.held import weighing

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.status import DaemonStatus, ExtraStatus, ModelStatus, SavedReplies, WorkerStatus
 from nightshift.core.tasks.queueing import PauseReason
-from nightshift.core.text.from_plain import from_plain
+from nightshift.core.text.plain_data import from_plain
 from nightshift.server.schemas import adapter, as_json
 from nightshift.storage.db.codec import encode
 

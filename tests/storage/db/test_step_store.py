@@ -15,8 +15,7 @@ from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from nightshift.core.tool_forms import FormCounts
-from nightshift.core.tools import ToolCall, ToolParameter, ToolProtocol, ToolSpec
+from nightshift.core.tools import FormCounts, ToolCall, ToolParameter, ToolProtocol, ToolSpec
 from nightshift.storage.db import artifacts
 from nightshift.storage.db.step_store import PhaseTime
 from nightshift.storage.db.tool_forms import ToolForms

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nightshift.core.tasks.findings import Control
-from nightshift.core.tasks.verdicts import CaseResult, Result
+from nightshift.core.tasks.verdicts import CaseResult, Control, Result
 from nightshift.verdict.findings import copies
 from nightshift.verdict.languages.plan import Role
 from nightshift.verdict.run import NativeRun

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nightshift.core.tasks.findings import Control, Finding, FindingKind
-from nightshift.core.tasks.verdicts import CaseResult, Result
+from nightshift.core.tasks.verdicts import CaseResult, Control, Finding, FindingKind, Result
 from nightshift.verdict.findings import gone
 from nightshift.verdict.run import EXPECTED, NativeRun
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.code.javascript import Framework, choose_framework, framework_of
-from nightshift.core.tasks.findings import FindingKind
 from nightshift.core.tasks.task import Files, Language
-from nightshift.core.tasks.verdicts import Verdict
+from nightshift.core.tasks.verdicts import FindingKind, Verdict
 from tests.support import npm_projects
 from tests.support.sandboxes import Judge, nest, runtime
 
