@@ -1,4 +1,4 @@
-"""Tools that a model may call while it works: their descriptions, calls and results, and the form of calls that suits it.
+"""Tools that a model may call while it works: their descriptions, calls and results, and the form that suits a model.
 
 `ToolSpec` is independent of the vendor. A backend with native tool calls sends `ToolSpec.schema`. For any other
 backend, `core.tool_text` describes the same tools in the prompt, and the model writes its calls as fenced blocks.
