@@ -18,6 +18,7 @@ from typing import Any
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.text.encoding import decode, encode, is_utf8
 from nightshift_engine.evaluation import EvaluationJob, SuiteObservation
+from nightshift_engine.signs import COMPARISONS, OPERATIONS
 
 MOST_FILES = 40
 
@@ -96,12 +97,7 @@ def _may_change(job: EvaluationJob, path: str) -> bool:
     return path.endswith(".py") and not is_test and path not in job.base.unwritable()
 
 
-_SIGNS: dict[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&",
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+_SIGNS: dict[type[Any], str] = {**OPERATIONS, **COMPARISONS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from nightshift_engine.evaluation import ErrorInfo, ObservedTest, RunStatus, SuiteObservation
 from nightshift_engine.fault_localisation import distances, ochiai, suspects
-from nightshift_engine.tree import scopes
 
 TEXT = """RATE = 3
 
@@ -80,18 +79,6 @@ def test_what_no_failing_test_runs_is_not_suspected() -> None:
     suspects_by_name = {suspect.scope.name: suspect for suspect in suspects({"m.py": ast.parse(TEXT)}, observation)}
     assert set(suspects_by_name) == {"price", ""}
     assert 1 in suspects_by_name[""].lines, "what is run at import belongs to every test"
-
-
-def test_scopes_are_the_outermost_functions_and_the_rest() -> None:
-    text = (
-        "if x:\n    def f():\n        def g():\n            return 1\n        return g\n"
-        "class A:\n    y = 1\n    class B:\n        async def m(self): ...\n"
-    )
-    scopes_by_name = {scope.name: scope for scope in scopes(ast.parse(text))}
-    assert set(scopes_by_name) == {"f", "A.B.m", ""}
-    assert [statement.lineno for statement in scopes_by_name["f"].statements] == [3, 4, 5]
-    assert 7 in [statement.lineno for statement in scopes_by_name[""].statements]
-    assert 4 not in [statement.lineno for statement in scopes_by_name[""].statements]
 
 
 def test_distances_follow_values_conditions_and_changes_in_place() -> None:

@@ -5,7 +5,6 @@ import ast
 import pytest
 
 from nightshift_engine.kinds import (
-    BOOL,
     DICT,
     FLOAT,
     INT,
@@ -22,7 +21,6 @@ from nightshift_engine.kinds import (
     attributes,
     fits,
     infer,
-    is_number,
     list_bound,
     methods,
     outside,
@@ -69,18 +67,6 @@ def test_what_is_unknown_fits_everything_less_than_what_is_known_to() -> None:
     assert 0 < fits(UNKNOWN, INT) < fits(INT, INT | STR)
     assert fits(INT, STR) == 0.0
     assert 0 < fits(NONE, INT) < fits(UNKNOWN, INT)
-
-
-def test_a_number_that_may_be_missing_is_a_number() -> None:
-    assert is_number(INT | NONE)
-    assert not is_number(NONE)
-    assert not is_number(BOOL)
-    assert not is_number(UNKNOWN)
-
-
-def test_fitting_goes_both_ways() -> None:
-    every = (INT, FLOAT, STR, LIST, SET, NONE, BOOL, UNKNOWN, INT | NONE, frozenset({"Node"}))
-    assert all(fits(kind, other) == fits(other, kind) for kind in every for other in every)
 
 
 def test_assignments_loops_defaults_and_annotations_tell_kinds() -> None:
@@ -181,13 +167,6 @@ def test_a_name_has_a_value_only_after_its_statement_or_in_the_same_loop() -> No
     near, later = names.at(last)
     assert {"handle", "total", "error", "re", "inner", "a", "more"} <= set(near)
     assert later == ()
-
-
-def test_the_condition_of_a_while_knows_what_its_body_sets() -> None:
-    loop = ast.parse("while x:\n    x = y = 1\nz = 2").body
-    near, later = Locals(loop).at(loop[0])
-    assert near == ("x", "y")
-    assert later == ("z",)
 
 
 def test_inner_scopes_bind_no_names_outside() -> None:

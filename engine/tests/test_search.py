@@ -53,15 +53,6 @@ def test_the_likeliest_come_first_and_none_reads_as_another_or_as_the_original()
     assert not any(ast.dump(variant.tree) == ast.dump(original) for variant in variants)
 
 
-def test_each_is_a_program_and_the_text_is_that_of_its_scope_alone() -> None:
-    for variant in list(stream())[::17]:
-        compile(ast.unparse(variant.tree), "m.py", "exec")
-        assert variant.scope in {"left", ""}
-        if variant.scope:
-            assert variant.text.startswith("def left(")
-        assert variant.candidate.text == variant.text
-
-
 def test_what_was_tried_by_one_stream_is_not_tried_by_another() -> None:
     seen_texts = SeenTexts()
     first = {variant.text for variant in stream(seen_texts)}

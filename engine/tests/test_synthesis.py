@@ -54,18 +54,6 @@ async def test_a_parametrised_test_gives_its_rows(find: Finder) -> None:
     assert holds(result, "limit(7, 1, 6) == 6", "limit(-9, -3, -1) == -3", "limit(2, 1, 3) == 2")
 
 
-async def test_truth_is_found_out_by_answering_both_ways(find: Finder) -> None:
-    tests = (
-        "from work import rising\n\n\ndef test_rising():\n    assert rising([1, 2, 2, 5])\n"
-        "    assert not rising([3, 1, 2])\n"
-        "    assert rising([]) is True\n    if rising([2, 1]):\n        raise AssertionError\n"
-        "    assert not rising([1, 2, 3, 2]) and rising([-3, 0, 9])\n    assert bool(rising([4])) == True\n"
-    )
-    result = await find("def rising(values):\n    raise NotImplementedError\n", tests)
-    assert result.examples == 7
-    assert holds(result, "rising([1, 1])", "not rising([0, -1, 5])")
-
-
 async def test_a_docstring_alone_can_be_enough(find: Finder) -> None:
     stub = (
         'def initials(name: str) -> str:\n    """First letters, in capitals.\n\n'

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from nightshift_engine.signs import COMPARISONS, NEGATED
+
 Tree = TypeVar("Tree", bound=ast.AST)
 
 
@@ -73,20 +75,10 @@ def item(owner: Piece, key: Piece) -> Piece:
     return Piece(ast.Subscript(value=owner.node, slice=key.node, ctx=ast.Load()), f"{owner.text}[{key.text}]")
 
 
-_SYMBOLS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
-    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
-_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
-
-
 def compare(left: Piece, operator: type[ast.cmpop], right: Piece) -> Piece:
     """Build `left operator right`."""
     node = ast.Compare(left=left.node, ops=[operator()], comparators=[right.node])
-    return Piece(node, f"{left.text} {_SYMBOLS[operator]} {right.text}")
+    return Piece(node, f"{left.text} {COMPARISONS[operator]} {right.text}")
 
 
 def negate(part: Piece) -> Piece:
@@ -95,7 +87,7 @@ def negate(part: Piece) -> Piece:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return Piece(node.operand, part.text.removeprefix("not ").strip())
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        opposite = _OPPOSITES[type(node.ops[0])]()
+        opposite = NEGATED[type(node.ops[0])]()
         comparison = ast.Compare(left=node.left, ops=[opposite], comparators=node.comparators)
         return Piece(comparison, ast.unparse(comparison))
     return refuse(part)

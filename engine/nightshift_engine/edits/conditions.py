@@ -19,6 +19,7 @@ from nightshift_engine.edits.statement_edits import (
     statement_operator,
 )
 from nightshift_engine.edits.statement_view import Block, Site, StatementView, fits, parts_of
+from nightshift_engine.signs import MIRRORED
 
 BUILTINS = frozenset(dir(builtins))
 """Names that any file may use."""
@@ -263,9 +264,6 @@ def _in_range(node: ast.Subscript, kinds: set[str]) -> Proposals:
 
 
 _MOST_BRANCHES = 400
-_MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
-    ast.Lt: ast.Gt(), ast.LtE: ast.GtE(), ast.Gt: ast.Lt(), ast.GtE: ast.LtE(),
-}  # fmt: skip
 
 
 @statement_operator(_MOST_BRANCHES)
@@ -343,8 +341,8 @@ def _of_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterat
 
 def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
     """Yield tests for an `elif`: the mirror image of the first test, and other tests of the file."""
-    if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in _MIRRORED:
-        order, right = _MIRRORED[type(node.test.ops[0])], node.test.comparators[0]
+    if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in MIRRORED:
+        order, right = MIRRORED[type(node.test.ops[0])](), node.test.comparators[0]
         for other, weight in ((_mirror(right), 0.3), (right, 0.15)):
             yield build.piece(ast.Compare(left=node.test.left, ops=[order], comparators=[other])), weight
     own = ast.unparse(node.test)

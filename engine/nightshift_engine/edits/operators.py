@@ -34,43 +34,14 @@ from nightshift_engine.kinds import (
     fits,
     is_number,
 )
+from nightshift_engine.signs import COMPARISONS, MIRRORED, NEGATED, OPERATIONS
 
 COMPARISON = "comparison"
-_SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 _BOUNDARY: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
     ast.Gt: ast.GtE,
     ast.GtE: ast.Gt,
-}
-_NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt,
-    ast.Gt: ast.Lt,
-    ast.LtE: ast.GtE,
-    ast.GtE: ast.LtE,
 }
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _EQUAL = (ast.Eq, ast.NotEq)
@@ -99,12 +70,12 @@ def _other(
 ) -> Iterator[Edit]:
     old = type(node.ops[index])
     right = view.kind(sides[1])
-    for op, sign in _SIGNS.items():
+    for op, sign in COMPARISONS.items():
         weight = _weight(old, op, right, sides[1])
         if weight:
             ops = [*node.ops[:index], op(), *node.ops[index + 1 :]]
             new = ast.Compare(left=node.left, ops=ops, comparators=node.comparators)
-            note = f"{become(_SIGNS[old], sign)} in `{view.text(node)}`"
+            note = f"{become(COMPARISONS[old], sign)} in `{view.text(node)}`"
             yield from swap(spot, new, COMPARISON, weight, note)
 
 
@@ -120,9 +91,9 @@ def _weight(old: type[ast.cmpop], op: type[ast.cmpop], right: Kind, comparand: a
         return 0.0
     if op is _BOUNDARY.get(old):
         return 1.0
-    if op is _NEGATED[old]:
+    if op is NEGATED[old]:
         return 0.8
-    if op is _TURNED.get(old):
+    if op is MIRRORED.get(old):
         return 0.7
     return _across(old, op, right)
 
@@ -217,21 +188,6 @@ def _with_right(
 
 
 OPERATOR = "operator"
-SIGNS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.BitAnd: "&",
-    ast.MatMult: "@",
-}
 _LIKELY: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add, ast.Mod),
@@ -296,7 +252,7 @@ def _other_operator(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterat
     left, right = view.kind(node.left), view.kind(node.right)
     for op, weight in _weigh(type(node.op), fitting(left, right)):
         new = binary(node.left, op, node.right)
-        yield from swap(spot, new, OPERATOR, weight, become(SIGNS[type(node.op)], SIGNS[op]))
+        yield from swap(spot, new, OPERATOR, weight, become(OPERATIONS[type(node.op)], OPERATIONS[op]))
 
 
 def _operands(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
@@ -328,10 +284,10 @@ def _regroup(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edit
 
 def _other_step(view: ExpressionView, spot: Spot, node: ast.AugAssign) -> Iterator[Edit]:
     left, right = view.kind(node.target), view.kind(node.value)
-    old = SIGNS[type(node.op)]
+    old = OPERATIONS[type(node.op)]
     for op, weight in _weigh(type(node.op), fitting(left, right)):
         new: ast.stmt = ast.AugAssign(target=node.target, op=op(), value=node.value)
-        yield from swap(spot, new, OPERATOR, weight, become(f"{old}=", f"{SIGNS[op]}="))
+        yield from swap(spot, new, OPERATOR, weight, become(f"{old}=", f"{OPERATIONS[op]}="))
     assignment = ast.Assign(targets=[node.target], value=node.value, lineno=0)
     yield from swap(spot, assignment, OPERATOR, 0.3, become(f"{old}=", "="))
 
@@ -345,7 +301,7 @@ def _further(view: ExpressionView, spot: Spot, node: ast.Assign) -> Iterator[Edi
     if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and view.kind(node.value) & (SET | DICT):
         for op, weight in ((ast.BitOr, 0.25), (ast.Sub, 0.12), (ast.BitAnd, 0.12)):
             new = ast.AugAssign(target=target, op=op(), value=node.value)
-            yield from swap(spot, new, OPERATOR, weight, become("=", f"{SIGNS[op]}="))
+            yield from swap(spot, new, OPERATOR, weight, become("=", f"{OPERATIONS[op]}="))
 
 
 def _connectives(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator[Edit]:
@@ -461,10 +417,10 @@ def _join_operands(
     for op in _joining(kind, spot.parent):
         sequence = op is ast.Add and bool(kind & SEQUENCE)
         prior = weight * fit * (0.18 if sequence else 0.08)
-        note = become(text, f"{_close(node, text)} {SIGNS[op]} {shown}")
+        note = become(text, f"{_close(node, text)} {OPERATIONS[op]} {shown}")
         yield from swap(spot, binary(node, op, new), OPERAND, prior, note)
         if op is ast.Sub or sequence:
-            note = become(text, f"{shown} {SIGNS[op]} {_close(node, text)}")
+            note = become(text, f"{shown} {OPERATIONS[op]} {_close(node, text)}")
             yield from swap(spot, binary(new, op, node), OPERAND, prior if sequence else prior * 0.75, note)
 
 
@@ -498,6 +454,5 @@ def _scale(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
     text = view.text(node)
     if not isinstance(spot.parent, ast.BinOp) or isinstance(spot.parent.op, ast.Add | ast.Sub):
         for op, weight in ((ast.Mult, 0.06), (ast.FloorDiv, 0.06), (ast.Pow, 0.06), (ast.Div, 0.03), (ast.Mod, 0.04)):
-            yield from swap(
-                spot, binary(node, op, number(2)), OPERAND, weight, become(text, f"{_close(node, text)} {SIGNS[op]} 2")
-            )
+            note = become(text, f"{_close(node, text)} {OPERATIONS[op]} 2")
+            yield from swap(spot, binary(node, op, number(2)), OPERAND, weight, note)

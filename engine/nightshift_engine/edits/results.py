@@ -25,7 +25,7 @@ from nightshift_engine.edits.expression import (
     swap,
 )
 from nightshift_engine.edits.names import allow_names, donors, takes
-from nightshift_engine.edits.operators import SIGNS, fitting
+from nightshift_engine.edits.operators import fitting
 from nightshift_engine.kinds import (
     CALLABLE,
     DICT,
@@ -43,6 +43,7 @@ from nightshift_engine.kinds import (
     is_number,
     parameters,
 )
+from nightshift_engine.signs import OPERATIONS
 from nightshift_engine.tree import Function, places, replace
 
 RESULT = "result"
@@ -110,7 +111,7 @@ def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
     for position, part in places(value):
         if isinstance(part, ast.BinOp):
             for op in fitting(view.kind(part.left), view.kind(part.right)):
-                if op in SIGNS and not isinstance(part.op, op):
+                if op in OPERATIONS and not isinstance(part.op, op):
                     yield _with(value, position, binary(part.left, op, part.right)), 0.2
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             kind = view.kinds.of_name(part.id)

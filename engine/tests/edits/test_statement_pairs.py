@@ -69,18 +69,6 @@ def test_kinds_that_were_seen_bring_bounds_together() -> None:
     assert rank(difference, kinds=kinds, errors=endless) < 250
 
 
-def test_an_exception_that_ended_a_test_is_caught_too() -> None:
-    difference = """
-  def number(text):
-      try:
-          return int(text)
--     except TypeError:
-+     except (TypeError, ValueError):
-          return None
-"""
-    assert rank(difference, errors=(("ValueError", "invalid literal"),)) < 30
-
-
 def test_a_guard_speaks_of_no_variable_that_has_no_value_yet() -> None:
     context = context_of("def middle(low, high):\n    half = (low + high) // 2\n    return half\n")
     first = [edit for edit in guards(context) if edit.position[-1] == ("body", 0)]

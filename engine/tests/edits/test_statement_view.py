@@ -5,7 +5,6 @@ import ast
 from nightshift_engine.edit import EditContext, vocabulary
 from nightshift_engine.edits import STATEMENT_EDITS
 from nightshift_engine.edits.exits import flow
-from nightshift_engine.edits.statement_view import list_awaited
 from nightshift_engine.tree import Function, places
 
 
@@ -46,16 +45,6 @@ def test_an_exception_that_tests_name_is_raised_with_the_words_that_they_look_fo
     context = context_of(PORTIONS, tests, ended, amount="int", guests="int")
     wanted = PORTIONS.replace("    return", "    if guests < 1:\n        raise ValueError('nobody came')\n    return")
     assert rank(context, wanted) < 120
-
-
-def test_tests_tell_the_exceptions_that_they_wait_for() -> None:
-    text = (
-        "pytest.raises(ValueError, match='no such day')\npytest.raises(errors.Missing)\n"
-        'self.assertRaisesRegex(TypeError, "wants a text")\npytest.raises(KeyError, match=r"a.*b")\n'
-    )
-    assert list(list_awaited(text)) == [
-        ("ValueError", "no such day"), ("Missing", ""), ("TypeError", "wants a text"), ("KeyError", ""),
-    ]  # fmt: skip
 
 
 def test_a_continue_gets_the_condition_that_a_record_gives() -> None:
