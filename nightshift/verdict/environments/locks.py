@@ -353,9 +353,7 @@ class Reader:
         source, name = _source(package), str(package["name"])
         if "registry" not in source:
             if not {"virtual", "editable"} & source.keys() or "." not in source.values():
-                self._remark(
-                    f"{name[:80]} does not come from an index ({next(iter(source), 'nothing')}); it is left out"
-                )
+                self._elsewhere(name, next(iter(source), "nothing"))
             return None
         files = [*package.get("wheels", []), *([package["sdist"]] if "sdist" in package else [])]
         return self._sound(name, package.get("version"), [str(each.get("hash", "")) for each in files])

@@ -20,7 +20,9 @@ from typing import Any, Protocol
 from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, MadeEnvironment, Making, SetupScript
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import SandboxError, SandboxUnready
+from nightshift.core.shell import ShellJob
 from nightshift.core.tasks.task import Change
+from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.environments.declared_files import DeclaredFiles
 from nightshift.verdict.environments.layers import LayerStore, with_packages
@@ -295,24 +297,8 @@ def list_made(folder: Path) -> list[MadeEnvironment]:
     ]
 
 
-class RunsOn(Protocol):
-    """The attributes of a job that decide what its run sees.
-
-    `core.tasks.verdicts.SuiteJob` and `core.shell.ShellJob` have these attributes.
-    """
-
-    @property
-    def base(self) -> Tree: ...  # noqa: D102
-    @property
-    def change(self) -> Change: ...  # noqa: D102
-    @property
-    def packages(self) -> Mapping[str, str]: ...  # noqa: D102
-    @property
-    def environment(self) -> str: ...  # noqa: D102
-
-
 async def runtime_of(
-    runtime: Runtime, job: RunsOn, *, layers: LayerStore | None, environments: Environments | None
+    runtime: Runtime, job: SuiteJob | ShellJob, *, layers: LayerStore | None, environments: Environments | None
 ) -> Runtime:
     """Return a runtime with the environment, the variables and the allowed packages of a job.
 

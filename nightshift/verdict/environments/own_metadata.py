@@ -88,13 +88,13 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def programs(entry_points: Iterable[tuple[str, str]], python: str = PYTHON) -> Iterator[tuple[str, str]]:
+def programs(entry_points: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """List the name and text of a program for each console script. `entry_points` are names with `module:attribute`."""
     for name, at in entry_points:
         match = _TARGET.fullmatch(at.strip())
         if match and re.fullmatch(r"[A-Za-z0-9_][\w.-]*", name) and name not in {"python", "python3", "sh"}:
             module, target = match[1], match[2]
-            text = _PROGRAM.format(python=python, module=module, first=target.partition(".")[0], target=target)
+            text = _PROGRAM.format(python=PYTHON, module=module, first=target.partition(".")[0], target=target)
             yield name, text
 
 

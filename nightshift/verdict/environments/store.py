@@ -79,7 +79,8 @@ class FolderStore:
         if not (self._wanted.is_dir() and self._folder.is_dir()):
             self._folder = await asyncio.to_thread(job_folders.public, self._wanted)
         async with self._locks.setdefault(name, asyncio.Lock()):
-            descriptor, path = await _hold_lock(self._folder / f".{name}{_LOCK}")
+            path = self._folder / f".{name}{_LOCK}"
+            descriptor = await _hold_lock(path)
             try:
                 yield
             finally:
@@ -191,8 +192,8 @@ def _read_note(note: Path) -> tuple[Any, int]:
         raise ValueError(f"{note.name} is not a valid note") from error
 
 
-async def _hold_lock(path: Path) -> tuple[int, Path]:
-    """Acquire a lock file.
+async def _hold_lock(path: Path) -> int:
+    """Acquire a lock file, and return its descriptor.
 
     The holder deletes the file when its work is done. If the holder is killed, the lock becomes free.
     """
@@ -201,7 +202,7 @@ async def _hold_lock(path: Path) -> tuple[int, Path]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_still(path, descriptor):
-                return descriptor, path
+                return descriptor
         except BlockingIOError:
             os.close(descriptor)
             await asyncio.sleep(_LOOK_S)

@@ -146,10 +146,12 @@ class _Reader:
         tests = {id(case.node): case.node for case in cases if case.required}
         self._find_restless()
         for node in tests.values():
-            if isinstance(node, ast.FunctionDef) and self._is_plain(node):
+            if isinstance(node, ast.FunctionDef) and all(map(self._checks_only, node.body)):
                 yield from self._of_test(node)
         for name, helper in self._helpers.items():
-            if id(helper) not in tests and (scope := self._scope_of_helper(name, helper)) and self._is_plain(helper):
+            if id(helper) in tests or not all(map(self._checks_only, helper.body)):
+                continue
+            if scope := self._scope_of_helper(name, helper):
                 yield from self._statements(helper, scope, helper=True)
 
     def _of_test(self, test: ast.FunctionDef) -> Iterator[Spot]:
@@ -157,7 +159,7 @@ class _Reader:
         others = (*test.args.posonlyargs, *test.args.kwonlyargs, *([test.args.vararg] if test.args.vararg else ()))
         if others or test.args.kwarg or test.args.defaults:
             return
-        scope = self._scope(test)
+        scope = Scope(targets={**self._targets, **self._list_imported(test.body)})
         if not names and not test.decorator_list:
             yield from self._statements(test, scope)
         elif len(test.decorator_list) == 1 and (table := _table(test.decorator_list[0], names)):
@@ -197,10 +199,6 @@ class _Reader:
                     values=row_values,
                 )  # fmt: skip
 
-    def _scope(self, test: ast.FunctionDef) -> Scope:
-        own = self._list_imported(test.body)
-        return Scope(targets={**self._targets, **own})
-
     def _scope_of_helper(self, name: str, helper: ast.FunctionDef) -> Scope | None:
         """Return the scope of a helper that has one parameter, if all calls pass the same imported function to it.
 
@@ -236,11 +234,8 @@ class _Reader:
                 targets[name] = target if ours and not taken else ""
         return {name: target for name, target in targets.items() if target}
 
-    def _is_plain(self, function: ast.FunctionDef) -> bool:
-        """Check whether a function only makes checks and binds names."""
-        return all(self._checks_only(statement) for statement in function.body)
-
     def _checks_only(self, statement: ast.stmt) -> bool:
+        """Check whether a statement only makes checks and binds names."""
         match statement:
             case ast.With(items=[item], body=body):
                 context = item.context_expr
@@ -392,7 +387,7 @@ def _condition(test: ast.expr, scope: Scope) -> ValueCase | None:
             return _within(left, right, scope)
         case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as operand):
             return _with(_call(operand, scope), Compare.FALSE)
-        case ast.Call(func=function) if _name(function) in _ISCLOSE and len(test.args) == 2:
+        case ast.Call(func=function) if _last(function) in _ISCLOSE and len(test.args) == 2:
             return _near(test.args[0], test, test.args[1], scope) or _near(test.args[1], test, test.args[0], scope)
         case ast.Call():
             return _with(_call(test, scope), Compare.TRUE)
@@ -403,7 +398,7 @@ def _equal(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase | No
     case = _call(called, scope) if isinstance(called, ast.Call) else None
     if case is None:
         return None
-    if isinstance(expected, ast.Call) and _name(expected.func) in _APPROX and len(expected.args) == 1:
+    if isinstance(expected, ast.Call) and _last(expected.func) in _APPROX and len(expected.args) == 1:
         return _near(called, expected, expected.args[0], scope)
     return _with(case, Compare.EQUAL, expect=_literal(expected, scope))
 
@@ -424,7 +419,7 @@ def _near(called: ast.expr, how: ast.Call, expected: ast.expr, scope: Scope) -> 
     rel, slack = given.pop("rel", given.pop("rel_tol", None)), given.pop("abs", given.pop("abs_tol", None))
     if case is None or given:
         return None
-    if _name(how.func) in _ISCLOSE:
+    if _last(how.func) in _ISCLOSE:
         rel, slack = 1e-9 if rel is None else rel, slack or 0.0
     return replace(case, compare=Compare.NEAR, expect=_literal(expected, scope), rel=rel, abs=slack)
 
@@ -442,7 +437,7 @@ def _within(left: ast.Call, limit: ast.expr, scope: Scope) -> ValueCase | None:
 
 def _method(call: ast.Call, scope: Scope) -> ValueCase | None:
     """Read a check of unittest, such as `self.assertEqual(f(1), 2)`."""
-    if not isinstance(call.func, ast.Attribute) or _name(call.func.value) != "self" or not call.args:
+    if not isinstance(call.func, ast.Attribute) or _last(call.func.value) != "self" or not call.args:
         return None
     name, arguments = call.func.attr, call.args
     if name in _EQUALITIES and len(arguments) >= 2:
@@ -476,12 +471,12 @@ def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
     if len(statement.items) != 1 or len(statement.body) != 1 or statement.items[0].optional_vars:
         return None
     context, body = statement.items[0].context_expr, statement.body[0]
-    if not isinstance(context, ast.Call) or _name(context.func) not in _RAISES or not context.args:
+    if not isinstance(context, ast.Call) or _last(context.func) not in _RAISES or not context.args:
         return None
     if not isinstance(body, ast.Expr) or not isinstance(body.value, ast.Call):
         return None
     kinds = context.args[0]
-    names = [_name(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
+    names = [_last(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
     has_names = all(name and name[0].isupper() for name in names)
     return _with(_call(body.value, scope), Compare.RAISES, raises=tuple(names)) if has_names else None
 
@@ -529,7 +524,3 @@ def _number(node: ast.expr) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("is no number")
     return float(value)
-
-
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

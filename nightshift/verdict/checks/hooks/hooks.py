@@ -72,9 +72,9 @@ class CommandHooks:
         """
         return next(self.blocked([Command(argv=tuple(argv))], allow), None) if argv else None
 
-    def in_text(self, script: str, allow: Collection[str] = ()) -> Iterator[Blocked]:
+    def in_text(self, script: str) -> Iterator[Blocked]:
         """List the commands in a shell script that must not run."""
-        return self.blocked(shell.commands(script), allow)
+        return self.blocked(shell.commands(script))
 
     def blocked(
         self, commands: Iterable[Command], allow: Collection[str] = (), *, in_code: bool = False

@@ -94,13 +94,7 @@ class _Script:
         return True
 
     def _word(self, token: Token) -> None:
-        for inner in token.inner:
-            inner_commands = commands(inner, self._depth + 1)
-            self._open.fed_by |= {command.program for command in inner_commands}
-            self._commands += [
-                replace(inner_command, cwd=inner_command.cwd or self._cwd, within=self._within(inner_command))
-                for inner_command in inner_commands
-            ]
+        self._read_substitutions(token)
         if token.text == "}" and not self._open.words and self._functions:
             self._functions.pop()
         if self._open.words or (token.text not in _RESERVED and not self._assigns(token)):
@@ -121,10 +115,15 @@ class _Script:
             self._open.stdin += target.text + "\n"
         elif operator.startswith(">") or operator == "&>":
             self._open.writes.append(target.text)
-        for inner in target.inner:
-            inner_commands = commands(inner, self._depth + 1)
-            self._open.fed_by |= {command.program for command in inner_commands}
-            self._commands += inner_commands
+        self._read_substitutions(target)
+
+    def _read_substitutions(self, token: Token) -> None:
+        """Add the commands in the substitutions of a word; the open command reads their output."""
+        for inner in token.inner:
+            for command in commands(inner, self._depth + 1):
+                self._open.fed_by.add(command.program)
+                within = command.within | frozenset(self._functions)
+                self._commands.append(replace(command, cwd=command.cwd or self._cwd, within=within))
 
     def _end_command(self) -> None:
         done, self._open = self._open, _Open()
@@ -167,9 +166,6 @@ class _Script:
             target = next((word for word in words[1:] if not word.startswith("-")), "~")
             rooted = target.startswith(("/", "~", "$HOME", UNKNOWN)) or not self._cwd
             self._cwd = target if rooted else f"{self._cwd.rstrip('/')}/{target}"
-
-    def _within(self, command: Command) -> frozenset[str]:
-        return command.within | frozenset(self._functions)
 
 
 def _output(command: Command) -> str:
