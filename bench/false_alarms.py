@@ -7,11 +7,10 @@ held-out cases and the task's description. The sandboxes are started in advance,
 kinds of errors is zero; the exit status is 1 if a goal is missed. A part of the judge is random, so `--repeat` judges
 each answer several times.
 
-The answers are a dozen tasks of our own and the ordinary code of `bench/ordinary/`. `--data` adds the tasks of
-HumanEval (Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), from
-`data/HumanEval.jsonl.gz` of https://github.com/openai/human-eval. HumanEval has no wrong answers, so the benchmark
-makes up to two for each task: a function that returns nothing, and the first mutant of the right answer that plainly
-fails the tests.
+The answers are the ordinary code of `bench/ordinary/`. `--data` adds the tasks of HumanEval (Chen et al., “Evaluating
+Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), from `data/HumanEval.jsonl.gz` of
+https://github.com/openai/human-eval. HumanEval has no wrong answers, so the benchmark makes up to two for each task: a
+function that returns nothing, and the first mutant of the right answer that plainly fails the tests.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from typing import TypeVar
 
 from bench import ordinary
 from bench.ordinary import KNOWN_REFUSALS
-from bench.pairs import PAIRS, Pair
+from bench.pairs import Pair
 from nightshift.agent.library import FileTree
 from nightshift.core.isolation import Ended, RunLimits
 from nightshift.core.ports import Sandbox
@@ -270,7 +269,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only the tasks with this in their name or path")
     parser.add_argument("--sandbox", default="auto")
     a = parser.parse_args()
-    groups = {"our own dozen": list(PAIRS), "ordinary code": list(ordinary.pairs())}
+    groups = {"ordinary code": list(ordinary.pairs())}
     if a.data:
         groups[HUMAN_EVAL] = read(a.data)
     chosen = {

@@ -6,9 +6,8 @@ A cycle is enqueue + claim + complete with 500 bytes of payload and 1,000 tasks 
 durable before the next begins. Both systems flush at each commit (WAL, synchronous=FULL; for huey `fsync=True`, which
 is equivalent to its default). The systems take turns in every round, because the speed of disks and machines varies:
 compare the ratios. Our four claimers are coroutines over one writer, as in the daemon. huey's are four threads over one
-storage, as in its consumer. Figures for four processes are printed too. huey is measured twice: by its own interface
-(enqueue, dequeue, execute with a stored result), and by its storage alone, without tasks, pickling or result objects.
-Our queue has leases, fences, a state machine and an event for each move in every cycle; huey has none of them.
+storage, as in its consumer (enqueue, dequeue, execute with a stored result). Our queue has leases, fences, a
+state machine and an event for each move in every cycle; huey has none of them.
 
 The most that group commit can save is the time of the flush. Disks of virtual machines often acknowledge a flush from a
 cache, in a tenth of a millisecond; a disk that really writes needs one to ten. So the cycles are measured a second time
@@ -27,18 +26,15 @@ sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the 
 
 import argparse
 import asyncio
-import multiprocessing
 import os
 import shutil
 import statistics
 import subprocess
 import tempfile
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from nightshift.core.tasks.states import Ending
@@ -51,8 +47,6 @@ from nightshift.storage.db.sqlite import Connection
 CLAIMERS = 4
 WAITING = 1_000
 PAYLOAD = "x" * 500
-Maker = Callable[[Path], Callable[[], None]]
-"""A function that opens a queue and returns the function that runs one cycle."""
 LATER = "2999-01-01T00:00:00.000000Z"
 
 
@@ -167,12 +161,6 @@ def nightshift_cycle(queue: QueueManager) -> None:
     queue.finish(task.id, task.fence, Ending.COMMITTED).result()
 
 
-def nightshift_blocking(path: Path) -> Callable[[], None]:
-    """Return a function that runs one cycle in a process with a single claimer."""
-    db = Database(path)
-    return partial(nightshift_cycle, QueueManager(db, EventLog(db)))
-
-
 def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], object]]:
     """Open a huey queue and its task; the task has the same name in every process."""
     from huey import SqliteHuey  # type: ignore[import-untyped]  # noqa: PLC0415  needed for its half only
@@ -183,31 +171,6 @@ def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], obj
     echo.__module__ = "bench"
     huey = SqliteHuey(name="bench", filename=str(path), fsync=fsync)
     return huey, huey.task()(echo)
-
-
-def huey_api(path: Path) -> Callable[[], None]:
-    """Return a function that runs one cycle through huey's own interface."""
-    huey, echo = huey_at(path)
-
-    def cycle() -> None:
-        echo(PAYLOAD)
-        assert huey.execute(huey.dequeue()) == PAYLOAD
-
-    return cycle
-
-
-def huey_storage(path: Path) -> Callable[[], None]:
-    """Return a function that runs one cycle through huey's storage alone."""
-    from huey.storage import SqliteStorage  # type: ignore[import-untyped]  # noqa: PLC0415  as above
-
-    storage, payload = SqliteStorage(name="bench", filename=str(path), fsync=True), PAYLOAD.encode()
-
-    def cycle() -> None:
-        storage.enqueue(payload)
-        assert storage.dequeue() is not None
-        storage.put_data(uuid.uuid4().hex, payload)
-
-    return cycle
 
 
 def huey_fill(path: Path) -> None:
@@ -226,56 +189,26 @@ def _repeat(cycle: Callable[[], None], seconds: float) -> int:
     return count
 
 
-def in_threads(make: Maker) -> Callable[[Path, float], float]:
-    """Return a function that lets four threads share what `make` opens, and measures the cycles per second."""
+def huey_threads(path: Path, seconds: float) -> float:
+    """Return cycles per second of four threads over one huey."""
+    huey, echo = huey_at(path)
 
-    def run(path: Path, seconds: float) -> float:
-        cycle = make(path)
-        cycle()
-        with ThreadPoolExecutor(CLAIMERS) as pool:
-            return sum(pool.map(_repeat, [cycle] * CLAIMERS, [seconds] * CLAIMERS)) / seconds
+    def cycle() -> None:
+        echo(PAYLOAD)
+        assert huey.execute(huey.dequeue()) == PAYLOAD
 
-    return run
-
-
-def in_processes(make: Maker) -> Callable[[Path, float], float]:
-    """Return a function that lets four processes call `make` and begin together, and measures the cycles per second."""
-
-    def run(path: Path, seconds: float) -> float:
-        spawn = multiprocessing.get_context("spawn")
-        together, counts = spawn.Barrier(CLAIMERS), spawn.Queue()
-        children = [
-            spawn.Process(target=_process, args=(make, path, seconds, together, counts)) for _ in range(CLAIMERS)
-        ]
-        for child in children:
-            child.start()
-        total: int = sum(counts.get() for _ in children)
-        for child in children:
-            child.join()
-        return total / seconds
-
-    return run
-
-
-def _process(make: Maker, path: Path, seconds: float, together: Any, counts: Any) -> None:
-    cycle = make(path)
     cycle()
-    together.wait()
-    counts.put(_repeat(cycle, seconds))
+    with ThreadPoolExecutor(CLAIMERS) as pool:
+        return sum(pool.map(_repeat, [cycle] * CLAIMERS, [seconds] * CLAIMERS)) / seconds
 
 
 def cycles(folder: Path, seconds: float, rounds: int) -> None:
-    ours, theirs, raw = folder / "nightshift.sqlite", folder / "huey.sqlite", folder / "storage.sqlite"
+    ours, theirs = folder / "nightshift.sqlite", folder / "huey.sqlite"
     fill(ours, queued=WAITING)
     huey_fill(theirs)
-    huey_fill(raw)
     systems: dict[str, tuple[Callable[[Path, float], float], Path]] = {
         "nightshift, 4 coroutines, one writer": (nightshift_coroutines, ours),
-        "huey, 4 threads": (in_threads(huey_api), theirs),
-        "huey's storage alone, 4 threads": (in_threads(huey_storage), raw),
-        "nightshift, 4 processes": (in_processes(nightshift_blocking), ours),
-        "huey, 4 processes": (in_processes(huey_api), theirs),
-        "huey's storage alone, 4 processes": (in_processes(huey_storage), raw),
+        "huey, 4 threads": (huey_threads, theirs),
     }
     rates: dict[str, list[float]] = {name: [] for name in systems}
     for _ in range(rounds):

@@ -7,8 +7,8 @@ retires when the probability that it helps is too low. The probability is Bayesi
 single lesson is the solve rate of all attempts from which any lesson was withheld. It has the weight of only a few
 observations, because the cases in which this lesson comes up may be harder than others.
 
-Error rates are measured by simulation (`tests/storage/memory/test_lesson_standing.py`), because the rule is applied again after
-each use.
+Error rates are measured by simulation (`tests/storage/memory/test_lesson_standing.py`), because the rule is applied
+again after each use.
 """
 
 from __future__ import annotations
