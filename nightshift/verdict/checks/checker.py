@@ -66,10 +66,10 @@ class StaticChecker:
     Args:
         policy: the owner's settings.
         hooks: finds commands that must not run.
-        bandit: runs Bandit on Python files; None to leave Bandit out.
+        bandit: runs Bandit on Python files.
     """
 
-    def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader | None = None) -> None:
+    def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader) -> None:
         self._policy, self._hooks, self._bandit = policy, hooks, bandit
         self._rules = (*RULES, *hooks.rules)
 
@@ -153,25 +153,18 @@ class StaticChecker:
         if kind == "javascript":
             return javascript.scan(path, text, self._commands, is_test=tested)
         return [
-            _command(blocked, start + line - 1)
+            _command(blocked, start + _line_of(blocked.argv, shell) - 1)
             for start, shell in scripts.shells(path, text)
-            for line, blocked in self._in_shell(shell)
+            for blocked in self._hooks.in_text(shell)
         ]
 
     def _second(self, text: str, own: Sequence[Finding]) -> list[Finding]:
         """List Bandit's findings on lines without findings of our own rules."""
-        if self._bandit is None:
-            return []
         taken = {finding.line for finding in own}
         return [finding for finding in self._bandit.scan(text) if finding.line not in taken]
 
     def _commands(self, commands: Sequence[Command]) -> Iterable[Finding]:
         return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
-
-    def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
-        """List the forbidden commands in a shell text, each with the number of the best matching line."""
-        for blocked in self._hooks.in_text(text):
-            yield _line_of(blocked.argv, text), blocked
 
     def _before(self, job: ChangeCheckJob) -> list[_Seen]:
         """List the findings that the touched files had before the change."""

@@ -99,7 +99,7 @@ class DependencyCheck:
         here |= {normalise(name) for name in layer.packages} if layer else set()
         asks: dict[str, Ask] = {}
         for package in wanted:
-            if _top(package.need) in here and _subject(package.requirement) not in job.denied:
+            if package.need.module.partition(".")[0] in here and _subject(package.requirement) not in job.denied:
                 continue
             judged = await self._judge(job, package)
             if isinstance(judged, Ask):
@@ -231,10 +231,6 @@ def _question(package: WantedPackage, wanted: Requirement, wheel: Wheel | None) 
 
 def _subject(wanted: Requirement | None) -> str:
     return package_subject(wanted.name) if wanted else ""
-
-
-def _top(need: MissingModule) -> str:
-    return need.module.partition(".")[0]
 
 
 def _no_npm(need: MissingModule) -> Finding:

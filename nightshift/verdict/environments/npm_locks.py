@@ -207,10 +207,9 @@ def _of_pnpm(text: str) -> Layout:
             (lock.get("packages") or {}).get(bare_key) or (lock.get("packages") or {}).get(f"/{bare_key}") or snapshot
         )
         resolution = entry.get("resolution") or {}
-        fields = {"version": version, "integrity": resolution.get("integrity", ""), **_limits(entry)}
-        packages[key.lstrip("/")] = _lock(
-            name, {**fields, "resolved": resolution.get("tarball", ""), "optional": snapshot.get("optional")}
-        )
+        fields = {"version": version, "integrity": resolution.get("integrity", "")}
+        others = {"resolved": resolution.get("tarball", ""), "optional": snapshot.get("optional")}
+        packages[key.lstrip("/")] = _lock(name, {**entry, **fields, **others})
         needs[key.lstrip("/")] = {
             alias: _pnpm_key(alias, str(target))
             for group in ("dependencies", "optionalDependencies")
@@ -259,10 +258,6 @@ def is_member(folder: str, pattern: str) -> bool:
 def is_name(text: str) -> bool:
     """Check whether a text is a valid package name."""
     return bool(_IS_NAME.fullmatch(text))
-
-
-def _limits(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {word: entry[word] for word in ("os", "cpu", "libc") if word in entry}
 
 
 def _strip_key(key: str) -> str:
