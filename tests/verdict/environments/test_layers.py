@@ -1,16 +1,24 @@
+"""Layers of packages: made once, swept in time, and there only for the runs that may use them."""
+
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nightshift.core.isolation import RunLimits
+from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.store import BUILT_WITHIN, IN_USE, KEEP
 from nightshift.verdict.environments.wheels import Unobtainable
-from tests.support.sandboxes import runtime
+from nightshift.verdict.runner import SuiteRunner
+from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.store import HandClock
+from tests.support.trees import TextTree
 from tests.support.wheelhouse import environ, wheel
 
 
@@ -130,3 +138,39 @@ async def test_what_may_be_in_use_stays_however_much_it_is(layers: LayerStore) -
     layer = await layers.satisfy(["tidewave"])
     layers.sweep(keep_mb=0)
     assert layer.folder.exists()
+
+
+TESTS = {"test_moon.py": "from moon import full\n\n\ndef test_full():\n    assert full() == 1\n"}
+CODE = {"moon.py": "import moonphase\n\n\ndef full():\n    return moonphase.FULL\n"}
+Judging = Callable[..., Awaitable[Verdict]]
+
+
+@pytest.fixture
+def judge(folder: Path, layers: LayerStore) -> Judging:
+    """Judge a change in a run with packages."""
+    runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda _: None, staging_dir=folder / "staging", layers=layers)
+
+    async def run(code: Mapping[str, str], tests: Mapping[str, str], *names: str, **more: Any) -> Verdict:
+        packages = (await layers.satisfy(names)).packages if names else {}
+        fields = {"packages": packages, "limits": RunLimits(cpu_s=20), "whole_tree": False, **more}
+        return await runner.judge(SuiteJob(base=TextTree(), change=code, given=tests, **fields))
+
+    return run
+
+
+async def test_a_package_is_there_for_the_run_that_may_use_it_and_for_no_other(judge: Judging) -> None:
+    for code in (CODE, {**CODE, "moonphase.py": "FULL = 2\n"}):  # a file of the change never takes a package's place
+        passed = await judge(code, TESTS, "moonphase")
+        assert passed.passed, passed.reason
+    without = await judge(CODE, TESTS)
+    assert not without.passed
+    assert "moonphase" in without.failures[0].message
+
+
+async def test_self_written_tests_are_red_without_the_change_and_not_for_want_of_a_package(judge: Judging) -> None:
+    honest = {"test_moon.py": "import moonphase\nfrom moon import full\n\n\ndef test_it():\n    assert full() == 1\n"}
+    assert (await judge(CODE, {}, "moonphase", own=honest)).passed
+    idle = {"test_moon.py": "import moonphase\n\n\ndef test_it():\n    assert moonphase.FULL == 1\n"}
+    verdict = await judge(CODE, {}, "moonphase", own=idle)
+    assert not verdict.passed
+    assert verdict.weak == ("test_moon.py::test_it",)

@@ -162,15 +162,12 @@ async def test_a_version_comes_from_the_nearest_tag_and_stands_in_the_file_that_
     manager.close()
 
 
-async def test_the_metadata_follows_the_change_and_a_broken_one_breaks_nothing(home: Home) -> None:
+async def test_the_metadata_follows_the_change(home: Home) -> None:
     test = "import importlib.metadata as m\n\n\ndef test_version():\n    assert m.version('shop-till') == '1.5.0'\n"
     new = PROJECT.replace("1.4.2", "1.5.0")
     assert not (await home.judged(CODE, {"test_version.py": test})).passed
     verdict = await home.judged(CODE, {"test_version.py": test}, {"pyproject.toml": new})
     assert verdict.passed, verdict.reason
-    tests = {"test_plain.py": "from till.cli import main\n\n\ndef test_main():\n    assert main() is None\n"}
-    verdict = await home.judged(CODE, tests, {"pyproject.toml": "[project\nname = 3"})
-    assert verdict.passed, (verdict.reason, verdict.failures)
 
 
 async def test_what_a_change_declares_is_no_consent(home: Home) -> None:

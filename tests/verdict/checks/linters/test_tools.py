@@ -71,14 +71,12 @@ def test_files_that_say_what_is_found_are_known() -> None:
     assert not any(map(configures, ("a.py", "docs/mypy.md")))
 
 
-@pytest.mark.parametrize(("words", "config", "targets"), [
-    (("mypy", "--strict", "src", "tests"), "", ("src", "tests")),
-    (("make", "types"), "[tool.mypy]\nfiles = ['src']\n", ()),
-    (("mypy",), "[tool.mypy]\nstrict = true\n", None),
-    ((), "[mypy]\n  packages = shop\n", ()),
-])  # fmt: skip
-def test_mypy_looks_where_the_repository_has_it_look(
-    words: tuple[str, ...], config: str, targets: tuple[str, ...] | None
-) -> None:
-    command = FoundCommand(purpose=Purpose.TYPES, words=words, path="Makefile", line=1)
-    assert mypy_targets(Found(commands=(command,) if words else ()), config) == targets
+def test_mypy_looks_where_the_repository_has_it_look() -> None:
+    for words, config, targets in (
+        (("mypy", "--strict", "src", "tests"), "", ("src", "tests")),
+        (("make", "types"), "[tool.mypy]\nfiles = ['src']\n", ()),
+        (("mypy",), "[tool.mypy]\nstrict = true\n", None),
+        ((), "[mypy]\n  packages = shop\n", ()),
+    ):
+        command = FoundCommand(purpose=Purpose.TYPES, words=words, path="Makefile", line=1)
+        assert mypy_targets(Found(commands=(command,) if words else ()), config) == targets
