@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from nightshift.agent.clarifying import clarity, is_wanted
+from nightshift.agent.clarifying import clarity
 from nightshift.core.tasks.change_checks import AskKind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.submission import parse_spec
@@ -75,11 +75,6 @@ async def test_answers_and_defaults_go_into_the_reading_and_the_model_is_not_ask
     assert "- Which language? Latin\n- With a full stop? no" in second.model.prompt(0)
 
 
-async def test_at_most_three_questions_are_asked() -> None:
-    many = {**READ, "questions": [{"question": f"Number {n}?", "default": "yes"} for n in range(9)]}
-    assert len((await bench(many).run(case_for(VAGUE, clarify=True))).asks) == 3
-
-
 async def test_words_that_cannot_be_read_go_on_as_they_stand() -> None:
     done = bench("Sure!", '{"goal": ""}', "{}")
     work = await done.run(case_for(VAGUE, clarify=True))
@@ -102,12 +97,3 @@ def test_words_that_say_what_and_where_are_clear(words: str) -> None:
 @pytest.mark.parametrize("words", ["Make it better", "clean up some stuff", "fix it"])
 def test_words_that_say_neither_are_vague(words: str) -> None:
     assert clarity(parse_spec({"description": words})) < 0.5
-
-
-def test_a_task_that_is_just_clear_enough_is_not_read_and_nought_turns_it_off() -> None:
-    vaguest = case_for("some stuff, somehow better")
-    assert clarity(vaguest.task.spec) == 0.0
-    assert not is_wanted(vaguest, 0.0)
-    assert is_wanted(vaguest, 0.1)
-    case = case_for("word " * 12)
-    assert (is_wanted(case, 0.15), is_wanted(case, 0.16)) == (False, True)

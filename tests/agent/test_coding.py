@@ -28,14 +28,6 @@ async def test_a_reply_without_files_is_asked_for_again_within_the_try(useless: 
     assert "begin complaints" in bench.model.requests[2].messages[-1].text
 
 
-async def test_three_useless_replies_are_a_failed_try_and_teach_memory_nothing() -> None:
-    bench = Bench(model_for("no", "no", "no", RIGHT))
-    work = await bench.run(case_for(tests=TESTS))
-    assert (work.phase, work.iteration) == (P.COMMIT, 2)
-    assert bench.memory.remembered == []
-    assert bench.walk[:3] == [P.PLANNING, P.CODING, P.REFLECTING]
-
-
 async def test_a_cut_reply_goes_on_with_what_is_missing() -> None:
     tests = {"test_two.py": "import one\nimport two\n\n\ndef test_both():\n    assert one.x + two.x == 3\n"}
     first = cut(block("one.py", "x = 1\n") + "```python path=two.py\nx =")
@@ -171,12 +163,3 @@ async def test_sentences_that_end_the_work_count_when_they_are_said_twice(prose:
     else:
         assert work.phase is P.AWAITING_APPROVAL
         assert work.asks[0].subject.startswith(f"{ends}:")
-
-
-async def test_files_of_the_owner_are_the_start_and_an_unnamed_block_is_the_only_one_of_them() -> None:
-    case = case_for("Mend the sum", tests=TESTS, files={"add.py": "def add(a, b):\n    return a - b\n"})
-    bench = Bench(model_for("```python\ndef add(a, b):\n    return a + b\n```"))
-    work = await bench.run(case)
-    assert work.phase is P.COMMIT
-    assert bench.suite.jobs[0].start == case.task.spec.files
-    assert "return a - b" in bench.model.prompt(1)

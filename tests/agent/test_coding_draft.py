@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nightshift.agent.draft import Draft, Taken
-from nightshift.agent.replies import Edit, Parsed
+from nightshift.agent.replies import Parsed
 from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES
 from nightshift.core.tasks.task import TaskSpec
 from tests.support.trees import TextTree
@@ -70,16 +70,3 @@ def test_a_change_is_bounded_in_files_and_in_characters() -> None:
     assert "longer than" in dict(put(draft(), "long.py", text="x" * (MAX_FILE_CHARS + 1)).refused)["long.py"]
     big = draft(change={f"f{n}.py": "x" * 1_000_000 for n in range(8)})
     assert "together" in dict(put(big, "more.py").refused)["more.py"]
-
-
-GUARD = Edit(path="pkg/Foo.py", search="a = 1\n", replace="assert True\na = 1\n")
-
-
-def test_an_edit_that_comes_again_in_the_next_reply_or_try_is_done_and_not_made_twice() -> None:
-    coding_draft = draft()
-    coding_draft.take(Parsed(edits=(GUARD,)))
-    once = dict(coding_draft.change)
-    assert once == {"pkg/Foo.py": "assert True\na = 1\n"}
-    for later in (coding_draft, draft(change=once)):
-        taken = later.take(Parsed(edits=(GUARD, GUARD)))
-        assert (taken.paths, taken.faults, later.change) == (("pkg/Foo.py",), (), once)

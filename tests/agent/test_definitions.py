@@ -38,11 +38,6 @@ if __name__ == "__main__":
 TAX = "@cache\ndef tax(amount):\n    # Halves go up.\n    return amount * RATE"
 
 
-def test_a_function_is_replaced_with_its_decorators() -> None:
-    short = "def tax(amount):\n    return 1"
-    assert merge_definitions(FILE, short) == FILE.replace(TAX, short)
-
-
 def test_a_class_with_a_part_of_its_methods_keeps_the_others() -> None:
     method = "    def is_empty(self):\n        return True\n"
     merged = merge_definitions(FILE, f"class Order:\n{method}")
@@ -56,12 +51,6 @@ def test_imports_that_the_file_lacks_follow_its_last_one() -> None:
     assert "from decimal import Decimal\nimport re\n\nRATE" in merged
     assert merged.count("import math") == 1
     assert "__future__" not in merged
-
-
-def test_a_constant_is_replaced_in_its_place() -> None:
-    merged = merge_definitions(FILE, "RATE = 7\n\n\ndef net(a):\n    return a\n")
-    assert merged.startswith(FILE.partition("RATE")[0] + "RATE = 7\n")
-    assert merged.count("RATE = ") == 1
 
 
 def test_form_feeds_and_a_missing_last_newline_stay() -> None:

@@ -60,11 +60,6 @@ def test_an_edit_that_changes_nothing_or_quotes_nothing_is_refused() -> None:
     assert apply_edit("", edit("", "x = 1\n")) == "x = 1\n"
 
 
-def test_line_endings_and_a_missing_last_newline_stay_as_they_are() -> None:
-    assert apply_edit("a\nb\nc\n", edit("b\r\n", "x\r\ny\r\n")) == "a\nx\ny\nc\n", "a model's own"
-    assert apply_edit("a\nb\nc", edit("a\n", "x\n")) == "x\nb\nc"
-
-
 LINES = st.lists(st.sampled_from(["a", "b", "  a", "", "    c", "d"]), max_size=12)
 
 

@@ -84,12 +84,3 @@ async def test_a_long_story_ends_in_a_fresh_context_that_counts_for_nothing() ->
     assert "What was tried before this fresh start" in after
     assert "## Earlier tries" not in after
     assert "What was tried, and why it failed:\n- Try 1 failed" in after
-
-
-async def test_the_output_of_earlier_runs_is_masked() -> None:
-    bench = Bench(model_for(wrong(1), wrong(2), RIGHT))
-    await bench.run(case_for(tests=TESTS))
-    last = [request.messages[1].text for request in bench.model.requests if request.phase is P.CODING][-1]
-    assert last.count("tests failed") <= 1
-    assert "----- begin result" in last
-    assert "Try 1 failed: test_add.py::" in last

@@ -81,14 +81,6 @@ def test_neither_a_block_nor_an_edit_with_a_lazy_line_is_taken(form: str) -> Non
     assert "rest unchanged" in taken.faults[0]
 
 
-def test_half_a_file_of_a_reply_that_something_cut_is_not_taken() -> None:
-    half = f"```python path=m.py\n{HEAD}"
-    assert parse(Completion(text=half, backend="b", model="m")).files == {"m.py": HEAD}
-    for finish in (Finish.LENGTH, Finish.CUT, Finish.FILTER):
-        with pytest.raises(BadReply, match="cut off"):
-            parse(Completion(text=half, backend="b", model="m", finish=finish))
-
-
 @pytest.mark.parametrize(
     "label", ['文件: "src/a.py"', "Fichier : « src/a.py »", "src/a.py:1-6", "路径=src/a.py", "src/a.py（新建）"]
 )
@@ -120,14 +112,6 @@ def test_a_label_without_a_colon_is_no_part_of_a_name_either(form: str, label: s
     draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
     taken = draft.take(parse(Completion(text=form.format(label), backend="b", model="m")))
     assert (taken.faults, draft.change) == ((), {"src/a.py": "x = 1\n"})
-
-
-def test_a_folder_that_is_called_like_a_label_keeps_its_name() -> None:
-    draft = Draft(TextTree({"File formats/a.py": "x = 1\n"}), {}, SPEC)
-    draft.put("File formats/b.py", "y = 1\n")
-    edit = "```python path=File formats/a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"
-    draft.take(parse(Completion(text=edit, backend="b", model="m")))
-    assert draft.change == {"File formats/a.py": "x = 2\n", "File formats/b.py": "y = 1\n"}
 
 
 UPDATE = "*** Begin Patch\n*** Update File: m.py\n@@\n def a():\n-    return 1\n+    return 10\n*** End Patch\n"

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.agent.name_index import MOST_DEFINING, NameIndex, Tags
+from nightshift.agent.name_index import NameIndex, Tags
 from nightshift.agent.symbols import tags, words_of_name
 
 PATHS = ["rate_limit.py", "rate.py", "app/rate_limits.py", "x1.py", "stock.py", "notes.md"]
@@ -54,10 +53,3 @@ def test_whatever_trees_came_before_the_same_files_are_found_in_the_same_order(
     for files in trees:
         tags_by_path = index.find(files, frozenset(words), sorted(names))
         assert list(tags_by_path.items()) == list(look_at_each(files, frozenset(words), sorted(names)).items())
-
-
-@pytest.mark.parametrize(("count", "is_told"), [(2, True), (MOST_DEFINING, True), (MOST_DEFINING + 1, False)])
-def test_a_name_that_many_files_define_leads_to_none_of_them(count: int, is_told: bool) -> None:
-    files = {f"m{n}.py": TEXTS[2] for n in range(count)} | {"rate.py": TEXTS[1]}
-    tags_by_path = Reading().find(files, frozenset({"rate"}), ["stock"])
-    assert list(tags_by_path) == [*(sorted(files.keys() - {"rate.py"}) if is_told else ()), "rate.py"]

@@ -134,15 +134,6 @@ async def test_after_a_few_bad_splits_the_plain_plan_holds() -> None:
     assert "Read the task" in work.plan
 
 
-@pytest.mark.parametrize("why", ["not allowed", "was tried"])
-async def test_only_the_first_plan_of_a_task_that_allows_it_splits(why: str) -> None:
-    parts = planning.read_split(GOOD, case(), 0.5)
-    start: dict[str, Any] = {"parts": parts} if why == "was split" else {"iteration": int(why == "was tried")}
-    bench, _ = await plan(GOOD, split=why != "not allowed", **start)
-    assert bench.steps[0].outcome is Outcome.OK
-    assert "# Splitting the task" not in bench.model.prompt(0)
-
-
 RIGHT = block("a.py", "def a(x):\n    return x\n")
 PROSE = "Create a.py with a function a that gives its argument back."
 

@@ -87,19 +87,6 @@ async def test_a_new_project_is_worked_on_as_if_it_were_alone() -> None:
     assert "The projects of the workspace" not in code
 
 
-async def test_a_later_task_sees_its_project_and_no_other() -> None:
-    model = model_for(RIGHT, PLANNING=["Project: shop\n1. shop/till.py: change"], TESTING=[OWN])
-    bench = Bench(model, base=WORKSPACE)
-    end = await bench.run(case("Customers get their change: write `add(a, b)` beside the total"))
-    assert (end.project, sorted(end.change)) == ("shop", ["add.py"])
-    (job,) = bench.suite.jobs
-    assert "till.py" in job.base.entries()
-    code = model.prompt(1)
-    assert "def total(prices)" in code
-    assert "The till of a corner shop." in code
-    assert "days.mjs" not in code
-
-
 async def test_only_a_plan_chooses_and_only_once() -> None:
     async def elsewhere(_context: object, before: AttemptState, _services: object) -> Step:
         return Step(phase=before.phase, outcome=Outcome.OK, state=replace(before, project="shop"))

@@ -10,7 +10,6 @@ from nightshift.agent.library import FileTree
 from nightshift.agent.prompt.context import (
     estimate_tokens,
     list_expected_files,
-    list_mentioned,
     show_files,
     surroundings,
 )
@@ -73,13 +72,6 @@ def test_in_the_shared_workspace_a_task_sees_the_file_that_it_speaks_of_and_what
     named = case_for("Let `RateLimiter` count seconds", whole_tree=False)
     assert surroundings(named, WORK, tree, SymbolCache()).matter == ("limits.py",)
     assert surroundings(case_for("Write slugify(text)", whole_tree=False), WORK, tree, SymbolCache()).matter == ()
-
-
-def test_a_task_names_files_by_path_or_by_a_name_that_only_one_has() -> None:
-    tree = View(FileTree({"a/mod.py": "", "b/mod.py": "", "a/one.py": ""}), {"b/new.py": ""})
-    assert list_mentioned("see one.py, new.py and a/mod.py.", tree) == ["a/mod.py", "a/one.py", "b/new.py"]
-    assert list_mentioned("see mod.py", tree) == []
-    assert list_mentioned("see one.py and a/mod.py.", tree, by_name=False) == ["a/mod.py"]
 
 
 def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:

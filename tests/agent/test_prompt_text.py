@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.agent.kinds import kind_of
-from nightshift.agent.prompt.text import fence, quote
-from nightshift.agent.replies import parse
-from nightshift.core.dialogue import Completion
+from nightshift.agent.prompt.text import quote
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Kind
@@ -76,16 +74,6 @@ async def test_two_calls_of_a_phase_share_their_beginning() -> None:
     shared = "".join(pair[0] for pair in pairs)
     assert "## The tests" in shared
     assert "test_add.py" in shared
-
-
-@settings(deadline=None)
-@given(
-    st.sampled_from(["a.py", "docs/b.md", "my file.txt", "Makefile"]),
-    st.lists(st.sampled_from(["```", "````x", "x = 1", "", "~~~", "  ```"]), max_size=6),
-)
-def test_files_are_shown_in_the_form_in_which_they_are_wanted(path: str, lines: list[str]) -> None:
-    text = "".join(line + "\n" for line in lines)
-    assert parse(Completion(text=fence(path, text), backend="b", model="m")).files == {path: text}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
-from tests.support.agent_parts import REFLECTION, Bench, PlainSuite, block, case_for, model_for
+from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
 
 P = Phase
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
@@ -120,15 +120,6 @@ async def test_the_first_time_stuck_the_history_is_dropped_and_a_hand_over_stays
     assert "Begin again from the words of the task" in fresh
     assert "## Earlier tries" not in fresh
     assert "Try 4 failed" not in codings[4].messages[1].text.split("## What the last try led to")[0]
-
-
-@pytest.mark.parametrize(
-    "reply", [REFLECTION, f"Sure:\n```json\n{REFLECTION}\n```", f"Here you are:\n\n{REFLECTION}\n\nI hope this helps."]
-)
-def test_a_reflection_is_read_fenced_bare_or_between_sentences(reply: str) -> None:
-    assert read_reflection(reply) == Reflection(
-        pattern="off by one", root_cause="the bound", suggested_fix="mend the bound"
-    )
 
 
 @pytest.mark.parametrize("reply", ["", "{}", '{"replan": true}', '{"root_cause": "x", "replan": "perhaps"}'])

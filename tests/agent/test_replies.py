@@ -293,12 +293,6 @@ def test_bytes_of_another_encoding_are_taken_of_the_engine_alone_which_read_the_
         parse(replace(reply, text=reply.text.replace("\udce9", "\ud800")))
 
 
-@pytest.mark.parametrize("text", ["", "I cannot help with that.", "{}", "```\n```", "nothing `a.py` here"])
-def test_a_reply_without_files_says_what_is_wanted(text: str) -> None:
-    with pytest.raises(BadReply):
-        read(text)
-
-
 @pytest.mark.parametrize("char", ["\u202e", "\u2066"])
 def test_code_that_reads_otherwise_than_it_runs_is_sent_back(char: str) -> None:
     block = f"```python path=a.py\nif user == 'admin':  # {char} x\n    pass\n```"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightshift.agent.replies.remarks import read_remarks
 from nightshift.core.tasks.remarks import Gravity, Reader
@@ -50,12 +48,3 @@ def test_what_does_not_say_whose_it_is_belongs_to_the_stricter_of_two_readers(re
     text = reply({"file": "a.py", "severity": "high", "reason": "a lost value", "reader": reader_name})
     assert [remark.reader for remark in read_remarks(text, PATHS, BOTH).remarks] == [whose]
     assert [remark.reader for remark in read_remarks(text, PATHS, ONE).remarks] == [Reader.REVIEW]
-
-
-@given(st.text(max_size=300), st.text(max_size=40), st.text(max_size=12))
-def test_texts_come_through_in_one_line_without_control_characters(reason: str, line: str, severity: str) -> None:
-    text = reply({"file": "a.py", "line": line, "severity": severity, "reason": reason})
-    for remark in read_remarks(text, PATHS, ONE).remarks:
-        assert remark.line >= 0
-        assert remark.reason == " ".join(remark.reason.split())
-        assert remark.reason.isprintable() or "\ufffd" in remark.reason or not remark.reason.isascii()

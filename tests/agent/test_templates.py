@@ -20,13 +20,11 @@ from nightshift.core import tool_text
 from nightshift.core.dialogue import Completion, Message
 from nightshift.core.errors import BadReply
 from nightshift.core.gauge import ModelClass, ModelProfile
-from nightshift.core.tasks.states import Phase
 from nightshift.core.tools import ToolSpec
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.agent_parts import Bench, case_for, model_for
 
 PROMPTS = Path(__file__).parents[2] / "nightshift" / "agent" / "prompts"
 TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 
 
 @pytest.mark.parametrize("file", sorted(PROMPTS.rglob("*.md")), ids=lambda file: file.stem)
@@ -50,14 +48,6 @@ def test_words_of_the_instructions_are_copied_and_words_about_the_task_are_not()
     assert is_copied("why the task cannot be done", prompt)
     assert not is_copied("there is no file with prices", prompt)
     assert not is_copied("Add a cache", prompt), "the owner's words are no instructions"
-
-
-async def test_a_claim_in_the_words_of_the_instructions_is_asked_for_again() -> None:
-    echo = "Done already: your reason or question"
-    bench = Bench(model_for(echo, RIGHT))
-    state = await bench.run(case_for(tests=TESTS))
-    assert state.phase is Phase.COMMIT
-    assert bench.model.phases == [Phase.PLANNING, Phase.CODING, Phase.CODING]
 
 
 BARE = "The kind of mistake, in a few words"

@@ -55,21 +55,6 @@ async def test_tests_without_assertions_or_of_the_wrong_name_are_sent_back() -> 
     assert "No test file was sent" in bench.model.prompt(4)
 
 
-async def test_a_test_that_asserts_nothing_may_stand_beside_one_that_does() -> None:
-    tests = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\n"
-    tests += "def test_it_raises_nothing():\n    add(0, 0)\n"
-    smoke = block("tests/test_sum.py", tests)
-    bench = Bench(model_for(RIGHT, TESTING=[smoke]))
-    work = await bench.run(case_for(ASKED))
-    assert (work.phase, work.iteration, bench.model.phases.count(P.TESTING)) == (P.COMMIT, 1, 1)
-    assert "test_it_raises_nothing" in work.own_tests["tests/test_sum.py"]
-    helper = "def check(x):\n    assert x\n\n\nCHECKS = check\n\n\n"
-    hidden = block("tests/test_sum.py", f"{helper}def test_a():\n    pass\n")
-    bench = Bench(model_for(RIGHT, TESTING=[hidden, OWN]))
-    await bench.run(case_for(ASKED))
-    assert "its tests assert nothing: test_a" in bench.model.prompt(3)
-
-
 async def test_a_test_that_passes_without_the_change_is_rewritten_and_the_code_is_left_alone() -> None:
     vacuous = block("tests/test_sum.py", "def test_add():\n    assert 1 + 1 == 2\n    assert 2 + 2 == 4\n")
     bench = Bench(model_for(RIGHT, TESTING=[vacuous, OWN]))
@@ -100,14 +85,6 @@ async def test_blame_is_not_believed_for_ever_nor_for_given_tests() -> None:
     bench = Bench(model_for(WRONG, RIGHT, REFLECTING=[blame]))
     work = await bench.run(case_for(tests=given))
     assert bench.model.phases == [P.PLANNING, P.CODING, P.REFLECTING, P.CODING]
-
-
-async def test_unusable_tests_for_ever_end_the_attempt() -> None:
-    bench = Bench(model_for(RIGHT, TESTING=["no"] * 30))
-    work = await bench.run(case_for(ASKED))
-    assert (work.phase, work.ending) == (P.ABANDON, Ending.STUCK)
-    assert "own tests: cannot be used" in work.reason
-    assert [dict(job.own) for job in bench.suite.jobs] == [{}] * len(bench.suite.jobs), "the others were run alone"
 
 
 async def test_an_existing_test_of_the_repository_is_not_overwritten() -> None:

@@ -59,16 +59,6 @@ async def test_tests_that_show_nothing_twice_end_the_attempt_and_the_change_is_i
     assert state.best_here.change == {"add.py": "def add(a, b):\n    return a + b\n"}
 
 
-async def test_the_tests_of_the_repository_run_though_those_of_the_agent_cannot_be_used() -> None:
-    bench = bench_for(*["I would rather not."] * 9)
-    state = await bench.run(case_for(ASKED))
-    assert state.ending is Ending.STUCK
-    assert "passes the repository's 2 tests" in state.reason
-    assert bench.suite.ran == [(2, 0), (2, 0)]
-    assert state.best_here is not None
-    assert state.best_here.rank == (False, 2, 0)
-
-
 async def test_code_that_breaks_a_test_of_the_repository_is_to_blame_and_not_the_unusable_tests() -> None:
     bench = bench_for(*["I would rather not."] * 3, SHARP, code=(WRONG, RIGHT))
     state = await bench.run(case_for(ASKED))

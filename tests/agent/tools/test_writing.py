@@ -61,14 +61,6 @@ def test_an_edit_that_breaks_the_syntax_is_refused_and_changes_nothing() -> None
     assert file_draft.change == {}
 
 
-def test_a_file_that_is_broken_already_may_be_mended_in_steps() -> None:
-    file_draft = draft()
-    assert "no valid file yet:\nSyntaxError" in write(file_draft, path="b.py", content="def f(:\n    return (\n")
-    edit(file_draft, path="b.py", old="def f(:", new="def f():")
-    edit(file_draft, path="b.py", old="return (", new="return 1")
-    assert file_draft.change == {"b.py": "def f():\n    return 1\n"}
-
-
 def test_a_file_is_written_rewritten_and_removed() -> None:
     file_draft = draft()
     assert write(file_draft, path="pkg/b.py", content="x = 1\n") == "Wrote pkg/b.py (1 line)."
