@@ -126,15 +126,6 @@ class QueueManager:
             return refused
         return None
 
-    def submit_many(self, specs: Sequence[TaskSpec]) -> Future[list[Submitted]]:
-        """Store several tasks, or none if one is refused.
-
-        `InvalidTask` then names the fault as `<position>.depends_on`.
-        """
-        return self._write(
-            lambda tx: [transitions.submit(tx, spec, f"{number}.depends_on") for number, spec in enumerate(specs)]
-        )
-
     def submit_forks(self, forks: Sequence[tuple[TaskSpec, Fork]], state: str) -> Future[list[Submitted]]:
         """Store several forks of one step, or none if one is refused.
 

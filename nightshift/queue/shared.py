@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from nightshift.core.events import Kind, Level
+from nightshift.core.hub import HubTask
 from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status
-from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.queue import outbox, store, transitions
 from nightshift.queue.outbox import Outgoing, Wish
 from nightshift.queue.store import Transaction, Value
@@ -30,25 +31,9 @@ class Adopted:
     hub_id: int
     fence: int
     spec: TaskSpec
-    priority: int
     created_at: datetime
     own_task: int | None
     """The task's id on this node, if it was submitted here; else None."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
-    """The hub's facts about a task that another node has."""
-
-    hub_id: int
-    status: Status
-    ending: Ending | None
-    reason: str
-    commit: str | None
-    branch: str | None
-    iterations: int
-    spent: Spent
-    priority: int
 
 
 def note_submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
@@ -95,19 +80,16 @@ def take_words(tx: Transaction, task_id: int, hub_spec: TaskSpec) -> None:
         store.amend(tx.conn, task_id, spec)
 
 
-def share_waiting(tx: Transaction) -> int:
-    """Share the tasks that have not begun and were submitted before there was a hub; return how many were shared."""
+def share_waiting(tx: Transaction) -> None:
+    """Share the tasks that have not begun and were submitted before there was a hub."""
     waiting = "status IN ('queued', 'scheduled', 'blocked') AND attempt = 0 AND hub_id IS NULL"
     query = f"SELECT id FROM tasks WHERE {waiting} ORDER BY id"  # noqa: S608  a constant
-    moved = 0
     for row in tx.conn.execute(query).fetchall():
         entry = store.read(tx.conn, row["id"])
         if entry.fault or not (tx.shares(entry.task.spec) and outbox.may_be_shared(tx.conn, entry.task.spec)):
             continue
         transitions.move(tx, entry.task, Status.SHARED, reason="the hub gives turns from now on")
         outbox.note(tx, entry.task.id, Wish.SUBMIT)
-        moved += 1
-    return moved
 
 
 def keep_what_stays(tx: Transaction) -> None:
@@ -133,7 +115,7 @@ def adopt(tx: Transaction, given: Adopted) -> Task:
     if not outbox.is_noted(tx.conn, task_id, Wish.REVISE):  # otherwise the hub lacks this node's newer specification
         take_words(tx, task_id, given.spec)
         task = store.read(tx.conn, task_id).task
-    columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.priority}
+    columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.spec.priority}
     columns |= {"cancel_requested": 0, "crashes": 0}
     if task.status is Status.DONE:  # the hub refused the result because the lease had expired; now it can be reported
         return store.update(tx.conn, task, {"hub_fence": given.fence}) or task
@@ -147,7 +129,7 @@ def adopt(tx: Transaction, given: Adopted) -> Task:
 def _insert(tx: Transaction, given: Adopted) -> int:
     spec = replace(given.spec, key=f"{KEY}{given.hub_id}", depends_on=(), not_before=None)
     task_id = store.insert(tx.conn, spec, Status.QUEUED, given.created_at)
-    data: dict[str, Any] = {"from": None, "to": Status.QUEUED, "priority": given.priority, "key": spec.key}
+    data: dict[str, Any] = {"from": None, "to": Status.QUEUED, "priority": spec.priority, "key": spec.key}
     tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, transitions.title(spec), **data)
     return task_id
 
@@ -211,12 +193,12 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> None:
     tx.conn.execute("UPDATE tasks SET priority = ? WHERE id = ?", (priority, task_id))
 
 
-def stands_elsewhere(tx: Transaction, elsewhere: Elsewhere, on: str) -> Task | None:
+def stands_elsewhere(tx: Transaction, elsewhere: HubTask, on: str) -> Task | None:
     """Apply the hub's state of another node's task, and return the task.
 
     Returns None if the task does not exist on this node, or belongs to this node.
     """
-    if (task_id := _of_hub(tx.conn, elsewhere.hub_id)) is None:
+    if (task_id := _of_hub(tx.conn, elsewhere.id)) is None:
         return None
     task = store.read(tx.conn, task_id).task
     if task.hub_fence is not None:

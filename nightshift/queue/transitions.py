@@ -40,20 +40,13 @@ _REPLACEABLE = frozenset({Status.QUEUED, Status.SCHEDULED, Status.BLOCKED})
 _RETRIED = frozenset({Ending.ERROR, Ending.CRASHED, Ending.TIMEOUT})
 
 
-def submit(
-    tx: Transaction,
-    spec: TaskSpec,
-    field: str = "depends_on",
-    *,
-    stays: bool = False,
-    instead_of: int | None = None,
-) -> Submitted:
+def submit(tx: Transaction, spec: TaskSpec, *, stays: bool = False, instead_of: int | None = None) -> Submitted:
     """Store a new task, or find the earlier task with its key. With `stays`, the task is never given to a hub.
 
     `instead_of` is a task that the new task replaces if it has not begun; its dependants then wait for the new task.
 
     Raises:
-        InvalidTask: a dependency does not exist or can no longer be met; reported under the name `field`.
+        InvalidTask: a dependency does not exist or can no longer be met.
     """
     earlier_id = None if spec.key is None else store.id_of_key(tx.conn, spec.key)
     old = _read_replaced(tx, instead_of) if earlier_id in {None, instead_of} else None
@@ -62,11 +55,12 @@ def submit(
         return Submitted(task_id=earlier_id, status=status, created=False, differs=_differing(submitted, spec))
     needed = store.statuses(tx.conn, spec.depends_on)
     if unknown := [str(other) for other in spec.depends_on if other not in needed]:
-        raise InvalidTask({field: f"there is no task {name_first(unknown)}"})
+        raise InvalidTask({"depends_on": f"there is no task {name_first(unknown)}"})
     if fault := _unmet(needed):
-        raise InvalidTask({field: fault})
+        raise InvalidTask({"depends_on": fault})
     if old and (circle := store.waiting_for(tx.conn, old.id) & needed.keys()):
-        raise InvalidTask({field: f"task {min(circle)} waits for task {old.id}, which this one would replace"})
+        fault = f"task {min(circle)} waits for task {old.id}, which this one would replace"
+        raise InvalidTask({"depends_on": fault})
     if old:
         store.free_key(tx.conn, old.id)
     shared = not stays and tx.shares(spec) and outbox.may_be_shared(tx.conn, spec)

@@ -225,13 +225,6 @@ async def test_the_wait_that_the_server_asks_for_is_told(http: Rig) -> None:
     assert caught.value.retry_after_s == 7.0
 
 
-async def test_an_empty_reply_is_a_reply(http: Rig) -> None:
-    assert http.server
-    http.server.fail_next("empty")
-    completion = await http.backend.generate(ask())
-    assert (completion.text, completion.finish) == ("", Finish.STOP)
-
-
 async def test_a_model_that_nobody_has_is_refused_with_its_name(http: Rig, tmp_path: Path) -> None:
     backend = backend_of(http.name, settings(http.server, tmp_path), "missing-model")
     with pytest.raises(BackendMisconfigured, match="missing-model"):

@@ -24,7 +24,6 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BackendSettings
 from nightshift.models.call import CallPolicy
 from nightshift.models.chain import build_chain
-from nightshift.models.errors import BackendMisconfigured
 from nightshift.models.http_access import fetch_json
 from nightshift.models.llama_cpp import PROGRAM, LlamaCppBackend
 from tests.support.gateway import GatewaySetup, ask
@@ -100,17 +99,6 @@ async def test_closing_stops_a_reply_and_ends_the_process(backend: LlamaCppBacke
         await backend.generate(request())
 
 
-async def test_closing_while_the_model_is_loaded_ends_the_process(backend: LlamaCppBackend) -> None:
-    task = asyncio.create_task(backend.generate(request()))
-    while backend._server is None:  # noqa: ASYNC110 - as above
-        await asyncio.sleep(0)
-    process = process_of(backend)
-    await backend.aclose()
-    with pytest.raises(ModelUnavailable):
-        await task
-    assert not process.is_running()
-
-
 def test_the_process_ends_with_whoever_started_it(tmp_path: Path) -> None:
     options = json.dumps({"path": str(write_tiny_gguf(tmp_path / "m.gguf")), "num_ctx": 256, "key": "k"}) + "\n"
     starter = f"""
@@ -133,18 +121,6 @@ async def test_a_stranger_on_this_machine_is_not_answered(backend: LlamaCppBacke
     assert backend._server
     assert backend._server.api
     assert fetch_json(f"{backend._server.api._base_url}/models", {}).status == 401
-
-
-async def test_a_truncated_file_is_refused_with_the_reason(tmp_path: Path) -> None:
-    content = write_tiny_gguf(tmp_path / "m.gguf").read_bytes()
-    cut = tmp_path / "cut.gguf"
-    cut.write_bytes(content[: len(content) // 2])
-    backend = LlamaCppBackend(path=cut)
-    assert backend.is_available(), "its beginning looks well"
-    with pytest.raises(BackendMisconfigured, match=r"corrupted or incomplete.*LLAMA_CPP_MODEL_PATH"):
-        await backend.generate(request())
-    assert not is_running(backend)
-    await backend.aclose()
 
 
 async def test_no_text_can_write_a_turn_of_its_own(backend: LlamaCppBackend) -> None:

@@ -12,7 +12,6 @@ from nightshift.core.gauge import BYTES_PER_TOKEN, Gauge, ModelClass
 from nightshift.core.tasks.states import Phase
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.services import RoutingConfig
-from tests.support.acp_rig import make_rig
 from tests.support.gateway import TEN_TOKENS_OUT, GatewaySetup, ManualClock, ask, backend
 from tests.support.wire_server import WireServer
 
@@ -42,16 +41,6 @@ async def test_a_model_that_tells_its_context_bounds_its_prompts(tmp_path: Path)
             window = gateway.handler.gauge(Phase.CODING, 0).window
             assert window is not None
             assert 0 < window <= 32768
-
-
-async def test_one_that_has_tools_of_its_own_is_offered_none(tmp_path: Path) -> None:
-    with make_rig({}) as rig, WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        config = RoutingConfig(phase_models={Phase.CODING: "acp"})
-        async with GatewaySetup(tmp_path).gateway(backend(server), rig.backend) as gateway:
-            gateway.handler.reload((backend(server), rig.backend), config, SpendingLimits())
-            await gateway.handler.probe()
-            assert gateway.handler.gauge(Phase.CODING, 0).own_tools
-            assert not gateway.handler.gauge(Phase.REVIEW, 0).own_tools
 
 
 @pytest.mark.parametrize("kind", ["openai", "ollama"])

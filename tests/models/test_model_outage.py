@@ -10,7 +10,6 @@ import pytest
 
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.errors import Parked
-from nightshift.core.events import Kind
 from nightshift.core.tasks.task import Limits
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.call import CallPolicy
@@ -142,23 +141,6 @@ async def test_another_key_is_not_held_to_the_limit_of_the_first(setting: Gatewa
         async with setting.gateway(backend(server, key="sk-another-0123456789ab"), clock=clock) as gateway:
             assert (await gateway.task().complete(ask())).text
     assert "sk-" not in (setting.path / "db.sqlite").read_bytes().decode("latin-1")
-
-
-async def test_the_first_of_the_chain_is_asked_again_as_soon_as_it_is_well(
-    setting: GatewaySetup, clock: ManualClock
-) -> None:
-    with WireServer(lambda _p, _m: "first") as first, WireServer(lambda _p, _m: "second") as second:
-        first.fail_always("503")
-        async with setting.gateway(
-            backend(first), backend(second, "ollama"), clock=clock, policy=REAL_PAUSES
-        ) as gateway:
-            texts = [(await gateway.task().complete(ask(step_no=n))).text for n in range(4)]
-            assert texts == ["second"] * 4
-            first.heal()
-            clock.at += timedelta(seconds=16)
-            assert (await gateway.task().complete(ask(step_no=5))).text == "first"
-        assert len(first.requests) == 6
-        assert len(gateway.of(Kind.MODEL_FALLBACK)) >= 1
 
 
 async def test_while_one_tries_a_backend_again_nobody_else_knocks(setting: GatewaySetup, clock: ManualClock) -> None:

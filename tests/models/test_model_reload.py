@@ -111,20 +111,6 @@ async def test_who_waits_for_room_in_a_budget_looks_again_when_it_is_raised(sett
             assert {(await holding).text, (await waiting).text} == {"the old one"}
 
 
-async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: GatewaySetup) -> None:
-    """Check that a reload keeps the known models until a new check, started at once, has a result."""
-    with WireServer() as server:
-        async with setting.gateway(backend(server)) as gateway:
-            (before,) = await gateway.handler.probe()
-            watch = asyncio.create_task(gateway.handler.watch(lambda: None))
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
-            (now,) = gateway.handler.status()
-            assert (now.available, now.checked_at, now.since) == (True, before.checked_at, before.since)
-            await asyncio.to_thread(server.until, lambda: gateway.handler.status()[0].checked_at != before.checked_at)
-            watch.cancel()
-            assert gateway.handler.status()[0].since == before.since
-
-
 async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup) -> None:
     """Check that a requested check runs at once, although regular checks are a day apart.
 
@@ -146,15 +132,3 @@ async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup
         async with asyncio.timeout(30):
             await up.wait()
         watch.cancel()
-
-
-async def test_a_budget_that_is_spent_is_told_until_it_is_raised(setting: GatewaySetup) -> None:
-    with WireServer(lambda _p, _m: TEN_TOKENS_OUT) as server:
-        async with setting.gateway(backend(server), budgets=SpendingLimits(total=Limits(tokens=300))) as gateway:
-            assert gateway.handler.budget_spent() is None
-            await until_parked(gateway, range(20))
-            spent = gateway.handler.budget_spent()
-            assert spent is not None
-            assert (spent.reason[:9], spent.until) == ("all time:", None)
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(total=Limits(tokens=900)))
-            assert gateway.handler.budget_spent() is None

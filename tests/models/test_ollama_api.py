@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from nightshift.core.dialogue import Completion, Message, ModelRequest, Thinking
+from nightshift.core.dialogue import Message, ModelRequest, Thinking
 from nightshift.core.errors import ModelRefused
 from nightshift.core.tasks.states import Phase
 from nightshift.models.errors import ToolsRefused
 from nightshift.models.model_table import choose_window, read_cache_bytes
 from nightshift.models.ollama_api import OllamaBackend
-from nightshift.models.token_estimates import LEAST_REPORTS
 from tests.models.test_tools import READ
 from tests.support.wire_server import WireServer
 
@@ -53,31 +52,12 @@ async def test_no_reply_may_go_on_for_ever(backend: OllamaBackend, server: WireS
     assert predicted[1] == 10
 
 
-async def test_a_prompt_is_held_against_the_context_by_what_its_model_was_measured_to_take(
-    backend: OllamaBackend, server: WireServer
-) -> None:
-    long = request("x" * 12_000)
-    with pytest.raises(ModelRefused):
-        await backend.generate(long)
-    for _ in range(LEAST_REPORTS):
-        measured = request("x" * 6000)
-        backend.token_estimator.learn(measured, Completion(text="", backend="ollama", model="m", tokens_in=1000))
-    await backend.generate(long)
-    assert 900 < server.requests[0].body["options"]["num_predict"] < 1100
-
-
 async def test_a_prompt_that_ollama_would_cut_is_refused_before_it_is_sent(
     backend: OllamaBackend, server: WireServer
 ) -> None:
     with pytest.raises(ModelRefused, match="MODEL_NUM_CTX"):
         await backend.generate(request("word " * 3000))
     assert server.requests == []
-
-
-async def test_json_is_asked_for_where_it_is_wanted(backend: OllamaBackend, server: WireServer) -> None:
-    await backend.generate(request(json_reply=True))
-    await backend.generate(request())
-    assert [each.body.get("format") for each in server.requests] == ["json", None]
 
 
 def test_a_missing_model_is_told_with_the_command_that_gets_it(server: WireServer) -> None:

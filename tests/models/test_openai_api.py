@@ -50,18 +50,6 @@ async def test_the_request_says_all_that_was_wanted(backend: OpenAIBackend, serv
     assert server.requests[0].headers["Authorization"] == "Bearer sk-1234567890"
 
 
-async def test_what_a_server_does_not_know_is_left_out_from_then_on(backend: OpenAIBackend, server: WireServer) -> None:
-    server.fail_next("400", message="Unsupported value: 'temperature' does not support 0.3 with this model.")
-    server.fail_next("400", message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
-    server.fail_next("422", message="stream_options: extra inputs are not permitted")
-    assert (await backend.generate(REQUEST)).text == '{"approved": true}'
-    assert len(server.requests) == 4
-    await backend.generate(REQUEST)
-    body = server.requests[-1].body
-    assert not body.keys() & {"temperature", "stream_options"}
-    assert len(server.requests) == 5
-
-
 async def test_missing_counts_are_estimated_and_say_so(backend: OpenAIBackend, server: WireServer) -> None:
     server.reply = lambda _phase, _messages: Reply(text="x" * 350, usage=False)
     completion = await call_once(backend, REQUEST, CallPolicy(), lambda _lost: None)

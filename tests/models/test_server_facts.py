@@ -15,7 +15,7 @@ from nightshift.core.errors import PromptTooLong
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tools import ToolProtocol
 from nightshift.models.server_facts import ServerFacts, blames_context, is_refusal
-from tests.models.test_tools import ask, conversation
+from tests.models.test_tools import ask
 from tests.support.gateway import GatewaySetup, backend
 from tests.support.wire_server import WireServer
 
@@ -112,24 +112,6 @@ def test_a_limit_whose_name_is_not_known_gets_its_other_name(message: str, name:
     assert (facts.limit_name, facts.reply) == (name, None)
 
 
-def test_what_is_about_something_else_teaches_nothing() -> None:
-    facts = ServerFacts()
-    assert not facts.learn(400, "your prompt was flagged", ALL, 100)
-    assert not facts.learn(500, "temperature is not supported", ALL, 100)
-    assert facts.learn_window("your prompt was flagged", 100) is None
-    assert (facts.learnt, facts.summary) == ({}, "")
-
-
-def test_lessons_are_written_and_read_again() -> None:
-    facts = ServerFacts(clock=lambda: NOW)
-    facts.note("no system")
-    facts.note("window 4096")
-    again = ServerFacts(clock=lambda: NOW)
-    again.read(str(facts))
-    assert (set(again.lacks), again.window, again.learnt) == ({"system"}, 4096, facts.learnt)
-    assert "no system" in again.summary
-
-
 async def test_a_model_without_a_system_role_gets_its_prompt_in_the_first_turn(tmp_path: Path) -> None:
     with WireServer() as server:
         setup = GatewaySetup(tmp_path)
@@ -146,16 +128,6 @@ async def test_a_model_without_a_system_role_gets_its_prompt_in_the_first_turn(t
             assert [turn["role"] for turn in server.requests[2].messages] == ["user"], (
                 "it was forgotten with the process"
             )
-
-
-async def test_calls_side_by_side_are_told_one_after_the_other_where_a_template_wants_it() -> None:
-    with WireServer() as server:
-        handler = backend(server)
-        server.fail_next("500", message="This model only supports single tool-calls at once!")
-        await handler.generate(ask(*conversation()))
-        roles = [turn["role"] for turn in server.requests[1].messages]
-        assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "user"]
-        await handler.aclose()
 
 
 async def test_one_odd_refusal_does_not_end_native_calls(tmp_path: Path) -> None:
@@ -182,15 +154,6 @@ async def test_a_prompt_beyond_the_window_is_refused_with_the_size_and_the_next_
             assert gateway.handler.gauge(Phase.CODING, 0).window == 4096
             await gateway.task().complete(ask(tools=(), call_no=1))
             assert server.requests[1].body["max_tokens"] < 4096
-
-
-async def test_a_server_without_streams_is_asked_for_the_whole_reply() -> None:
-    with WireServer(lambda _phase, _turns: "hello") as server:
-        handler = backend(server)
-        server.fail_next("400", message="streaming is not supported by this model")
-        assert (await handler.generate(ask(tools=()))).text == "hello"
-        assert [bool(request.body.get("stream")) for request in server.requests] == [True, False]
-        await handler.aclose()
 
 
 @pytest.mark.parametrize(

@@ -145,19 +145,3 @@ async def test_a_call_whose_name_comes_in_each_piece_is_one_call(call_id: str) -
     ]
     completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
     assert [(call.name, dict(call.arguments)) for call in completion.tool_calls] == [("read_file", {"path": "a.py"})]
-
-
-@pytest.mark.parametrize(
-    ("error", "wait_s"),
-    [
-        ({"code": "insufficient_quota", "message": "You exceeded your current quota, check your plan."}, 3600),
-        ({"type": "usage", "message": "You have hit your usage limit. Try again in 2 hours."}, 7200),
-        ({"code": 429, "message": "Rate limit reached, try again in 7.5s"}, 7.5),
-    ],
-)
-async def test_no_credit_and_limits_in_the_middle_of_a_stream_are_waited_for(
-    error: dict[str, Any], wait_s: float
-) -> None:
-    with pytest.raises(ModelUnavailable) as caught:
-        await answer_to(HELLO + b"data: " + json.dumps({"error": error}).encode() + b"\n\n")
-    assert caught.value.retry_after_s == wait_s

@@ -18,7 +18,6 @@ from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.core.tools import ToolProtocol
-from nightshift.models.base import CallText, ThoughtText
 from nightshift.models.thinking import ThinkingConfig
 from tests.models.test_tools import READ, SYSTEM, USER
 from tests.support.gateway import GatewaySetup, backend
@@ -87,15 +86,6 @@ async def test_thoughts_come_stored_and_go_back_after_a_kill_to_their_model_alon
             assert THOUGHT not in json.dumps(other.body)
             call_turn = next(turn for turn in other.messages if turn.get("calls"))
             assert (call_turn["content"], call_turn["calls"][0]["name"]) == ("Let me look.", "read_file")
-
-
-async def test_whoever_listens_hears_thoughts_apart_from_text() -> None:
-    with WireServer(make_script) as server:
-        handler, heard = backend(server), list[str]()
-        await handler.generate(ask(), on_text=heard.append)
-        await handler.aclose()
-    assert "".join(piece for piece in heard if isinstance(piece, ThoughtText)) == THOUGHT
-    assert "".join(piece for piece in heard if not isinstance(piece, ThoughtText | CallText)) == "Let me look."
 
 
 async def test_a_thought_with_a_secret_stays_here(tmp_path: Path) -> None:

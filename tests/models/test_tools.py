@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nightshift.core.dialogue import Completion, Finish, Message, ModelRequest
-from nightshift.core.errors import BudgetSpent, ModelError
+from nightshift.core.errors import ModelError
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
@@ -22,7 +22,6 @@ from nightshift.models import backend_class
 from nightshift.models.base import BackendSettings, BaseModelHandler, CallName, CallText
 from nightshift.models.errors import ToolsRefused
 from nightshift.models.openai_api import OpenAIBackend
-from nightshift.models.token_estimates import estimate_request
 from nightshift.storage.db import tool_forms
 from tests.support.gateway import KEY, QUICK, GatewaySetup, backend
 from tests.support.tiny_gguf import write_tiny_gguf
@@ -284,15 +283,6 @@ async def test_half_a_character_in_a_call_does_not_end_the_conversation(tmp_path
         assert server.requests[0].messages[2]["calls"][0]["arguments"]["content"] == "x?"
         events = gateway.of(Kind.MODEL_CALLED)
         assert [event.data["protocol"] for event in events] == ["native", "text"]
-
-
-async def test_tools_take_their_room_in_budgets(tmp_path: Path) -> None:
-    async with ask_it(tmp_path, "openai") as (server, gateway):
-        bare = estimate_request(ask(tools=()))
-        with pytest.raises(BudgetSpent):
-            await gateway.task(tokens=bare + 80).complete(ask())
-        assert (await gateway.task(tokens=bare + 80).complete(ask(tools=()))).text
-        assert len(server.requests) == 1
 
 
 async def test_a_call_that_breaks_off_is_paid_for(tmp_path: Path) -> None:

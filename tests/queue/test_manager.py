@@ -85,18 +85,6 @@ def test_a_dependency_that_cannot_be_met_is_refused(store: Store) -> None:
         submit(store, depends_on=(first,))
 
 
-def test_many_are_stored_together_or_not_at_all(store: Store) -> None:
-    specs = [TaskSpec(description=str(number), key=str(number)) for number in range(3)]
-    done = store.queue.submit_many(specs).result()
-    assert [s.created for s in done] == [True] * 3
-    with pytest.raises(InvalidTask) as caught:
-        store.queue.submit_many([TaskSpec(description="new"), TaskSpec(description="bad", depends_on=(99,))]).result()
-    assert list(caught.value.fields) == ["1.depends_on"]
-    assert [s.created for s in store.queue.submit_many([*specs, TaskSpec(description="4")]).result()] == [False] * 3 + [
-        True
-    ]
-
-
 def test_a_description_or_key_that_has_no_utf8_form_can_be_stored(store: Store) -> None:
     first = submit(store, "bad \ud800", key="\ud800")
     assert store.queue.get(first).spec.description == "bad \ud800"
@@ -301,18 +289,6 @@ def test_a_task_that_keeps_killing_its_daemon_is_set_aside(store: Store) -> None
 
 
 # Reading the queue and waking workers
-
-
-def test_tasks_are_found_newest_first_page_by_page(store: Store) -> None:
-    ids = [submit(store, f"task {number} 50%") for number in range(9)]
-    store.queue.cancel(ids[4]).result()
-    assert [task.id for task in store.queue.find(limit=3)] == ids[:5:-1]
-    assert [task.id for task in store.queue.find(limit=3, after=ids[6])] == ids[5:2:-1]
-    assert [task.id for task in store.queue.find(Status.CANCELLED)] == [ids[4]]
-    assert [task.id for task in store.queue.find(Status.QUEUED, text="TASK 8 50%")] == [ids[8]]
-    assert store.queue.find(text="task_8") == []
-    with pytest.raises(UnknownTask):
-        store.queue.get(99)
 
 
 def test_workers_are_woken_by_what_gives_them_something_to_do(tmp_path: Path) -> None:

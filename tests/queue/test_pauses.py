@@ -26,15 +26,6 @@ def describe(store: Store) -> list[tuple[Kind, str]]:
     return [(event.kind, event.data["source"]) for event in store.events.after(0, limit=99) if "source" in event.data]
 
 
-def test_holding_back_again_renews_the_reason_and_keeps_the_time(store: Store) -> None:
-    first = store.queue.add_pause(PauseSource.REVIEW, "20 commits").result()
-    store.clock.advance(60)
-    again = store.queue.add_pause(PauseSource.REVIEW, "21 commits").result()
-    assert (again.reason, again.since) == ("21 commits", first.since)
-    assert store.queue.add_pause(PauseSource.REVIEW, "21 commits").result() == again
-    assert describe(store) == [(Kind.HELD_BACK, "review")]
-
-
 def test_the_owner_is_told_of_his_own_pause_as_such(store: Store) -> None:
     store.queue.pause("lunch").result()
     store.queue.add_pause(PauseSource.CHECKPOINT, "the week is over").result()

@@ -33,8 +33,8 @@ def lines(process: subprocess.Popen[str]) -> Iterator[str]:
 
 def fill(path: Path, count: int) -> list[int]:
     with open_store(path) as store:
-        specs = [TaskSpec(description=str(number)) for number in range(count)]
-        return [done.task_id for done in store.queue.submit_many(specs).result()]
+        sent = [store.queue.submit(TaskSpec(description=str(number))) for number in range(count)]
+        return [done.result().task_id for done in sent]
 
 
 def test_four_processes_claim_every_task_once(tmp_path: Path) -> None:

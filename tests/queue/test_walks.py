@@ -52,8 +52,8 @@ class QueueWalk(RuleBasedStateMachine):
     @initialize(count=st.integers(0, 4))
     def some_tasks(self, count: int) -> None:
         specs = [TaskSpec(description=str(number)) for number in range(count)]
-        self.store.queue.submit_many(specs).result()
-        for _ in specs:
+        for spec in specs:
+            self.store.queue.submit(spec).result()
             self.model.submit(1, (), None, None)
 
     @rule(

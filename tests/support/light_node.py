@@ -10,9 +10,6 @@ from dataclasses import asdict, replace
 from itertools import count
 from typing import Any
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 
 from nightshift.core.clock import utc_now
@@ -39,19 +36,6 @@ from nightshift.storage.db.codec import encode
 LEASE_S = 3600.0
 
 
-def backlog(connection: HubConnection, name: str = ANY) -> int:
-    """Return how many attempts wait in a task queue of the server, including attempts that the hub has withdrawn."""
-
-    async def count_waiting(client: Client) -> int:
-        asked = DescribeTaskQueueRequest(
-            namespace=client.namespace, task_queue=TaskQueue(name=name), report_stats=True,
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
-        )  # fmt: skip
-        return int((await client.workflow_service.describe_task_queue(asked)).stats.approximate_backlog_count)
-
-    return connection.call(count_waiting)
-
-
 class LightNode:
     """A node that has joined the hub; `close` ends the node. It takes no attempts until a test asks it to.
 
@@ -63,7 +47,7 @@ class LightNode:
     def __init__(self, url: str, node: Presence) -> None:
         self.connection, self.node = HubConnection(url), node
         self.queue, self._taken = HubQueue(self.connection), queue.SimpleQueue[Assignment]()
-        self._wanted, self._ends, self._numbers = 0, False, count(1)
+        self._wanted, self._numbers = 0, count(1)
 
         async def start(client: Client) -> NodeWorkers:
             return NodeWorkers(client, lambda: self._wanted, self._take, LEASE_S)
@@ -136,11 +120,6 @@ class LightNode:
             return False
         return True
 
-    def end_all(self, workers: int) -> None:
-        """Take attempts with this many workers, and from now on report each attempt as committed at once."""
-        self._ends = True
-        self.want(workers)
-
     def take(self, node_task: int = 1) -> Assignment:
         """Take the next attempt, and wait until the hub has recorded that this node runs it."""
         self.want()
@@ -162,8 +141,6 @@ class LightNode:
             continue
 
     def _take(self, assignment: Assignment) -> Outcome | None:
-        if self._ends:
-            return Outcome(status=Status.DONE, ending=Ending.COMMITTED)
         if not self._wanted:
             return Outcome(is_back=True)
         self._wanted -= 1

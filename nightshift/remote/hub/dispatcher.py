@@ -465,19 +465,7 @@ class Dispatcher:
             keys = nodes.keys(self._connection)
             for task in news:
                 is_forged = result_is_signed(task, keys) is Signed.NOT_VALID
-                hub_task = self._not_believed(task) if is_forged else task
-                elsewhere = shared.Elsewhere(
-                    hub_id=hub_task.id,
-                    status=hub_task.status,
-                    ending=hub_task.ending,
-                    reason=hub_task.reason,
-                    commit=hub_task.commit,
-                    branch=hub_task.branch,
-                    iterations=hub_task.iterations,
-                    spent=hub_task.spent,
-                    priority=hub_task.priority,
-                )
-                self._take_over(elsewhere, f"on {hub_task.node_name}" if hub_task.node_name else "in the hub")
+                self._take_over(self._not_believed(task) if is_forged else task)
         self._since = max(_LONG_AGO, newest - OVERLAP)
 
     def _not_believed(self, task: HubTask) -> HubTask:
@@ -497,8 +485,9 @@ class Dispatcher:
         if facts.replies:
             self.hub.read_replies(facts.id, [reply.id for reply in facts.replies])
 
-    def _take_over(self, elsewhere: shared.Elsewhere, on: str) -> None:
-        self._local.apply(lambda tx: shared.stands_elsewhere(tx, elsewhere, on)).result()
+    def _take_over(self, task: HubTask) -> None:
+        on = f"on {task.node_name}" if task.node_name else "in the hub"
+        self._local.apply(lambda tx: shared.stands_elsewhere(tx, task, on)).result()
 
     def _prioritise(self, task_id: int, priority: int) -> None:
         self._local.apply(lambda tx: shared.prioritise(tx, task_id, priority)).result()
@@ -538,7 +527,6 @@ class Dispatcher:
             hub_id=request.id,
             fence=assignment.fence,
             spec=replace(self._here(request, own), priority=assignment.priority),
-            priority=assignment.priority,
             created_at=datetime.fromisoformat(request.created_at),
             own_task=own,
         )

@@ -7,7 +7,6 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,10 @@ import pytest
 from nightshift.core.dialogue import Finish
 from nightshift.core.errors import ModelRefused, ModelUnavailable
 from nightshift.core.events import Kind
-from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Phase
-from nightshift.git.manager import GitManager
 from nightshift.models.errors import BackendMisconfigured
 from nightshift.verdict.environments.outbound import Endpoint
 from tests.support.acp_rig import AcpRig, agent_folder, make_rig, request, running
-from tests.support.git_repo import make_repo, write
 
 BAD, GOOD = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
 DONE = ["say", "Summary: Add adds"]
@@ -118,21 +114,6 @@ async def test_new_files_that_the_repository_ignores_are_no_part_of_the_change()
         assert rig.events == []
     blocks = [f"```text path={path}\ny\n```\n" for path in ("given.log", "held.log")]
     assert reply == "\n".join([f"Summary: Add adds\n\n{BLOCK}", *blocks])
-
-
-async def test_what_the_owner_s_checkout_ignores_is_not_shown_to_it(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo", {"add.py": BAD, ".gitignore": ".env\nnode_modules\n"})
-    write(repo, {".env": "KEY=1\n", "node_modules/x/index.js": "x\n", "mine.txt": "untracked\n"})
-    manager = GitManager(
-        workspace=tmp_path / "workspace", author=Author(name="N", email="n@x"), auto_push=False, emit=print
-    )
-    asked = request(Phase.PLANNING)
-    assert asked.material
-    tree = manager.tree(str(repo), manager.resolve(str(repo), "main"))
-    with make_rig({"PLANNING": [["list", "/work"]]}) as rig:
-        seen = await rig.backend.generate(replace(asked, material=replace(asked.material, tree=tree)))
-    manager.close()
-    assert seen.text == ".gitignore add.py"
 
 
 async def test_what_it_reports_is_counted_and_what_it_does_not_is_left_open() -> None:

@@ -9,7 +9,7 @@ import pytest
 from nightshift.core.tasks.states import Status
 from nightshift.remote.forges.sync import UNSAID
 from tests.remote.forges.conftest import AT_ONE, Rig
-from tests.support.forges.world import BOT, Check, Thread
+from tests.support.forges.world import Check, Thread
 from tests.support.git_repo import git
 
 
@@ -53,7 +53,6 @@ async def test_a_comment_of_somebody_permitted_becomes_a_follow_up_on_the_branch
     rig.world.say(pull, "/nightshift add an exclamation mark", by="mia")
     rig.world.say(pull, "/nightshift delete everything", by="mallory")
     rig.world.say(pull, "please `/nightshift` do nothing")
-    rig.world.say(pull, "/nightshift again", by=BOT)
     rig.world.say(pull, "no, like that", path="answer.txt", line=1)
     rig.world.say(pull, "and me", by="mallory", path="answer.txt", line=1)
     await rig.sync.look()
@@ -163,25 +162,6 @@ async def test_a_push_that_fails_is_told_and_tried_again_later(rig: Rig) -> None
     await rig.sync.tell()
     assert len(rig.world.pulls) == 1
     assert rig.sync.status().notes == ()
-
-
-@AT_ONE
-async def test_answers_with_what_they_must_have_alone_are_read(rig: Rig) -> None:
-    rig.world.issue("Mend the answer")
-    await rig.sync.look()
-    await rig.work()
-    rig.server.lean = True
-    await rig.sync.tell()
-    (pull,) = rig.world.pulls.values()
-    rig.world.say(pull, "/nightshift more")
-    rig.world.say(pull, "no", path="answer.txt", line=1)
-    await rig.sync.look()
-    assert rig.sync.status().fault == ""
-    assert len(rig.tasks()) == 2, "the comment on a line alone must say who its writer is"
-    rig.server.lean = False
-    rig.begin_again()
-    await rig.sync.look()
-    assert len(rig.tasks()) == 3
 
 
 async def test_dying_after_any_request_doubles_nothing_and_loses_nothing(rig: Rig) -> None:

@@ -176,8 +176,10 @@ class Counted:
 
 
 def test_a_node_asks_the_hub_until_it_has_read_its_own_lessons(db: Database) -> None:
-    db.write(lambda conn: [add_failure(conn, item, text) for item, text in ((1, "one stored"), (2, "stored"))]).result()
-    slow, store, question = Slow(), Counted(), {"failure": "one"}
+    db.write(lambda conn: add_failure(conn, 1, "one stored")).result()
+    db.write(lambda conn: add_failure(conn, 2, "stored")).result()
+    slow, store = Slow(), Counted()
+    question: dict[LessonKind, str] = {"failure": "one"}
     choice = Choice(ready=HashedEmbedder(), better=slow, why="")
     spaces = EmbeddingSpaces(db, choice, clock=utc_now, emit=lambda _: None)
     spaces.beside = lambda embedder: store if embedder.name == "better" else None

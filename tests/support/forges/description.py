@@ -108,19 +108,6 @@ class Description:
             name: self._example(properties[name]) for name in schema.get("required", ()) if name not in members
         }
 
-    def lean(self, schema: Any, value: Any) -> Any:
-        """Return a value without its optional fields."""
-        schema = self._resolved(schema)
-        for each in schema.get("oneOf", schema.get("anyOf", ())):
-            if self._is_valid(each, value):
-                return self.lean(each, value)
-        if isinstance(value, list):
-            return [self.lean(schema.get("items", {}), each) for each in value]
-        if not isinstance(value, Mapping) or "properties" not in schema:
-            return value
-        wanted = schema.get("required", ())
-        return {name: self.lean(schema["properties"][name], each) for name, each in value.items() if name in wanted}
-
     def _example(self, schema: Any) -> Any:
         schema = self._resolved(schema)
         kinds = schema.get("type", "")

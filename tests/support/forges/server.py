@@ -2,7 +2,6 @@
 
     with ForgeServer(GitHubApi(World())) as server:
         server.fail_next(429, {"Retry-After": "7"})     # the next request is refused, and does nothing
-        server.lose_next()                              # the next write is done, but its answer never comes
 
 Every request and every response is validated against the forge's published description (`description.py`), and every
 request needs the token. Errors are raised when the `with` block ends.
@@ -83,9 +82,6 @@ class ForgeServer:
     api: Api
     token: str = TOKEN
     most: int = 2
-    etags: bool = True
-    lean: bool = False
-    """True if responses have only their required fields."""
     seen: list[Seen] = field(default_factory=list)
     before: Callable[[Seen], None] = lambda _: None
     after: Callable[[Seen], None] = lambda _: None
@@ -94,7 +90,6 @@ class ForgeServer:
 
     def __post_init__(self) -> None:
         self._faults: list[_Fault] = []
-        self._lost = 0
         self.errors: list[Exception] = []
         self._lock = threading.RLock()
         owner = self
@@ -160,10 +155,6 @@ class ForgeServer:
             self._thread.join()
             self._server.server_close()
 
-    def lose_next(self) -> None:
-        """Carry out the next write, but close the connection without a response."""
-        self._lost += 1
-
     def _handle(self, handler: BaseHTTPRequestHandler) -> None:
         length = int(handler.headers.get("Content-Length") or 0)
         raw = handler.rfile.read(length) if length else b""
@@ -182,16 +173,11 @@ class ForgeServer:
                     return
                 status, content, headers = self._answer(seen, handler, json.loads(raw) if raw else None)
                 seen.status = status
-                lost = seen.method != "GET" and self._lost > 0
-                self._lost -= lost
         except Exception as error:  # noqa: BLE001  # raised at the end of the test
             self.errors.append(error)
             self._send(handler, 500, b"{}", {})
             return
         self.after(seen)
-        if lost:
-            handler.close_connection = True
-            return
         self._send(handler, status, content, headers)
 
     def _answer(
@@ -212,11 +198,9 @@ class ForgeServer:
         else:
             raise AssertionError(f"no such request: {seen.method} {seen.path}")
         result = description.answer(operation, status, result)
-        if self.lean and status < 300:
-            result = description.lean(operation.answers[str(status)], result)
         result, headers = self._page(seen, result, operation)
         content = b"" if result is None else json.dumps(result).encode()
-        if seen.method == "GET" and self.etags and status == 200:
+        if seen.method == "GET" and status == 200:
             tag = f'W/"{hashlib.sha256(content).hexdigest()}"'
             headers["ETag"] = tag
             if sent.get("if-none-match") == tag:
