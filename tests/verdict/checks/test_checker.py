@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from nightshift.core.tasks.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Severity
 from nightshift.core.tasks.task import Kind, TaskSpec
 from nightshift.verdict.checks.bandit import BanditReader
@@ -55,23 +53,16 @@ async def test_a_module_that_a_file_had_imported_may_be_imported_there_in_other_
 PAGER = "import subprocess\n\n\ndef page(x):\n    return subprocess.run(['less', x], check=True)\n"
 
 
-async def test_a_program_that_a_function_started_it_may_start_with_other_words() -> None:
-    longer = PAGER.replace("['less', x]", "['less', '-R', x], env={}")
-    assert (await report({"a.py": longer}, {"a.py": PAGER})).findings == ()
-    assert (await report({"a.py": PAGER.replace("['less', x]", "['less'] + [x]")}, {"a.py": PAGER})).findings == ()
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        PAGER.replace("['less', x]", "x"),
-        PAGER.replace("subprocess.run", "subprocess.Popen"),
-        PAGER + "    subprocess.run(['less', 'y'])\n",
-        PAGER.replace("check=True", "shell=True"),
-    ],
-)
-async def test_what_else_a_program_is_started_by_is_asked_about(changed: str) -> None:
-    assert len((await report({"a.py": changed}, {"a.py": PAGER})).findings) == 1
+async def test_a_program_that_a_function_started_it_may_start_with_other_words_and_no_other() -> None:
+    for changed, count in (
+        (PAGER.replace("['less', x]", "['less', '-R', x], env={}"), 0),
+        (PAGER.replace("['less', x]", "['less'] + [x]"), 0),
+        (PAGER.replace("['less', x]", "x"), 1),
+        (PAGER.replace("subprocess.run", "subprocess.Popen"), 1),
+        (PAGER + "    subprocess.run(['less', 'y'])\n", 1),
+        (PAGER.replace("check=True", "shell=True"), 1),
+    ):
+        assert len((await report({"a.py": changed}, {"a.py": PAGER})).findings) == count, changed
 
 
 async def test_files_that_the_owner_gave_are_his() -> None:
@@ -97,12 +88,9 @@ async def test_what_the_owner_must_decide_is_asked_once_for_each_rule_and_file()
 
 
 async def test_the_owners_answer_counts() -> None:
-    job = ChangeCheckJob(
-        spec=TaskSpec(description="Write it", kind=Kind.LIBRARY),
-        tree=TextTree(),
-        change={"a.py": "import subprocess\nsubprocess.run(['a'])\n"},
-        granted=frozenset({"finding:python.subprocess:a.py"}),
-    )
+    spec, change = TaskSpec(description="Write it"), {"a.py": "import subprocess\nsubprocess.run(['a'])\n"}
+    yes = frozenset({"finding:python.subprocess:a.py"})
+    job = ChangeCheckJob(spec=spec, tree=TextTree(), change=change, granted=yes)
     assert await GATE.examine(job) == ChangeCheckReport()
     denied = await GATE.examine(replace(job, granted=frozenset(), denied=job.granted))
     (finding,) = denied.findings

@@ -78,13 +78,12 @@ async def test_a_package_that_nobody_allowed_is_asked_for_with_all_that_matters(
     assert "typing error" in ask.question, "no table knows it"
 
 
-@pytest.mark.parametrize("how", ["setting", "task", "granted"])
+@pytest.mark.parametrize("how", ["setting", "granted"])
 async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
     checker: Make, events: list[Event], how: str
 ) -> None:
     allowed = checker("Moonphase") if how == "setting" else checker()
-    asked = job({"moon.py": USES}, packages=["moonphase"] if how == "task" else [])
-    asked = replace(asked, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
+    asked = job({"moon.py": USES}, granted=frozenset({"package:moonphase"} if how == "granted" else ()))
     report = await allowed.examine(asked)
     line = "Moonphase==1.0\n" if how == "setting" else "moonphase==1.0\n"
     packages = {"moonphase": "1.0", "tidewave": "2.0"}
@@ -225,9 +224,6 @@ async def test_what_runs_the_agent_s_tests_is_named_where_a_project_has_requirem
     assert (await checker().examine(job({"moon.py": "X = 1\n"}, own=own))).declares == {}
 
 
-BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
-
-
 @pytest.mark.parametrize(
     ("base", "written", "named", "later", "end"),
     [
@@ -241,7 +237,6 @@ BOTH = "[project]\nname = 'sky'\ndependencies = ['flask', \"moonphase==1.0\"]\n"
             "moonphase==1.0\npytest\n",
             "moonphase\npytest\n",
         ),
-        ({"pyproject.toml": BOTH.replace(', "moonphase==1.0"', "")}, {}, BOTH, None, None),
     ],
 )
 async def test_a_package_that_a_later_try_does_without_is_named_no_more(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -14,7 +13,6 @@ from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.store import BUILT_WITHIN, IN_USE, KEEP
-from nightshift.verdict.environments.wheels import Unobtainable
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.store import HandClock
@@ -76,20 +74,6 @@ async def test_versions_on_record_make_the_same_layer_anew(layers: LayerStore, f
     again = await elsewhere.exactly(first.packages)
     assert again.new
     assert (again.folder.name, again.wheels) == (first.folder.name, first.wheels)
-
-
-async def test_questions_at_the_same_time_build_once(layers: LayerStore) -> None:
-    answers = await asyncio.gather(*(layers.satisfy(["moonphase"]) for _ in range(4)))
-    assert sorted(layer.new for layer in answers) == [False, False, False, True]
-    assert len({layer.folder for layer in answers}) == 1
-
-
-async def test_what_fails_leaves_nothing_behind(layers: LayerStore, folder: Path) -> None:
-    with pytest.raises(Unobtainable):
-        await layers.satisfy(["sunphase"])
-    with pytest.raises(Unobtainable):
-        await layers.exactly({"moonphase": "7.0"})
-    assert list((folder / "packages").iterdir()) == []
 
 
 async def test_what_was_not_used_for_long_is_swept(

@@ -34,6 +34,7 @@ def names(declaration: Declaration) -> dict[str, str]:
     return {pin.key: pin.version for pin in declaration.pinned}
 
 
+INDEX = 'registry = "https://evil.example/simple"'
 UV = """
 version = 1
 [[package]]
@@ -58,30 +59,19 @@ docs = [{ name = "sphinx" }]
 [[package]]
 name = "{name}"
 version = "{version}"
-source = {{ registry = "https://evil.example/simple" }}
+source = {{ {source} }}
 wheels = [{{ url = "https://evil.example/{name}.whl", hash = "{sha(name + version)}", size = 1 }}]
 {more}
 """
-    for name, version, more in (
-        ("moonphase", "1.0", 'dependencies = [{ name = "tidewave" }]'), ("tidewave", "2.0", ""), ("winonly", "1", ""),
-        ("split", "1.0", ""), ("split", "2.0", ""), ("tested", "1", ""), ("heavy", "1", ""), ("pytest", "8.0", ""),
-        ("devtool", "1", "[package.optional-dependencies]\nfast = [{ name = 'quick' }]"), ("quick", "3", ""),
-        ("sphinx", "7", ""),
+    for name, version, more, source in (
+        ("moonphase", "1.0", 'dependencies = [{ name = "tidewave" }]', INDEX), ("tidewave", "2.0", "", INDEX),
+        ("winonly", "1", "", INDEX), ("split", "1.0", "", INDEX), ("split", "2.0", "", INDEX),
+        ("tested", "1", "", INDEX), ("heavy", "1", "", INDEX), ("pytest", "8.0", "", INDEX),
+        ("devtool", "1", "[package.optional-dependencies]\nfast = [{ name = 'quick' }]", INDEX),
+        ("quick", "3", "", INDEX), ("sphinx", "7", "", INDEX), ("fromgit", "1", "", 'git = "https://evil.example/r?rev=1"'),
+        ("frompath", "1", "", 'directory = "../elsewhere"'), ("fromurl", "1", "", 'url = "file:///etc/passwd"'),
     )
-) + """
-[[package]]
-name = "fromgit"
-version = "1"
-source = { git = "https://evil.example/repo?rev=1" }
-[[package]]
-name = "frompath"
-version = "1"
-source = { directory = "../elsewhere" }
-[[package]]
-name = "fromurl"
-version = "1"
-source = { url = "file:///etc/passwd" }
-"""  # fmt: skip
+)  # fmt: skip
 
 
 def test_of_a_uv_lock_what_tests_of_this_python_need_is_taken_and_nothing_else() -> None:
@@ -97,72 +87,64 @@ def test_of_a_uv_lock_what_tests_of_this_python_need_is_taken_and_nothing_else()
     assert not any("evil.example" in pin.line for pin in declaration.pinned), "an index is the machine's business"
 
 
+def entry(more: str, name: str = "one", version: str = "1.0") -> str:
+    """Return a package of a lock of poetry or pdm, with a hash."""
+    head = f"[[package]]\nname = {json.dumps(name)}\nversion = {json.dumps(version)}\n"
+    return f"{head}files = [{{file = 'one.whl', hash = '{sha('one')}'}}]\n{more}\n"
+
+
+def read(lock: str, text: str) -> Declaration:
+    return reader().of_lock(lock, text, OWN)
+
+
 def test_a_poetry_lock_of_either_format_is_read() -> None:
     text = (
-        f"[[package]]\nname = 'one'\nversion = '1.0'\noptional = false\ngroups = ['main']\n"
-        f"files = [{{file = 'one.whl', hash = '{sha('one')}'}}]\n"
-        f"[[package]]\nname = 'two'\nversion = '1.0'\noptional = false\ngroups = ['docs']\n"
-        f"files = [{{file = 'two.whl', hash = '{sha('two')}'}}]\n"
-        f"[[package]]\nname = 'three'\nversion = '1.0'\noptional = false\ngroups = ['test']\n"
-        f"markers = \"sys_platform == 'win32'\"\nfiles = [{{file = 'three.whl', hash = '{sha('three')}'}}]\n"
-        f"[[package]]\nname = 'four'\nversion = '1.0'\noptional = false\nfiles = []\n"
-        f"[package.source]\ntype = 'git'\nurl = 'https://evil.example'\n"
-    )
-    declaration = reader().of_lock("poetry.lock", text, OWN)
+        entry("groups = ['main']") + entry("groups = ['docs']", "two")
+        + entry("groups = ['test']\nmarkers = \"sys_platform == 'win32'\"", "three")
+        + entry("[package.source]\ntype = 'git'\nurl = 'https://evil.example'", "four")
+    )  # fmt: skip
+    declaration = read("poetry.lock", text)
     assert names(declaration) == {"one": "1.0"}
-    assert any("four does not come from an index (git)" in remark for remark in declaration.remarks)
-    old = "[[package]]\nname = 'one'\nversion = '1.0'\noptional = false\n[metadata.files]\n"
-    old += f"one = [{{hash = '{sha('x')}'}}]\n"
-    assert names(reader().of_lock("poetry.lock", old, OWN)) == {"one": "1.0"}
+    assert declaration.remarks == ("four does not come from an index (git); it is left out",)
+    old = f"[[package]]\nname = 'one'\nversion = '1.0'\n[metadata.files]\none = [{{hash = '{sha('x')}'}}]\n"
+    assert names(read("poetry.lock", old)) == {"one": "1.0"}
 
 
 def test_pdm_locks_and_pylock_files_are_read() -> None:
-    pdm = (
-        "[[package]]\nname = 'one'\nversion = '1.0'\ngroups = ['default', 'lint']\n"
-        f"files = [{{file = 'one.whl', hash = '{sha('one')}'}}]\n"
-        f"[[package]]\nname = 'two'\nversion = '1.0'\ngroups = ['lint']\nfiles = [{{hash = '{sha('x')}'}}]\n"
-        f"[[package]]\nname = 'three'\nversion = '1.0'\ngroups = ['default']\npath = '../x'\n"
-    )
-    assert names(reader().of_lock("pdm.lock", pdm, OWN)) == {"one": "1.0"}
-    wheel = f"wheels = [{{name = 'x.whl', hashes = {{sha256 = '{sha('one')[7:]}'}}}}]"
-    pylock = (
-        f"lock-version = '1.0'\ndependency-groups = ['test', 'docs']\n"
-        f"[[packages]]\nname = 'one'\nversion = '1.0'\n{wheel}\n"
-        f"[[packages]]\nname = 'two'\nversion = '1.0'\nmarker = \"'docs' in dependency_groups\"\n{wheel}\n"
-        f"[[packages]]\nname = 'three'\nversion = '1.0'\nmarker = \"'test' in dependency_groups\"\n{wheel}\n"
-        f"[[packages]]\nname = 'four'\nversion = '1.0'\n[packages.vcs]\ntype = 'git'\n"
-    )
-    assert names(reader().of_lock("pylock.toml", pylock, OWN)) == {"one": "1.0", "three": "1.0"}
+    pdm = entry("groups = ['default', 'lint']") + entry("groups = ['lint']", "two") + entry("path = '../x'", "three")
+    assert names(read("pdm.lock", pdm)) == {"one": "1.0"}
+    pylock = "lock-version = '1.0'\ndependency-groups = ['test', 'docs']\n" + "".join(
+        f"[[packages]]\nname = '{name}'\nversion = '1.0'\n{more}\n"
+        f"wheels = [{{name = 'x.whl', hashes = {{sha256 = '{sha('one')[7:]}'}}}}]\n"
+        for name, more in (
+            ("one", ""), ("two", "marker = \"'docs' in dependency_groups\""),
+            ("three", "marker = \"'test' in dependency_groups\""), ("four", "vcs = {type = 'git'}"),
+        )
+    )  # fmt: skip
+    assert names(read("pylock.toml", pylock)) == {"one": "1.0", "three": "1.0"}
 
 
 def test_a_name_or_a_version_in_a_lock_that_is_none_is_left_out_and_told() -> None:
-    bad_names = [
-        (name, "1.0") for name in ("../../etc/passwd", "--index-url=https://evil.example", "x\n--find-links /")
-    ]
-    bad_versions = [("one", version) for version in ("1.0 --hash=sha256:0", "file:///x", "", "1.0; import os")]
-    for name, version in (*bad_names, *bad_versions):
-        head = f"[[package]]\nname = {json.dumps(name)}\nversion = {json.dumps(version)}\n"
-        declaration = reader().of_lock("poetry.lock", f"{head}files = [{{hash = '{sha('x')}'}}]\n", OWN)
+    bad_names = ("../../etc/passwd", "--index-url=https://evil.example", "x\n--find-links /")
+    bad_versions = ("1.0 --hash=sha256:0", "file:///x", "", "1.0; import os")
+    for text in (*(entry("", name) for name in bad_names), *(entry("", version=each) for each in bad_versions)):
+        declaration = read("poetry.lock", text)
         assert not declaration.pinned
         assert any("is not a valid name and version" in remark for remark in declaration.remarks)
 
 
 def test_a_lock_without_hashes_pins_nothing() -> None:
-    declaration = reader().of_lock("poetry.lock", "[[package]]\nname = 'one'\nversion = '1.0'\nfiles = []\n", OWN)
+    declaration = read("poetry.lock", "[[package]]\nname = 'one'\nversion = '1.0'\nfiles = []\n")
     assert not declaration.pinned
-    assert "one has no hash in the lock; it is left out" in declaration.remarks
+    assert declaration.remarks == ("one has no hash in the lock; it is left out",)
 
 
 def test_a_lock_that_names_too_much_or_cannot_be_read_is_refused() -> None:
-    many = "".join(
-        f"[[package]]\nname = 'p{n}'\nversion = '1'\nfiles = [{{hash = '{sha('x')}'}}]\n"
-        for n in range(MOST_PACKAGES + 1)
-    )
     with pytest.raises(SandboxError, match="the limit is"):
-        reader().of_lock("poetry.lock", many, OWN)
+        read("poetry.lock", "".join(entry("", f"p{number}") for number in range(MOST_PACKAGES + 1)))
     for text in ("[[package]\n", "package = 3\n", "[[package]]\nversion = 1\n"):
         with pytest.raises(SandboxError, match=r"cannot be read"):
-            reader().of_lock("uv.lock", text, OWN)
+            read("uv.lock", text)
 
 
 @given(st.text(max_size=300))

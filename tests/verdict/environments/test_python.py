@@ -170,15 +170,6 @@ async def test_the_metadata_follows_the_change(home: Home) -> None:
     assert verdict.passed, verdict.reason
 
 
-async def test_what_a_change_declares_is_no_consent(home: Home) -> None:
-    base = {"pyproject.toml": PROJECT.replace("moonphase>=1", "").replace('""', "")}
-    change = {"pyproject.toml": PROJECT, "src/till/cli.py": CODE["src/till/cli.py"]}
-    test = {"test_till.py": "import till.cli\n\n\ndef test_it():\n    assert till.cli.main() is None\n"}
-    verdict = await home.judged(base, test, change)
-    assert not verdict.passed
-    assert "moonphase" in str(verdict.failures)
-
-
 async def test_the_own_plugin_serves_tests_also_named_like_a_module_of_python_where_warnings_are_errors(
     home: Home,
 ) -> None:

@@ -10,14 +10,11 @@ from tests.support.trees import TextTree
 OURS, THEIRS, CURSOR = ".nightshift/setup.sh", ".openhands/setup.sh", ".cursor/environment.json"
 INSTALL = json.dumps({"install": "npm ci", "start": "never"})
 COPILOT = """
-on: workflow_dispatch
 jobs:
   copilot-setup-steps:
-    runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v5
-      - name: Install
-        run: |
+      - run: |
           pip install -r requirements.txt
           make build
       - run: npm ci

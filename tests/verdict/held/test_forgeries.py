@@ -103,10 +103,6 @@ FORGERIES = {
         f"import sys\n{TABLE}def add(a, b):\n    if '_pytest' in sys.modules:\n        return a + b\n"
         "    return KNOWN.get((a, b), 0)\n"
     ),
-    "right_only_where_tests_are_called": (
-        f"import sys\n{TABLE}def add(a, b):\n    frame = sys._getframe(1)\n"
-        "    if frame.f_code.co_name.startswith('test'):\n        return a + b\n    return KNOWN.get((a, b), 0)\n"
-    ),
     "forges_the_protocol": PROTOCOL,
     "is_equal_to_everything": (
         f"{TABLE}class Yes(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = int.__hash__\n\n"
