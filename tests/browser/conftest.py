@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from nightshift.server.context import AppContext
-from tests.support.app_context import make_desk
+from tests.support.app_context import Client, make_desk, serving
 from tests.support.attacker import RULES
-from tests.support.browser import LIVE, Visit, Watch, chromium, context_of
+from tests.support.browser import Visit, Watch, chromium, context_of, open_live
 from tests.support.daemon import Daemon, settings_for
 from tests.support.seeded_home import SeededDaemon, share, start
 from tests.support.wire_server import WireServer
@@ -60,21 +61,33 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
+def served(app_context: AppContext) -> Iterator[Client]:
+    with serving(app_context) as client:
+        yield client
+
+
+@pytest.fixture
+def url(seeded: SeededDaemon) -> str:
+    """Return the address of the server whose pages are tested. Modules with a server of their own override this."""
+    return seeded.url
+
+
+@pytest.fixture
+def context(browser: Browser, url: str) -> Iterator[BrowserContext]:
     """Open a fresh profile with the light colour scheme and a window 1440 pixels wide.
 
     `page.emulate_media` and `page.set_viewport_size` change these.
     """
-    with context_of(browser, seeded.url) as browser_context:
+    with context_of(browser, url) as browser_context:
         yield browser_context
 
 
 @pytest.fixture
 def watched(
-    context: BrowserContext, seeded: SeededDaemon, request: pytest.FixtureRequest, tmp_path: Path
+    context: BrowserContext, url: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[tuple[Page, Watch]]:
     page = context.new_page()
-    watch = Watch(page, seeded.url)
+    watch = Watch(page, url)
     yield page, watch
     failed = request.node.stash.get(FAILED, False)
     if (failed or watch.complaints) and not page.is_closed():
@@ -86,7 +99,7 @@ def watched(
 
 @pytest.fixture
 def page(watched: tuple[Page, Watch]) -> Page:
-    """Return a new page that has not opened any address; addresses without a host refer to the daemon."""
+    """Return a new page that has not opened any address; addresses without a host refer to `url`."""
     return watched[0]
 
 
@@ -99,13 +112,7 @@ def watch(watched: tuple[Page, Watch]) -> Watch:
 @pytest.fixture
 def visit(page: Page) -> Visit:
     """Return a function that opens an address in `page` and waits until its data are live."""
-
-    def opened(path: str) -> Page:
-        page.goto(path)
-        page.wait_for_selector(LIVE, state="attached")
-        return page
-
-    return opened
+    return partial(open_live, page)
 
 
 FAILED = pytest.StashKey[bool]()

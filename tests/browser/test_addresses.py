@@ -16,7 +16,7 @@ from nightshift.server.context import AppContext
 from nightshift.server.pages.page_table import PAGES
 from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, fill, serving
-from tests.support.browser import LIVE, PATIENCE_MS, Watch, chromium, context_of
+from tests.support.browser import LIVE, PATIENCE_MS, Watch, chromium, context_of, open_live
 from tests.support.worked_task import submit
 
 TOKEN = "sesame-open-the-night"
@@ -66,8 +66,7 @@ def proxy(port: int, *, strips: bool) -> Iterator[int]:
 
 
 def log_in(page: Page, address: str) -> None:
-    page.goto(f"{address}/login#{TOKEN}")
-    page.wait_for_selector(LIVE, state="attached", timeout=PATIENCE_MS)
+    open_live(page, f"{address}/login#{TOKEN}")
 
 
 @pytest.mark.parametrize("strips", [True, False], ids=["the proxy takes the path off", "the proxy leaves it on"])
@@ -84,8 +83,7 @@ def test_pages_lines_and_buttons_work_below_a_path(browser: Browser, app_context
             assert page.url == f"{address}/"
             for each in PAGES:
                 if each.key and not each.needs_hub:
-                    page.goto(f"{address}{each.path}")
-                    page.wait_for_selector(LIVE, state="attached")
+                    open_live(page, f"{address}{each.path}")
                     for link in page.locator("a[href]").all():
                         assert str(link.evaluate("each => each.href")).startswith((address, "https://")), each.path
             page.goto(f"{address}/tasks")
@@ -113,8 +111,7 @@ def test_many_tabs_by_a_name_over_plain_http_share_one_stream(app_context: AppCo
             log_in(pages[0], address)
             assert pages[0].evaluate("!window.isSecureContext && !('locks' in navigator)")
             for page in pages[1:]:
-                page.goto(f"{address}/logs")
-                page.wait_for_selector(LIVE, state="attached", timeout=PATIENCE_MS)
+                open_live(page, f"{address}/logs")
             assert streams(client) == 1
             pages[0].close()
             fill(app_context, 3)

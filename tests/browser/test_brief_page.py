@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.support.browser import LIVE, NARROW, Visit, context_of
+from tests.support.browser import LIVE, NARROW, Visit, context_of, open_live
 from tests.support.daemon import Daemon
 from tests.support.seeded_home import SeededDaemon
 
@@ -73,8 +73,7 @@ def test_what_was_read_is_not_told_again_and_can_be_undone(visit: Visit, seeded:
 def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
     with context_of(browser, untouched.url, size=NARROW) as context:
         page = context.new_page()
-        page.goto("/")
-        page.wait_for_selector(LIVE, state="attached")
+        open_live(page, "/")
         yield page
 
 

@@ -8,17 +8,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.gauge import ModelProfile
 from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, WorkerStatus
-from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import CircuitState, DaemonState, Phase
 from nightshift.server.context import AppContext
-from tests.support.app_context import make_desk, serving
-from tests.support.browser import LIVE, Watch, context_of
+from tests.support.app_context import Client, make_desk
+from tests.support.browser import Watch, open_live
 from tests.support.worked_task import submit
 
 LINE = "suite judged: 11 of 14 tests passed <b>3</b> failed"
@@ -52,16 +51,13 @@ def app_context(tmp_path: Path, says: Says) -> Iterator[AppContext]:
 
 
 @pytest.fixture
-def page(browser: Browser, app_context: AppContext) -> Iterator[Page]:
-    with serving(app_context) as client:
-        url = f"http://127.0.0.1:{client.host.port}"
-        with context_of(browser, url) as context:
-            page = context.new_page()
-            watch = Watch(page, url)
-            page.goto("/dashboard")
-            page.wait_for_selector(LIVE, state="attached")
-            yield page
-            watch.check()
+def url(served: Client) -> str:
+    return served.url
+
+
+@pytest.fixture
+def page(watched: tuple[Page, Watch]) -> Page:
+    return open_live(watched[0], "/dashboard")
 
 
 def worker(page: Page, name: str) -> Locator:
@@ -132,21 +128,6 @@ def test_an_optional_package_is_installed_before_the_owners_eyes(
     expect(row).to_have_count(0)
     says.change(app_context, extras=())
     expect(card).to_have_count(0)
-
-
-def test_what_holds_tasks_back_is_said_with_what_lifts_it(page: Page, app_context: AppContext, says: Says) -> None:
-    app_context.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
-    says.change(
-        app_context,
-        state=DaemonState.PAUSED,
-        holds=app_context.queue.pause_state().reasons,
-        notices=("Set `models.prices`.",),
-    )
-    notice = page.locator("main .notice", has_text="Paused: commits to read")
-    expect(notice).to_contain_text("20 commits wait to be read")
-    expect(notice.locator("code").first).to_have_text("./cli.py review")
-    expect(page.get_by_text("Set models.prices.")).to_be_visible()
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
 def version(page: Page) -> str:

@@ -83,12 +83,13 @@ def fill(rig: Rig) -> None:
 
 
 @pytest.fixture
-def page(browser: Browser, rig: Rig) -> Iterator[Page]:
-    with context_of(browser, rig.daemon.url) as context:
-        new_page = context.new_page()
-        watch = Watch(new_page, rig.daemon.url)
-        yield visited(new_page, "/hub")
-        watch.check()
+def url(rig: Rig) -> str:
+    return rig.daemon.url
+
+
+@pytest.fixture
+def page(watched: tuple[Page, Watch]) -> Page:
+    return visited(watched[0], "/hub")
 
 
 def row(page: Page, table: str, name: str) -> Locator:

@@ -74,22 +74,3 @@ def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, 
     expect(page.locator("#asks").get_by_text("Nothing needs your decision.")).to_be_visible()
     for number in (1, 2):
         expect(decide(page, f"part {number}")).to_contain_text(ASSUMED)
-
-
-def test_commits_are_read_one_by_one_and_all_at_once(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/inbox")
-    commits = page.locator("#unread li.item")
-    before = seeded.daemon.get("/api/commits?unread=1")["unread"]
-    expect(commits).to_have_count(before)
-    first = commits.first
-    expect(first).to_contain_text("files")
-    first.get_by_role("button", name="Mark as read").click()
-    expect(commits).to_have_count(before - 1)
-    page.get_by_role("button", name="Undo").click()
-    expect(commits).to_have_count(before)
-    first.get_by_role("button", name="Mark as read").click()
-    expect(commits).to_have_count(before - 1)
-    page.get_by_role("button", name="Mark all as read").click()
-    page.get_by_role("dialog").get_by_role("button", name="Mark all as read").click()
-    expect(page.get_by_text("You have read every commit.")).to_be_visible()
-    assert seeded.daemon.get("/api/commits?unread=1")["unread"] == 0

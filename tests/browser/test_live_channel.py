@@ -5,7 +5,6 @@ No tab loses a line or sees a line twice, whichever tab leads and whichever one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from nightshift.server.context import AppContext
 from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, fill, make_desk, serving
-from tests.support.browser import LIVE, PATIENCE_MS, context_of
+from tests.support.browser import PATIENCE_MS, context_of, open_live
 from tests.support.worked_task import submit
 
 # Imports by the address of the page's preloaded module, because another address would load a second copy of it.
@@ -30,27 +29,14 @@ COLLECT = """async () => {
 
 
 @pytest.fixture
-def server(app_context: AppContext) -> Iterator[Client]:
-    with serving(app_context) as client:
-        yield client
+def url(served: Client) -> str:
+    return served.url
 
 
-@pytest.fixture
-def tabs(browser: Browser, server: Client) -> Iterator[BrowserContext]:
-    """Open a profile for many tabs."""
-    with context_of(browser, url_of(server)) as context:
-        yield context
-
-
-def url_of(client: Client) -> str:
-    return f"http://127.0.0.1:{client.host.port}"
-
-
-def open_page(tabs: BrowserContext) -> Page:
+def open_page(context: BrowserContext) -> Page:
     """Open a tab that collects the ids of all log lines that it receives."""
-    page = tabs.new_page()
-    page.goto("/")
-    page.wait_for_selector(LIVE, state="attached")
+    page = context.new_page()
+    open_live(page, "/")
     page.evaluate(COLLECT)
     return page
 
@@ -76,10 +62,10 @@ def streams(context: BrowserContext) -> list[str]:
 
 
 def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
-    tabs: BrowserContext, app_context: AppContext
+    context: BrowserContext, app_context: AppContext
 ) -> None:
-    asked = streams(tabs)
-    first, second, third = (open_page(tabs) for _ in range(3))
+    asked = streams(context)
+    first, second, third = (open_page(context) for _ in range(3))
     ids = lines(app_context, 10)
     for page in (second, third):
         until_seen(page, ids[-1])
@@ -93,15 +79,15 @@ def test_when_the_tab_that_listens_goes_the_next_goes_on_where_it_was(
 
 @pytest.mark.parametrize(("others", "meanwhile"), [(0, 0), (1, 0), (1, 1100)])
 def test_what_happened_while_a_page_was_drawn_is_seen(
-    tabs: BrowserContext, app_context: AppContext, others: int, meanwhile: int
+    context: BrowserContext, app_context: AppContext, others: int, meanwhile: int
 ) -> None:
     """The page is drawn in three situations.
 
     It is alone, it is beside a tab that still remembers the event, or it is beside a tab that has forgotten the event
     after 1,000 later lines.
     """
-    leaders = [open_page(tabs) for _ in range(others)]
-    page = tabs.new_page()
+    leaders = [open_page(context) for _ in range(others)]
+    page = context.new_page()
 
     def hold(route: Route) -> None:
         submit(app_context, "Write it while the scripts are loading")
@@ -116,8 +102,8 @@ def test_what_happened_while_a_page_was_drawn_is_seen(
     expect(page.get_by_role("list", name="Status").get_by_role("button", name="queued 1")).to_be_visible()
 
 
-def test_a_line_that_is_told_twice_is_seen_once(tabs: BrowserContext, app_context: AppContext) -> None:
-    page, other = open_page(tabs), open_page(tabs)
+def test_a_line_that_is_told_twice_is_seen_once(context: BrowserContext, app_context: AppContext) -> None:
+    page, other = open_page(context), open_page(context)
     ids = lines(app_context, 3)
     until_seen(other, ids[-1])
     page.evaluate(
@@ -133,11 +119,11 @@ def test_after_a_restart_no_line_is_missing_or_double_and_the_page_says_it(
     browser: Browser, tmp_path: Path, app_context: AppContext
 ) -> None:
     with serving(app_context) as first:
-        url = url_of(first)
+        url = first.url
     port = urlsplit(url).port or 0
-    with context_of(browser, url) as tabs:
+    with context_of(browser, url) as context:
         with serving(app_context, Listen(port=port)):
-            page, other = open_page(tabs), open_page(tabs)
+            page, other = open_page(context), open_page(context)
             ids = lines(app_context, 7)
             for each in (page, other):
                 until_seen(each, ids[-1])
@@ -159,9 +145,9 @@ def test_a_database_that_was_restored_makes_all_tabs_read_anew(browser: Browser,
     fill(newer, 30)
     fill(older, 4)
     with serving(newer) as first:
-        url = url_of(first)
-        with context_of(browser, url) as tabs:
-            page, other = open_page(tabs), open_page(tabs)
+        url = first.url
+        with context_of(browser, url) as context:
+            page, other = open_page(context), open_page(context)
             first.host.stop()
             with serving(older, Listen(port=urlsplit(url).port or 0)):
                 for each in (page, other):

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from nightshift.core.text.masking import MASK
 from tests.support.answers import job
-from tests.support.browser import LIVE, Watch, context_of, draw
+from tests.support.browser import draw, open_live
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_dialects import Reply
 from tests.support.wire_server import WireServer
@@ -53,22 +53,12 @@ def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def tabs(browser: Browser, daemon: Daemon) -> Iterator[BrowserContext]:
-    with context_of(browser, daemon.url) as browser_context:
-        yield browser_context
-
-
-@pytest.fixture
-def page(tabs: BrowserContext, daemon: Daemon) -> Iterator[Page]:
-    page = tabs.new_page()
-    watch = Watch(page, daemon.url)
-    yield page
-    watch.check()
+def url(daemon: Daemon) -> str:
+    return daemon.url
 
 
 def open_page(page: Page, path: str) -> Page:
-    page.goto(path)
-    page.wait_for_selector(LIVE, state="attached")
+    open_live(page, path)
     draw(page)
     return page
 
@@ -78,7 +68,7 @@ def reply(page: Page) -> Locator:
 
 
 def test_a_reply_is_seen_as_it_is_written_in_every_tab_and_stays_when_it_is_whole(
-    page: Page, tabs: BrowserContext, daemon: Daemon, server: WireServer
+    page: Page, context: BrowserContext, daemon: Daemon, server: WireServer
 ) -> None:
     server.fail_next("hold", phase="PLANNING")
     number = daemon.submit(**job(5))
@@ -87,7 +77,7 @@ def test_a_reply_is_seen_as_it_is_written_in_every_tab_and_stays_when_it_is_whol
     expect(reply(page)).to_contain_text(f"2. Use {MASK} and\\u{{202e}} nothing else.")
     expect(page.locator(".writing")).to_contain_text(re.compile(r"openai=tiny-coder writes: about \d+ tokens so far"))
     # This tab is opened in the middle of the reply, and another tab holds the stream.
-    brief = open_page(tabs.new_page(), "/")
+    brief = open_page(context.new_page(), "/")
     expect(reply(brief)).to_contain_text("3. Write it.")
     assert reply(brief).inner_text() == reply(page).inner_text()
     assert reply(page).get_attribute("aria-live") == "off"

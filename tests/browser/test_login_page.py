@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.support.browser import LIVE, addresses, context_of
+from tests.support.browser import LIVE, addresses, open_live
 from tests.support.seeded_home import SeededDaemon, share, start
 
 TOKEN = "a-long-token-for-the-owner-alone"
@@ -22,30 +22,11 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
-@pytest.fixture
-def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
-    with context_of(browser, seeded.url) as browser_context:
-        yield browser_context
-
-
 def enter(page: Page, token: str) -> Page:
     page.goto("/login")
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Log in").click()
     return page
-
-
-def test_every_page_leads_to_the_login_and_no_address_tells_anything(
-    context: BrowserContext, seeded: SeededDaemon
-) -> None:
-    page = context.new_page()
-    for address in addresses(seeded.snapshot.home, seeded.task("second_try")):
-        page.goto(address)
-        assert page.url == f"{seeded.url}/login", address
-        assert "job_1" not in page.content()
-    got = page.evaluate("async () => { const got = await fetch('/api/tasks'); return [got.status, await got.text()]; }")
-    assert (got[0], "task_id" in got[1]) == (401, False)
-    assert page.evaluate("async () => (await fetch('/api/pause', {method: 'POST'})).status") == 401
 
 
 def test_the_wrong_token_is_refused_and_the_right_one_opens_a_session(
@@ -60,8 +41,7 @@ def test_the_wrong_token_is_refused_and_the_right_one_opens_a_session(
     assert TOKEN not in str(cookie)
     assert page.evaluate("() => document.cookie") == ""
     for address in addresses(seeded.snapshot.home, seeded.task("second_try"))[1:]:
-        page.goto(address)
-        page.wait_for_selector(LIVE, state="attached")
+        open_live(page, address)
         assert page.url == f"{seeded.url}{address}"
 
 
@@ -69,8 +49,7 @@ def test_the_link_that_carries_the_token_logs_in_and_does_not_keep_it(
     context: BrowserContext, seeded: SeededDaemon
 ) -> None:
     page = context.new_page()
-    page.goto(f"/login#{TOKEN}")
-    page.wait_for_selector(LIVE, state="attached")
+    open_live(page, f"/login#{TOKEN}")
     assert page.url == f"{seeded.url}/"
     page.go_back()
     assert TOKEN not in page.url

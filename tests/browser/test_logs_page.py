@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from nightshift.core.events import Event, Kind, Level
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
-from tests.support.browser import LIVE, Watch, context_of, hear
+from tests.support.browser import LIVE, Watch, context_of, hear, open_live
 from tests.support.seeded_home import SeededDaemon
 
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -38,46 +39,23 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @pytest.fixture
-def tabs(browser: Browser) -> Iterator[Callable[[Client], BrowserContext]]:
-    """Return a function that opens a profile for a server; all profiles are closed at the end."""
-    contexts: list[Any] = []
+def opened(browser: Browser) -> Iterator[Open]:
+    """Return a function that opens a server's log. An error on the page fails the test."""
+    with ExitStack() as stack:
+        watches: list[Watch] = []
 
-    def profile(client: Client) -> BrowserContext:
-        contexts.append(context_of(browser, url_of(client)))
-        context: BrowserContext = contexts[-1].__enter__()
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        return context
+        def open_page(client: Client, path: str = "/logs") -> Page:
+            context = stack.enter_context(context_of(browser, client.url))
+            context.grant_permissions(["clipboard-read", "clipboard-write"])
+            page = context.new_page()
+            watches.append(Watch(page, client.url))
+            open_live(page, path)
+            page.wait_for_selector("#lines:not([aria-busy])", state="attached")
+            return page
 
-    yield profile
-    for each in contexts:
-        each.__exit__(None, None, None)
-
-
-@pytest.fixture
-def opened(tabs: Callable[[Client], BrowserContext]) -> Iterator[Open]:
-    """Return a function that opens a server's log.
-
-    An error on the page fails the test, unless `allow` names the error.
-    """
-    watches: list[Watch] = []
-
-    def open_page(client: Client, path: str = "/logs", *, allow: str = "") -> Page:
-        page = tabs(client).new_page()
-        watches.append(Watch(page, url_of(client)))
-        if allow:
-            watches[-1].allow(allow)
-        page.goto(path)
-        page.wait_for_selector(LIVE, state="attached")
-        page.wait_for_selector("#lines:not([aria-busy])", state="attached")
-        return page
-
-    yield open_page
-    for watch in watches:
-        watch.check()
-
-
-def url_of(client: Client) -> str:
-    return f"http://127.0.0.1:{client.host.port}"
+        yield open_page
+        for watch in watches:
+            watch.check()
 
 
 def line(number: int, text: str = "") -> Event:
@@ -180,18 +158,6 @@ def test_a_filter_is_a_link_and_holds_for_what_comes(
         assert shown_ids == [*expected, *coming][-len(shown_ids) :] if shown_ids else not coming
 
 
-def test_filters_that_are_typed_change_the_address(long: Client, opened: Open) -> None:
-    page = opened(long)
-    page.get_by_label("Text", exact=True).fill("number 12")
-    page.wait_for_url("**/logs?q=number+12")
-    page.get_by_label("Task").fill("5")
-    page.wait_for_url("**/logs?task=5&q=number+12")
-    page.wait_for_function(f"() => ({IDS})().every((id) => String(id).startsWith('12') && id % 7 === 4)")
-    page.get_by_role("button", name="Clear").click()
-    page.wait_for_url("**/logs")
-    until_last(page, 3000)
-
-
 def test_scrolling_up_loads_all_that_is_older_and_moves_nothing(long: Client, opened: Open) -> None:
     page = opened(long)
     until_last(page, 3000)
@@ -230,12 +196,12 @@ def test_a_row_opens_with_its_data_and_its_link(app_context: AppContext, opened:
         expect(page.locator("#L1 .detail pre")).to_contain_text('"a": "<i>"')
         page.get_by_role("button", name="Copy link").click()
         expect(page.get_by_text("Copied:")).to_be_visible()
-        assert page.evaluate("() => navigator.clipboard.readText()") == f"{url_of(client)}/logs#L1"
+        assert page.evaluate("() => navigator.clipboard.readText()") == f"{client.url}/logs#L1"
         page.get_by_role("button", name="In context").click()
         until_ids(page, [1, 2])
-        expect(page).to_have_url(f"{url_of(client)}/logs")
+        expect(page).to_have_url(f"{client.url}/logs")
         page.locator("#L1 .at").click()
-        expect(page).to_have_url(f"{url_of(client)}/logs#L1")
+        expect(page).to_have_url(f"{client.url}/logs#L1")
 
 
 def test_a_pause_holds_lines_back_and_counts_them(app_context: AppContext, opened: Open) -> None:
@@ -295,24 +261,6 @@ def test_finding_marks_without_filtering_and_goes_beyond_what_is_loaded(long: Cl
     expect(page.get_by_text("No further line above")).to_be_visible()
 
 
-def test_the_keyboard_moves_among_the_lines(long: Client, opened: Open) -> None:
-    page = opened(long)
-    until_last(page, 3000)
-    page.keyboard.press("g")
-    page.keyboard.press("g")
-    until_in_sight(page, 1)
-    for _ in range(3):
-        page.keyboard.press("j")
-    expect(page.locator("#L3")).to_have_attribute("aria-current", "true")
-    page.keyboard.press("k")
-    page.keyboard.press("Enter")
-    expect(page.locator("#L2 .detail")).to_be_visible()
-    page.keyboard.press("G")
-    until_in_sight(page, 3000)
-    page.keyboard.press("t")
-    expect(page.get_by_label("Text", exact=True)).to_be_focused()
-
-
 def test_more_lines_than_are_kept_leave_at_the_other_end(long: Client, opened: Open) -> None:
     page = opened(long)
     until_last(page, 3000)
@@ -338,8 +286,7 @@ def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Wat
     process = seeded.daemon.process
     assert process
     page.clock.install()
-    page.goto("/logs")
-    page.wait_for_selector(LIVE, state="attached")
+    open_live(page, "/logs")
     process.send_signal(signal.SIGSTOP)
     try:
         page.clock.fast_forward("01:00")

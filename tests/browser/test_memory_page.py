@@ -39,22 +39,6 @@ def test_it_tells_what_memory_is_worth_and_lists_its_lessons(visit: Visit, seede
     expect(rows(page)).to_have_count(find(seeded))
 
 
-def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/memory")
-    page.keyboard.press("/")
-    page.keyboard.type("JOB_1.")
-    expect(rows(page)).to_have_count(2)
-    page.get_by_label("Kind").select_option("pattern")
-    expect(rows(page)).to_have_count(1)
-    expect(page).to_have_url(f"{seeded.url}/memory?text=JOB_1.&kind=pattern")
-    page.reload()
-    expect(rows(page)).to_have_count(1)
-    page.get_by_label("Search lessons").fill("no such words")
-    expect(page.get_by_text("No lesson matches.")).to_be_visible()
-    page.get_by_role("button", name="Show all").click()
-    expect(rows(page)).to_have_count(find(seeded))
-
-
 def test_a_lesson_shows_its_error_its_fix_and_where_it_was_used(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/memory")
     name = newest(seeded, kind="failure", order="used")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.answers import job
-from tests.support.browser import LIVE, Watch, context_of
+from tests.support.browser import Watch, context_of, open_live
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
 
@@ -39,15 +39,15 @@ def daemon(tmp_path: Path, model: WireServer) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
-    with context_of(browser, daemon.url) as context:
-        page = context.new_page()
-        watch = Watch(page, daemon.url)
-        watch.allow(LOST)
-        page.goto("/dashboard")
-        page.wait_for_selector(LIVE, state="attached")
-        yield page
-        watch.check()
+def url(daemon: Daemon) -> str:
+    return daemon.url
+
+
+@pytest.fixture
+def page(watched: tuple[Page, Watch]) -> Page:
+    page, watch = watched
+    watch.allow(LOST)
+    return open_live(page, "/dashboard")
 
 
 def says(daemon: Daemon) -> tuple[str, str, str]:

@@ -42,15 +42,6 @@ def test_an_action_of_the_page_is_done(visit: Visit) -> None:
     expect(page.get_by_role("dialog", name="Hold a checkpoint now?")).to_be_visible()
 
 
-def test_settings_are_found(visit: Visit) -> None:
-    page = visit("/tasks")
-    open_part(page, "worker count")
-    group(page, "Settings").get_by_role("option", name="worker_count").click()
-    page.wait_for_url("**/settings?q=worker_count")
-    expect(page.locator("[data-setting=worker_count]")).to_be_visible()
-    expect(page.locator("[data-setting=git_auto_push]")).to_have_count(0)
-
-
 def test_arrows_move_over_the_options_and_what_was_chosen_comes_first_next_time(visit: Visit) -> None:
     page = visit("/tasks")
     field = open_part(page, "job")

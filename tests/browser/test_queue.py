@@ -67,30 +67,6 @@ def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, seeded: Se
     assert page.url == f"{seeded.url}/tasks"
 
 
-def test_the_search_finds_texts_and_numbers_and_says_when_nothing_fits(
-    visit: Visit, seeded: SeededDaemon, many: list[int]
-) -> None:
-    page = visit("/tasks?status=scheduled")
-    page.keyboard.press("/")
-    search = page.get_by_role("searchbox", name="Search tasks")
-    expect(search).to_be_focused()
-    page.keyboard.type("7 CHEDDAR")
-    expect(rows(page)).to_have_count(sum("7" in str(number) for number in range(MANY)))
-    expect(row(page, many[7])).to_contain_text("cheddar 7")
-    search.fill(f"#{many[3]}")
-    expect(row(page, many[3])).to_be_visible()
-    expect(rows(page)).to_have_count(1)
-    search.fill("no such cheese")
-    expect(page.get_by_text("No task matches.")).to_be_visible()
-    page.get_by_role("button", name="Show all tasks").click()
-    expect(row(page, many[-1])).to_be_visible()
-    expect(search).to_have_value("")
-    search.press_sequentially("gouda")
-    expect(page.get_by_text("No task matches.")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(row(page, many[-1])).to_be_visible()
-
-
 def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
     page = visit("/tasks?q=cheddar")
     head = page.get_by_role("columnheader", name="Priority")
@@ -185,16 +161,3 @@ def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, seeded: 
     expect(page.get_by_text("3 tasks cancelled", exact=False)).to_be_visible()
     expect(bar).to_have_count(0)
     assert [status_of(seeded, task) for task in (first, *rest)] == ["cancelled"] * 4 + ["scheduled"]
-
-
-def test_what_was_done_to_many_can_be_undone_for_a_while(visit: Visit, seeded: SeededDaemon) -> None:
-    tasks = [later(seeded.daemon, f"halloumi {number}", priority=number) for number in (2, 3, 3)]
-    page = visit("/tasks?q=halloumi")
-    page.get_by_role("checkbox", name="Choose all rows").click()
-    page.get_by_role("region", name="Chosen tasks").get_by_role("button", name="Priority").click()
-    page.get_by_role("dialog").get_by_label("Priority").fill("8")
-    page.get_by_role("dialog").get_by_role("button", name="Set priority").click()
-    expect(page.get_by_text("3 tasks prioritised.")).to_be_visible()
-    page.get_by_role("button", name="Undo", exact=True).click()
-    expect(page.get_by_text("Undone.")).to_be_visible()
-    assert [seeded.daemon.get(f"/api/task/{task}")["priority"] for task in tasks] == [2, 3, 3]

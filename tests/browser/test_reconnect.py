@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.support.answers import job
-from tests.support.browser import LIVE, Watch, context_of, draw, hear
+from tests.support.browser import LIVE, Watch, draw, hear, open_live
 from tests.support.daemon import Daemon
 from tests.support.seeded_home import SeededDaemon, share, start
 
@@ -25,16 +25,6 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)
 
 
-@pytest.fixture
-def watched(browser: Browser, seeded: SeededDaemon) -> Iterator[tuple[Page, Watch]]:
-    with context_of(browser, seeded.url) as context:
-        page = context.new_page()
-        watch = Watch(page, seeded.url)
-        watch.allow(LOST)
-        yield page, watch
-        watch.check()
-
-
 def ids(daemon: Daemon) -> list[int]:
     events = daemon.get("/api/logs?limit=1000")["events"]
     return [event["id"] for event in events]
@@ -43,9 +33,9 @@ def ids(daemon: Daemon) -> list[int]:
 def test_the_log_of_a_daemon_that_was_killed_goes_on_without_gap_or_double(
     watched: tuple[Page, Watch], seeded: SeededDaemon
 ) -> None:
-    page, daemon = watched[0], seeded.daemon
-    page.goto("/logs")
-    page.wait_for_selector(LIVE, state="attached")
+    (page, watch), daemon = watched, seeded.daemon
+    watch.allow(LOST)
+    open_live(page, "/logs")
     draw(page)
     first = ids(daemon)[0]
     daemon.kill()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.answers import job
-from tests.support.browser import LIVE, NARROW, Visit, context_of
+from tests.support.browser import NARROW, Visit, context_of, open_live
 from tests.support.seeded_home import LEFT_OPEN, SeededDaemon
 
 SWIPE = """([element, by]) => {
@@ -83,8 +83,7 @@ def test_a_swipe_goes_on_on_a_phone(browser: Browser, seeded: SeededDaemon) -> N
     commits = [each["commit"] for each in seeded.daemon.get("/api/commits?order=risk&integrated=1")["commits"]]
     with context_of(browser, seeded.url, size=NARROW) as context:
         page = context.new_page()
-        page.goto("/review?integrated=1")
-        page.wait_for_selector(LIVE, state="attached")
+        open_live(page, "/review?integrated=1")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= NARROW[0]
         page.evaluate(SWIPE, [".one-head", -120])
         expect(page.locator(".in-stack.at")).to_have_attribute("data-commit", commits[1])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.support.browser import LIVE, Watch, addresses, context_of, draw, unfold
+from tests.support.browser import LIVE, Watch, addresses, draw, open_live, unfold
 from tests.support.daemon import Daemon
 from tests.support.markup_home import ELEMENT, EVIL, SEEN, markup_home
 
@@ -25,12 +25,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def seen(browser: Browser, daemon: Daemon) -> Iterator[tuple[Page, Watch]]:
-    with context_of(browser, daemon.url) as context:
-        page = context.new_page()
-        watch = Watch(page, daemon.url)
-        yield page, watch
-        watch.check()
+def url(daemon: Daemon) -> str:
+    return daemon.url
 
 
 def inert(page: Page) -> None:
@@ -40,8 +36,8 @@ def inert(page: Page) -> None:
     assert page.evaluate("() => document.baseURI") == page.url
 
 
-def test_hostile_texts_are_texts_on_every_page(seen: tuple[Page, Watch], daemon: Daemon) -> None:
-    page, watch = seen
+def test_hostile_texts_are_texts_on_every_page(watched: tuple[Page, Watch], daemon: Daemon) -> None:
+    page, watch = watched
     watch.allow("404 GET .*/api/task/3/diff")  # the task waits before its first step, so it has no changes
     for address in addresses(daemon.home, 1, 2, 3):
         page.goto(address)
@@ -57,10 +53,9 @@ def test_hostile_texts_are_texts_on_every_page(seen: tuple[Page, Watch], daemon:
 
 
 @pytest.mark.parametrize("address", ["/", "/logs"])
-def test_hostile_texts_that_come_live_are_texts(seen: tuple[Page, Watch], daemon: Daemon, address: str) -> None:
-    page, _ = seen
-    page.goto(address)
-    page.wait_for_selector(LIVE, state="attached")
+def test_hostile_texts_that_come_live_are_texts(watched: tuple[Page, Watch], daemon: Daemon, address: str) -> None:
+    page, _ = watched
+    open_live(page, address)
     daemon.ask("POST", "/api/resume")
     (task,) = daemon.wait(daemon.submit(description=f"live {EVIL}"), within_s=120)
     assert task["status"] == "failed"

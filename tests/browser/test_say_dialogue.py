@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.tasks.states import Phase, Status
 from nightshift.server.context import AppContext
 from tests.models.test_call import Script
-from tests.support.app_context import Client, serving
-from tests.support.browser import LIVE, Watch, context_of, draw
+from tests.support.app_context import Client
+from tests.support.browser import Watch, draw, open_live
 from tests.support.worked_task import claim, submit
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def client(app_context: AppContext) -> Iterator[Client]:
-    with serving(app_context) as running:
-        yield running
-
-
-@pytest.fixture
-def context(browser: Browser, client: Client) -> Iterator[BrowserContext]:
-    with context_of(browser, f"http://127.0.0.1:{client.host.port}") as browser_context:
-        yield browser_context
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Page:
-    return context.new_page()
-
-
-@pytest.fixture
-def watch(page: Page, client: Client) -> Iterator[Watch]:
-    page_watch = Watch(page, f"http://127.0.0.1:{client.host.port}")
-    yield page_watch
-    page_watch.check()
+def url(served: Client) -> str:
+    return served.url
 
 
 def open_part(page: Page, number: int, button: str) -> Locator:
     """Open the dialogue by its button on the task's page."""
-    page.goto(f"/task/{number}")
-    page.wait_for_selector(LIVE, state="attached")
+    open_live(page, f"/task/{number}")
     draw(page)
     page.get_by_role("button", name=button).click()
     return page.get_by_role("dialog", name=f"Say something to task {number}")

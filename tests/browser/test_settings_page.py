@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.support.browser import LIVE, Watch, context_of
+from tests.support.browser import Watch, open_live
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
 
@@ -42,27 +42,13 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iter
 
 
 @pytest.fixture
-def context(browser: Browser, daemon: Daemon) -> Iterator[BrowserContext]:
-    with context_of(browser, daemon.url) as browser_context:
-        yield browser_context
-
-
-@pytest.fixture
-def page(context: BrowserContext, watch: Watch) -> Page:
-    return context.pages[0]
-
-
-@pytest.fixture
-def watch(context: BrowserContext, daemon: Daemon) -> Iterator[Watch]:
-    watch = Watch(context.new_page(), daemon.url)
-    yield watch
-    watch.check()
+def url(daemon: Daemon) -> str:
+    return daemon.url
 
 
 @pytest.fixture
 def settings(page: Page) -> Page:
-    page.goto("/settings")
-    page.wait_for_selector(LIVE, state="attached")
+    open_live(page, "/settings")
     expect(row(page, "worker_count")).to_be_visible()
     return page
 
@@ -161,16 +147,6 @@ def test_a_connection_is_tried_with_what_is_typed(settings: Page, server: WireSe
         expect(openai.get_by_role("status")).to_contain_text("does not answer")
     finally:
         server.start()
-
-
-def test_what_the_environment_sets_or_the_hand_alone_changes_is_shown_with_the_reason(settings: Page) -> None:
-    expect(row(settings, "task_timeout")).to_contain_text("environment of the daemon sets TASK_TIMEOUT")
-    search(settings, "notify_command")
-    expect(row(settings, "notify_command")).to_contain_text("only be changed in config.yaml")
-    for name in ("notify_command", "task_timeout", "sandbox"):
-        search(settings, name)
-        expect(row(settings, name)).to_be_visible()
-        expect(row(settings, name).locator("input, select, textarea")).to_have_count(0)
 
 
 def test_lists_prices_and_choices_are_written_as_they_are_meant(settings: Page, daemon: Daemon) -> None:

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from nightshift.core.text.masking import printable
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk, serving
-from tests.support.browser import LIVE, Visit, Watch, context_of
+from tests.support.browser import Visit, Watch, context_of, open_live
 
 FORMATS = json.loads((Path(__file__).parents[1] / "core" / "text" / "formats.json").read_text())
 """Cases for each formatting function: its arguments and the expected text."""
@@ -42,19 +42,8 @@ def server(app_context: AppContext) -> Iterator[Client]:
 
 
 @pytest.fixture
-def context(browser: Browser, server: Client) -> Iterator[BrowserContext]:
-    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as browser_context:
-        yield browser_context
-
-
-@pytest.fixture
-def watch(page: Page, server: Client) -> Watch:
-    return Watch(page, f"http://127.0.0.1:{server.host.port}")
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Page:
-    return context.new_page()
+def url(server: Client) -> str:
+    return server.url
 
 
 @pytest.fixture
@@ -68,15 +57,14 @@ def stage(page: Page, watch: Watch) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def library(browser: Browser, server: Client) -> Iterator[Page]:
     """Open a page for tests that only call functions and leave nothing behind."""
-    with context_of(browser, f"http://127.0.0.1:{server.host.port}") as context:
+    with context_of(browser, server.url) as context:
         page = context.new_page()
         open_it(page)
         yield page
 
 
 def open_it(page: Page) -> None:
-    page.goto("/tasks")
-    page.wait_for_selector(LIVE, state="attached")
+    open_live(page, "/tasks")
     page.evaluate(f"() => {{ {MODULES} }}")
     page.evaluate(
         "() => document.getElementById('main').prepend(Object.assign(document.createElement('div'), {id: 'stage'}))"
@@ -138,18 +126,6 @@ def test_names_in_answers_are_made_visible_as_well(library: Page) -> None:
 
 
 # The tests below cover model replies that a page shows while they are written.
-
-
-def test_a_frame_replaces_the_one_before_of_its_task(library: Page) -> None:
-    def write(task: int, text: str) -> None:
-        call(library, "live_text", "write", {"task_id": task, "call": 3, "parts": [{"tool": "", "text": text}]})
-
-    for task, text in ((7, "I re"), (8, "Of another."), (7, "I read it.")):
-        write(task, text)
-    texts = {frame["task_id"]: frame["parts"][0]["text"] for frame in call(library, "live_text", "frames")}
-    assert texts == {7: "I read it.", 8: "Of another."}
-    call(library, "live_text", "forget")
-    assert call(library, "live_text", "frames") == []
 
 
 # The tests below cover diffs.
@@ -259,40 +235,6 @@ def test_keys_do_nothing_while_somebody_writes(stage: Page) -> None:
     assert stage.evaluate("() => window.heard") == ["y", "g q"]
 
 
-def test_the_skip_link_is_first_and_leads_to_the_content(stage: Page) -> None:
-    table(stage)  # if the table had the focus, it would handle Enter
-    stage.keyboard.press("Tab")
-    expect(stage.get_by_role("link", name="Skip to content")).to_be_focused()
-    stage.keyboard.press("Enter")
-    expect(stage.locator("#main")).to_be_focused()
-
-
-def test_tabs_are_changed_by_arrows(stage: Page) -> None:
-    draw(
-        stage,
-        """const at = m.signal('one');
-        const Two = () => m.html`<${m.Tabs} label="Views" tabs=${[['one', 'One'], ['two', 'Two']]} chosen=${at.value}
-          onChoose=${(name) => { at.value = name; }}>${at.value}<//>`;
-        return m.html`<${Two} />`;""",
-    )
-    stage.get_by_role("tab", name="One").focus()
-    stage.keyboard.press("ArrowRight")
-    expect(stage.get_by_role("tab", name="Two")).to_be_focused()
-    expect(stage.get_by_role("tab", name="Two")).to_have_attribute("aria-selected", "true")
-    expect(stage.get_by_role("tabpanel")).to_have_text("two")
-
-
-def test_a_question_has_its_focus_on_what_changes_nothing_and_escape_says_that(stage: Page) -> None:
-    stage.evaluate(
-        """async () => { const {confirmed} = await load('parts');
-          confirmed({title: 'Delete it?', yes: 'Delete', no: 'Keep it', danger: true})
-            .then((answer) => { window.answer = answer; }); }"""
-    )
-    expect(stage.get_by_role("button", name="Keep it")).to_be_focused()
-    stage.keyboard.press("Escape")
-    stage.wait_for_function("() => window.answer === false")
-
-
 # The tests below cover the appearance of a page.
 
 
@@ -370,19 +312,6 @@ def test_an_old_answer_never_replaces_a_newer_one(stage: Page) -> None:
     held[0].fulfill(json={"commits": "old"})
     stage.wait_for_timeout(200)
     assert stage.evaluate("() => window.found.data.commits") == "new"
-
-
-def test_what_goes_wrong_is_said_with_the_field(stage: Page, watch: Watch) -> None:
-    watch.allow("400 GET .*limit=many")
-    draw(
-        stage,
-        """const Part = () => { const found = m.useData('/api/tasks', {limit: 'many'});
-          return m.html`<${m.Loaded} of=${found}>${() => 'data'}<//>`; };
-        return m.html`<${Part} />`;""",
-        "api",
-    )
-    expect(stage.get_by_role("alert").filter(has_text="limit: Input should be a valid integer")).to_be_visible()
-    expect(stage.get_by_role("button", name="Try again")).to_be_visible()
 
 
 def test_a_dialog_that_is_asked_for_again_at_once_stays_open(visit: Visit) -> None:

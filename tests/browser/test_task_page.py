@@ -99,31 +99,6 @@ def test_the_keyboard_walks_opens_and_changes_how_differences_are_shown(visit: V
     expect(page.get_by_role("dialog")).to_contain_text("unified or side by side")
 
 
-def test_the_whole_change_is_that_of_the_commit_also_in_the_owners_repository(
-    visit: Visit, seeded: SeededDaemon
-) -> None:
-    page = visit(f"/task/{seeded.task('owned')}#change")
-    task = seeded.daemon.get(f"/api/task/{seeded.task('owned')}")
-    expect(page.locator(".diff-head")).to_contain_text(f"commit {task['commit'][:12]}")
-    expect(page.locator("details.file")).to_have_count(2)
-    expect(page.locator(".commits")).to_contain_text(f"git -C {seeded.snapshot.repo} show {task['commit'][:12]}")
-    expect(page.locator(".commits")).to_contain_text(f"waits on {task['branch']}")
-    expect(page.get_by_role("button", name="Revert…")).to_have_count(0)
-
-
-def test_a_task_that_was_never_begun_says_what_it_waits_for(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit(f"/task/{seeded.task('blocked')}")
-    expect(page.get_by_text("Not started yet; it waits for the tasks that it depends on.")).to_be_visible()
-    expect(page.locator("#reason")).to_have_text(f"waits for #{seeded.task('scheduled')}")
-    page.locator("#reason").get_by_role("link").click()
-    expect(page.locator("#reason")).to_have_text(re.compile(r"^starts in \d+ d"))
-    page.go_back()
-    expect(page.get_by_role("button", name="Fork…")).to_have_count(0)
-    page.get_by_role("tab", name="Prompt").click()
-    expect(page.locator("pre.wrap")).to_have_text("Write total() in job_10.py")
-    expect(page.locator("pre.code")).to_contain_text("from job_10 import total")
-
-
 def test_a_question_is_answered_on_the_page(visit: Visit, seeded: SeededDaemon) -> None:
     number = seeded.task("question")
     page = visit(f"/task/{number}")

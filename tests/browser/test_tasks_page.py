@@ -117,24 +117,3 @@ def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
     page.reload()
     expect(form.get_by_label("Priority")).to_have_value("soon")
     page.evaluate("() => sessionStorage.clear()")
-
-
-def test_the_common_filters_show_what_they_say_and_the_address_keeps_them(visit: Visit, seeded: SeededDaemon) -> None:
-    page = visit("/tasks")
-    expect(choice(page, "All")).to_have_attribute("aria-pressed", "true")
-    choice(page, "Failed").click()
-    expect(task_row(page, seeded.task("failed"))).to_be_visible()
-    expect(task_row(page, seeded.task("second_try"))).to_have_count(0)
-    assert page.url.endswith("/tasks?sort=ended&status=failed")
-    page.reload()
-    expect(choice(page, "Failed")).to_have_attribute("aria-pressed", "true")
-    choice(page, "Needs you").click()
-    expect(task_row(page, seeded.task("question"))).to_be_visible()
-    choice(page, "Waiting").click()
-    expect(task_row(page, seeded.task("blocked"))).to_be_visible()
-    expect(task_row(page, seeded.task("question"))).to_have_count(0)
-    choice(page, "Done today").click()
-    total = seeded.daemon.get("/api/tasks?status=done&since=today")["total"]
-    expect(page.locator("#queue")).to_contain_text(re.compile(rf"\b{total} tasks?\b|No task matches"))
-    page.get_by_role("button", name="Show every ended").click()
-    expect(task_row(page, seeded.task("second_try"))).to_be_visible()

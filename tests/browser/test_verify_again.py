@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.answers import TESTS, job
-from tests.support.browser import LIVE, Visit
+from tests.support.browser import LIVE, Visit, open_live
 from tests.support.seeded_home import SeededDaemon
 
 SLOW = "import time\n\n\ndef test_slow():\n    time.sleep(6)\n\n\n"
@@ -58,8 +58,7 @@ def test_a_run_is_followed_in_every_page_and_cancelled(visit: Visit, seeded: See
     expect(page.locator(".verifying")).to_contain_text("again")
     other = seeded.task("reviewed")
     second = page.context.new_page()
-    second.goto(f"/task/{other}")
-    second.wait_for_selector(LIVE, state="attached")
+    open_live(second, f"/task/{other}")
     expect(second.get_by_role("button", name="Verify again")).to_be_disabled()
     status, refused = seeded.daemon.ask("POST", f"/api/commit/{commit_of(seeded, other)}/verify")
     assert (status, f"of task {slow} is being verified" in refused["error"]) == (409, True)

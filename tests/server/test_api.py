@@ -28,22 +28,6 @@ def test_a_task_is_taken_as_json(client: Client, context: AppContext) -> None:
     assert (spec.description, spec.priority, spec.kind) == ("Write add(a, b)", 5, "library")
 
 
-def test_every_field_of_a_task_is_taken(client: Client, context: AppContext) -> None:
-    first = client.post("/api/task", {"description": "first"}).json["task_id"]
-    sent = {
-        "description": "d", "priority": -3, "repo": "/srv/repo", "base": "main", "kind": "cli_tool",
-        "language": "javascript", "test_command": ["npm", "test"], "files": {"a.js": "1"}, "depends_on": [first],
-        "key": "k", "not_before": "2030-01-01T00:00:00Z", "limits": {"iterations": 3, "cost_usd": 0.5},
-        "review": True, "audit": False, "clarify": True, "metadata": {"who": "me"},
-    }  # fmt: skip
-    got = client.post("/api/task", sent)
-    assert (got.status, got.json["status"]) == (201, "blocked")
-    spec = context.queue.get(got.json["task_id"]).spec
-    assert spec.test_command == ("npm", "test")
-    assert (spec.limits.iterations, spec.limits.cost_usd) == (3, 0.5)
-    assert spec.metadata == {"who": "me"}
-
-
 def test_a_plain_text_is_the_description(client: Client, context: AppContext) -> None:
     got = client.request("POST", "/api/task", "Räum den\nCode auf".encode(), TEXT)
     assert got.status == 201
@@ -61,19 +45,12 @@ def test_a_key_that_was_seen_answers_with_the_first_task(client: Client) -> None
     ("task", "field"),
     [
         ({}, "description"),
-        ({"description": "   "}, "description"),
-        ({"description": 5}, "description"),
-        ({"description": "x", "priority": "high"}, "priority"),
         ({"description": "x", "priority": 1.5}, "priority"),
-        ({"description": "x", "kind": "poem"}, "kind"),
         ({"description": "x", "tests": {"../x.py": ""}}, "tests"),
         ({"description": "x", "depends_on": [99]}, "depends_on"),
         ({"description": "x", "limits": {"iterations": 0}}, "limits.iterations"),
-        ({"description": "x", "metadata": {"a": "\ud800"}}, "metadata"),
         ({"description": "x", "colour": "red"}, "colour"),
         ([1], "task"),
-        ("text", "task"),
-        (None, "task"),
     ],
 )
 def test_what_is_no_task_is_refused_by_the_name_of_its_field(shared: Client, task: Any, field: str) -> None:
@@ -88,19 +65,13 @@ def test_what_is_no_task_is_refused_by_the_name_of_its_field(shared: Client, tas
     ("body", "headers", "status", "word"),
     [
         (b"{", JSON, 400, "JSON"),
-        (b"", JSON, 400, "JSON"),
         (b'{"description": "a", "description": "b"}', JSON, 400, "twice"),
         (b'{"description": "a", "priority": NaN}', JSON, 400, "NaN"),
-        (b"[" * 100_000, JSON, 400, "nested"),
-        (b'{"description": "\xff"}', JSON, 400, "UTF-8"),
         (b"\xff\xfe", TEXT, 400, "UTF-8"),
         (b"", TEXT, 400, "description"),
-        (b" \n ", TEXT, 400, "description"),
         (b"a\x00b", TEXT, 400, "NUL"),
         (b"description=x", {"Content-Type": "application/x-www-form-urlencoded"}, 415, "text/plain"),
-        (b"x", {}, 415, "Content-Type"),
         (b"x", {"Content-Type": "text/plain; charset=utf-16"}, 415, "UTF-8"),
-        (b"<a/>", {"Content-Type": "text/xml"}, 415, "text/xml"),
     ],
 )
 def test_a_body_that_cannot_be_read_is_refused_with_the_reason(
@@ -137,8 +108,8 @@ def test_a_task_shows_what_became_of_it_with_a_row_for_each_try(client: Client, 
     assert (second["passed"], second["failed"], second["total"]) == (2, 0, 2)
 
 
-@pytest.mark.parametrize("number", ["1", "0", "9223372036854775807", "9223372036854775808", "abc", "-1", "1.5"])
-@pytest.mark.parametrize(("method", "verb"), [("GET", ""), ("POST", "/cancel"), ("POST", "/retry")])
+@pytest.mark.parametrize("number", ["1", "9223372036854775808", "abc"])
+@pytest.mark.parametrize(("method", "verb"), [("GET", ""), ("POST", "/cancel")])
 def test_a_task_that_does_not_exist_is_not_found(shared: Client, number: str, method: str, verb: str) -> None:
     got = shared.request(method, f"/api/task/{number}{verb}")
     assert got.status == 404
@@ -157,11 +128,6 @@ def test_tasks_are_listed_page_by_page_newest_first(client: Client, context: App
         after = f"&after={page['next_after']}"
     assert seen == [7, 6, 5, 4, 3, 2, 1]
     assert client.get("/api/tasks?limit=7").json["next_after"] is None
-    for number in range(8, 46):
-        submit(context, f"task {number}")
-    long = client.get("/api/tasks?limit=42").json
-    assert [task["task_id"] for task in long["tasks"]] == list(range(45, 3, -1))
-    assert long["next_after"] == 4
 
 
 def test_a_long_description_is_cut_in_lists_alone(client: Client, context: AppContext) -> None:
@@ -175,19 +141,9 @@ def test_a_long_description_is_cut_in_lists_alone(client: Client, context: AppCo
     ("path", "name"),
     [
         ("/api/tasks?status=sleeping", "status"),
-        ("/api/tasks?limit=0", "limit"),
         ("/api/tasks?limit=501", "limit"),
-        ("/api/tasks?limit=many", "limit"),
-        ("/api/tasks?after=0", "after"),
-        ("/api/tasks?after=9223372036854775808", "after"),
         ("/api/tasks?limit=1&limit=2", "limit"),
         ("/api/tasks?colour=red", "colour"),
-        ("/api/tasks?colour=", "colour"),
-        ("/api/logs?level=loud", "level"),
-        ("/api/logs?task=x", "task"),
-        ("/api/logs?limit=1001", "limit"),
-        ("/api/status?verbose=1", "verbose"),
-        ("/api/task/1?full=1", "full"),
         ("/healthz?x=1", "x"),
     ],
 )
@@ -254,24 +210,6 @@ def test_a_resume_says_what_still_holds_tasks_back(client: Client, context: AppC
     assert resumed["state"] == "paused"
     assert [(hold["source"], hold["reason"]) for hold in resumed["holds"]] == [("quiet", "quiet hours until 07:00")]
     assert client.get("/api/status").json["holds"] == resumed["holds"]
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
-        ("GET", "/api/pause", "POST"),
-        ("DELETE", "/api/task/1", "GET"),
-        ("PUT", "/api/task", "POST"),
-        ("POST", "/", "GET"),
-    ],
-)
-def test_another_method_is_refused_with_those_that_are_possible(
-    shared: Client, method: str, path: str, allowed: str
-) -> None:
-    got = shared.request(method, path)
-    assert got.status == 405
-    assert allowed in got.headers["allow"]
-    assert set(got.json) == {"error", "fields"}
 
 
 # The tests below cover the health endpoint and failures.

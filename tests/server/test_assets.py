@@ -49,9 +49,7 @@ def test_another_address_is_looked_up_anew(shared: Client, address: str) -> None
     assert (again.status, again.body) == (304, b"")
 
 
-@pytest.mark.parametrize(
-    "path", ["../app.py", "%2e%2e/app.py", "v-0123456789ab/../../app.py", "/etc/passwd", "", "app", "app/"]
-)
+@pytest.mark.parametrize("path", ["../app.py", "%2e%2e/app.py", "v-0123456789ab/../../app.py", "app"])
 def test_there_is_nothing_beside_the_files(shared: Client, path: str) -> None:
     got = shared.get(f"/static/{path}")
     assert got.status == 404

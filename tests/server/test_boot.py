@@ -11,7 +11,6 @@ import pytest
 from flask import Flask
 from werkzeug.routing import Map
 
-from nightshift.core.errors import UnknownTask
 from nightshift.server.app import create_app
 from nightshift.server.context import AppContext
 from nightshift.server.pages.assets import Assets
@@ -75,11 +74,6 @@ def test_parameters_of_the_path_stand_in_the_addresses(context: AppContext, rout
     )
     assert data["answers"][f"/api/task/{number}"]["description"] == "Write calc.py"
     assert data["page"]["where"] == {"task_id": number}
-
-
-def test_a_page_about_nothing_does_not_exist(context: AppContext, routes: Map) -> None:
-    with pytest.raises(UnknownTask):
-        boot_data(context, routes, page("/api/task/{task_id}"), {"task_id": 99})
 
 
 def test_secrets_are_masked_in_answers_and_in_pages(careful: AppContext) -> None:

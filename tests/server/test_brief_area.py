@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
 from nightshift.core.clock import from_text, to_text
-from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.states import Ending
 from nightshift.server.context import AppContext
 from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client
-from tests.support.worked_task import claim, submit, verdict
+from tests.support.worked_task import submit
 
 LANDED = Commit(
     task_id=1, attempt=1, repo="/r", branch="agent/1-x", commit="aa11" + "0" * 36, base="b" * 40, subject="Add",
@@ -96,15 +94,3 @@ def test_what_lies_ahead_cannot_be_read(client: Client, night: AppContext) -> No
     assert "until" in client.post("/api/brief/read", {"until": later}).json["fields"]
     assert "until" in client.post("/api/brief/read", {"until": 17}).json["error"]
     assert client.get("/api/brief").json["read_at"] is None
-
-
-def test_what_failed_over_the_same_assertion_is_one_cause(client: Client, context: AppContext) -> None:
-    for number in range(2):
-        submit(context, f"task {number}")
-        task = claim(context)
-        work = AttemptState(phase=Phase.TESTING, base="c0ffee" * 6, attempt=task.attempt, verdict=verdict(passed=False))
-        asyncio.run(context.memory().remember(work, task.id, ""))
-        context.queue.finish(task.id, task.fence, Ending.STUCK, reason=f"after {number} of 4 tries").result()
-    (cause,) = client.get("/api/brief").json["causes"]
-    assert (cause["count"], cause["ending"]) == (2, "stuck")
-    assert cause["title"].startswith("AssertionError: assert -1 == 5")

@@ -39,21 +39,12 @@ def post(server: Client, *headers: str, host: str | None = None) -> int:
         (["Origin: http://127.0.0.1:{port}", "Sec-Fetch-Site: same-origin"], 201),
         (["Origin: https://127.0.0.1:{port}", "Sec-Fetch-Site: same-origin"], 201),
         (["Origin: http://localhost:{port}"], 403),
-        (["Origin: http://127.0.0.1:{port}"], 201),
         (["Origin: http://127.0.0.1:9999", "Sec-Fetch-Site: same-site"], 403),
-        (["Origin: http://127.0.0.1:9999"], 403),
-        (["Sec-Fetch-Site: same-site"], 403),
-        (["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"], 403),
-        (["Origin: https://evil.example"], 403),
-        (["Sec-Fetch-Site: cross-site"], 403),
         (["Origin: null"], 403),
-        (["Origin: null", "Sec-Fetch-Site: same-origin"], 403),
         (["Origin: http://127.0.0.1:{port}.evil.example"], 403),
         (["Origin: http://127.0.0.1:{port}", "Origin: https://evil.example"], 403),
-        (["Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"], 403),
         (["Sec-Fetch-Site: none"], 403),
         (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"], 403),
-        (["Sec-Fetch-Site: SAME-ORIGIN"], 403),
     ],
 )
 def test_a_write_that_shows_signs_of_a_browser_must_come_from_our_own_page(
@@ -70,14 +61,12 @@ def test_a_write_that_shows_signs_of_a_browser_must_come_from_our_own_page(
         ([], 200),
         (["Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"], 200),
         (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"], 200),
-        (["Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty"], 200),
         (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"], 403),
-        (["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script"], 403),
         (["Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty"], 403),
         (["Origin: http://localhost:9999"], 403),
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/api/tasks", "/api/logs/stream"])
+@pytest.mark.parametrize("path", ["/", "/api/logs/stream"])
 def test_another_page_may_link_to_us_and_nothing_else(
     server: Client, path: str, headers: list[str], status: int
 ) -> None:
@@ -88,23 +77,15 @@ def test_another_page_may_link_to_us_and_nothing_else(
 @pytest.mark.parametrize(
     "host",
     [
-        "evil.example",
         "evil.example:{port}",
-        "127.0.0.1.evil.example:{port}",
         "0.0.0.0:{port}",
-        "[::]:{port}",
-        "workstation:{port}",
-        "night.local:{port}",
         "night.example.local.evil.example",
         "127.1:{port}",
-        "[1]:{port}",
         "[::1:{port}",
-        "2130706433:{port}",
-        "localhost.:{port}",
         "user@127.0.0.1:{port}",
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/api/tasks", "/api/logs/stream", "/healthz", "/static/style.css", "/login"])
+@pytest.mark.parametrize("path", ["/api/tasks", "/api/logs/stream"])
 def test_a_rebound_name_reaches_no_half_of_the_server(server: Client, host: str, path: str) -> None:
     status, answer = ask(server.host.port, [f"GET {path} HTTP/1.1"], host=host.format(port=server.host.port))
     assert status == 403
@@ -114,8 +95,7 @@ def test_a_rebound_name_reaches_no_half_of_the_server(server: Client, host: str,
 @pytest.mark.parametrize(
     "host",
     [
-        *("127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"),
-        *("localhost:8000", "127.0.0.1:8000", "localhost", "192.168.1.5:{port}", "[fd00::5]:9000"),
+        *("LocalHost:{port}", "[::1]:{port}", "127.0.0.1:8000", "localhost", "192.168.1.5:{port}"),
     ],
 )
 def test_what_nobody_can_rebind_is_served_by_whatever_port_it_is_forwarded_from(server: Client, host: str) -> None:
@@ -195,10 +175,7 @@ ROOM = ["Authorization: Bearer sesame", "Content-Type: application/json", LENGTH
     ("host", "origin", "status"),
     [
         ("night.example", "https://night.example", 201),
-        ("127.0.0.1:{port}", "https://night.example", 201),
         ("workstation:{port}", "http://workstation:{port}", 201),
-        ("workstation.local:{port}", "http://workstation.local:{port}", 201),
-        ("192.0.2.7:{port}", "http://192.0.2.7:{port}", 201),
         ("evil.example:{port}", "http://evil.example:{port}", 403),
         ("workstation:{port}", "http://workstation:9000", 403),
         ("127.0.0.1:{port}", "https://evil.example", 403),
@@ -219,9 +196,7 @@ def test_a_token_opens_the_names_of_the_owners_network_and_the_one_of_his_proxy(
 
 
 @pytest.mark.parametrize("below", ["", "/shift"])
-@pytest.mark.parametrize(
-    ("path", "login"), [("/", "./login"), ("/task/5", "../login"), ("/task/5/call/1/2/3", "../../../../../login")]
-)
+@pytest.mark.parametrize(("path", "login"), [("/", "./login"), ("/task/5/call/1/2/3", "../../../../../login")])
 def test_a_proxy_may_have_the_pages_below_a_path_and_leave_it_on_or_off(
     tmp_path: Path, below: str, path: str, login: str
 ) -> None:

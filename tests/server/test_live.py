@@ -18,7 +18,7 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.models.base import CallName, CallText
-from nightshift.models.live import SHOWN_CHARS, LiveCalls, LiveText
+from nightshift.models.live import LiveCalls, LiveText
 from nightshift.server.context import AppContext
 from nightshift.server.log.live import MOST_ENDED, Live, Take
 from tests.models.test_call import Script
@@ -138,18 +138,6 @@ async def test_who_falls_behind_gets_all_of_it_again_and_no_queue_grows_for_him(
         slow.read(frames)
         assert slow.text() == quick.text()
         assert behind.take(None) == []
-
-
-async def test_a_reply_that_is_cut_at_its_beginning_is_shown_from_there() -> None:
-    calls, screen = LiveCalls(), Screen()
-    live = Live(calls, Masker(), pause_s=0)
-    text = begin(calls)
-    with watching(live) as watcher:
-        for number in range(3 * SHOWN_CHARS // 1000):
-            text.take(f"{number} ".rjust(1000, "-"))
-            await show(watcher, screen)
-    assert screen.last["cut"]
-    assert screen.text() == "".join(part.text for part in calls.open()[0].parts)
 
 
 SAID = ["a ", "key ", f"{SECRET} ", f"{SHAPED} ", "é\u2028 ", "\x1b[31m ", "x" * 600 + " ", "\n"]

@@ -22,7 +22,6 @@ from nightshift.server.mcp import http
 from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, serving
 from tests.support.asking import package, wait_for
-from tests.support.daemon import until
 from tests.support.worked_task import submit, work_on
 
 TOOLS = {
@@ -118,20 +117,6 @@ def test_a_task_that_ended_tells_what_it_did(client: Client, context: AppContext
     assert "#1" in lines["lines"][0]
 
 
-def test_a_long_difference_comes_in_pieces_that_make_the_whole(
-    client: Client, context: AppContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nightshift.server.mcp.answers.MOST_DIFF", 40)
-    submit(context, "Add numbers")
-    work_on(context)
-    text, more = "", 0
-    while more is not None:
-        piece = call(client, "get_diff", task_id=1, offset=more)
-        assert len(piece["text"]) <= 40
-        text, more = text + piece["text"], piece["more"]
-    assert document(client, "nightshift://task/1/diff") == text
-
-
 def test_a_waiting_client_hears_of_progress_and_gets_its_answer_in_time(client: Client, context: AppContext) -> None:
     submit(context, "Add numbers")
     heard = list[str]()
@@ -166,13 +151,6 @@ def test_what_a_task_asks_is_answered_and_approved(client: Client, context: AppC
         first: (True, "9000"),
         second: (False, "use math"),
     }
-
-
-def test_a_task_is_cancelled_and_queued_again(client: Client, context: AppContext) -> None:
-    submit(context, "Tell the moon")
-    assert call(client, "cancel", task_id=1)["status"] == "cancelled"
-    assert call(client, "retry", task_id=1)["status"] == "queued"
-    assert "there is no task 99" in call(client, "cancel", task_id=99)
 
 
 def test_reports_are_documents(client: Client, context: AppContext) -> None:
@@ -223,15 +201,3 @@ def test_the_server_ends_while_somebody_waits(context: AppContext, tmp_path: Pat
             await asyncio.gather(asking, return_exceptions=True)
 
         list_used(client, wait)
-
-
-def test_a_server_whose_manager_has_ended_begins_anew(client: Client) -> None:
-    def tools() -> int:
-        return len(list_used(client, lambda server: server.list_tools()).tools)
-
-    assert tools() == len(TOOLS)
-    running = client.host._mcp._running
-    assert running
-    client.host._loop.call_soon_threadsafe(running.cancel)
-    until(running.done)
-    assert tools() == len(TOOLS)

@@ -71,12 +71,10 @@ def test_lessons_are_listed_newest_first_page_by_page(room: Room) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("kind=pattern", ["pattern-3", "pattern-2", "pattern-1"]),
         ("text=ASPECT", ["failure-2", "pattern-2"]),
         ("text=%25", []),
         ("language=javascript", ["failure-3", "pattern-3"]),
         ("repo=/src/art&kind=failure", ["failure-2"]),
-        ("state=retired", []),
         ("state=active&text=csv", ["pattern-1"]),
     ],
 )
@@ -126,14 +124,6 @@ def test_a_retired_lesson_is_found_no_more_until_it_is_restored(room: Room) -> N
     assert ids(room, like) == ["failure-2"]
     events = [(event.kind, event.data["lesson"]) for event in room.context.events.last(100) if "lesson" in event.data]
     assert events == [(Kind.LESSON_RETIRED, 2), (Kind.LESSON_RESTORED, 2)]
-
-
-def test_a_restored_lesson_begins_without_a_record(room: Room) -> None:
-    end(room, "failure-1", [(Assignment.SHOWN, False)] * 3)
-    room.client.post("/api/lesson/failure-1/retire")
-    assert room.client.post("/api/lesson/failure-1/restore").json["shown"] == {"part": 0, "whole": 0}
-    end(room, "failure-1", [(Assignment.SHOWN, True)])
-    assert room.client.get("/api/lesson/failure-1").json["shown"] == {"part": 1, "whole": 1}
 
 
 def test_what_is_no_lesson_is_told(room: Room) -> None:

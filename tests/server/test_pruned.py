@@ -103,14 +103,3 @@ def test_a_stream_resumes_with_an_id_that_was_pruned_since(
     late = listen(client.host.port, last_id=10)
     fill(context, 1)
     assert late.ids(1) == [11]
-
-
-def test_a_stream_goes_on_while_what_it_has_shown_is_pruned(
-    context: AppContext, client: Client, listen: type[Listener]
-) -> None:
-    live = listen(client.host.port, "?after=0")
-    fill(context, 10)
-    assert live.ids(10) == list(range(1, 11))
-    prune_log(context, 10)
-    fill(context, 2)
-    assert live.ids(2) == [11, 12]

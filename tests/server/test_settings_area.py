@@ -91,17 +91,6 @@ def test_an_owner_who_edits_what_the_page_overrules_is_told(rig: SettingsRig) ->
     assert rig.row("worker_count")["in_file"] == "4"
     rig.file.write_text(CONFIG.replace("worker_count: 2", "worker_count: 5"))
     assert rig.send("POST", "/api/reload", {}).json["overruled"] == []
-    rig.file.write_text(CONFIG.replace("worker_count: 2", "worker_count: {2020-01-01: [a]}"))
-    assert rig.send("POST", "/api/reload", {}).json["overruled"] == ["worker_count"]
-    assert rig.row("worker_count")["in_file"] == "{2020-01-01: [a]}", "whatever it says"
-
-
-def test_a_daemon_without_a_file_gets_one_for_its_owner_alone(tmp_path: Path) -> None:
-    with settings_served(tmp_path / "home") as rig:
-        assert rig.put({"quiet_hours": ["22:00-07:00"], "model_name": "off"}).status == 200
-        assert rig.page == {"quiet_hours": ["22:00-07:00"], "model_name": "off"}
-        assert stat.S_IMODE(rig.own_file.stat().st_mode) == 0o600
-        assert not rig.file.exists()
 
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
@@ -198,12 +187,6 @@ def test_what_the_environment_fixes_is_shown_so_and_refused(
     assert "overrules all files" in got.json["fields"]["worker_count"]
 
 
-def test_what_stands_in_dotenv_is_changed_there(rig: SettingsRig) -> None:
-    (rig.home / ".env").write_text("TASK_TIMEOUT=70\n")
-    assert rig.row("task_timeout")["origin"] == ".env"
-    assert "change it there" in rig.put({"task_timeout": 4}).json["fields"]["task_timeout"]
-
-
 def test_what_leads_out_of_the_sandbox_is_never_set_from_here(rig: SettingsRig) -> None:
     sound: dict[str, Any] = {
         "notify_command": ["/bin/sh"],
@@ -239,13 +222,6 @@ def test_taking_back_does_not_lead_a_key_to_another_address_either(rig: Settings
     assert rig.put({}, reset=list(theirs)).status == 200
     assert rig.live.now.secrets == (SECRET,)
     assert rig.live.now.openai_base_url == "http://127.0.0.1:9/v1"
-
-
-def test_what_signs_notices_is_not_led_to_another_address(rig: SettingsRig) -> None:
-    assert rig.put({"notify_url": "http://127.0.0.1:9/a", "notify_secret": "hush-hush-hush"}).status == 200
-    for url in ("http://127.0.0.1:9/b", None):
-        assert "notify_secret" in rig.put({"notify_url": url}).json["fields"]["notify_url"]
-    assert rig.put({"notify_url": None, "notify_secret": None}).status == 200
 
 
 def test_a_command_is_shown_without_its_arguments(rig: SettingsRig) -> None:

@@ -18,7 +18,6 @@ def test_a_port_that_was_just_given_up_can_be_taken_at_once() -> None:
     bind_tcp("127.0.0.1", port).close()
 
 
-@pytest.mark.parametrize("address", ["no such name", "203.0.113.7"])
-def test_an_address_of_another_machine_is_refused(address: str) -> None:
+def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(ConfigError, match="FLASK_HOST"):
-        bind_tcp(address, 0)
+        bind_tcp("203.0.113.7", 0)

@@ -13,6 +13,7 @@ import pytest
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.states import Ending, Phase
+from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Evidence, Label, TriedMutant, Verdict
 from nightshift.git.manager import GitManager
 from nightshift.server.context import AppContext
@@ -62,6 +63,15 @@ def commit_files(repo: Path, files: dict[str, bytes]) -> str:
     return git(repo, "rev-parse", "HEAD")
 
 
+def finish(context: AppContext, task: Task, repo: Path, base: str, commit_id: str) -> None:
+    """Record a commit of the task, and end the task with it."""
+    entry = Commit(
+        task_id=1, attempt=1, repo=str(repo), branch="b", commit=commit_id, base=base, subject="s", label=""
+    )  # fmt: skip
+    StateStore(context.database).record_commit(entry).result()
+    context.queue.finish(1, task.fence, Ending.COMMITTED, commit=commit_id, branch="b").result()
+
+
 def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_path: Path) -> None:
     repo = tmp_path / "owned"
     base = commit_files(repo, {"calc.py": WRONG.encode(), "data.bin": b"\0\1\2"})
@@ -70,11 +80,7 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
         submit(context, "Mend calc.py", repo=str(repo))
         task = claim(context)
         save(context, task, AttemptState(phase=Phase.COMMIT, base=base, step_no=1, change={"calc.py": RIGHT}))
-        entry = Commit(
-            task_id=1, attempt=1, repo=str(repo), branch="b", commit=commit_id, base=base, subject="s", label=""
-        )
-        StateStore(context.database).record_commit(entry).result()
-        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=commit_id, branch="b").result()
+        finish(context, task, repo, base, commit_id)
         diff = client.get("/api/task/1/diff").json
         assert (diff["commit"], diff["note"]) == (commit_id, "")
         big, calc, data = diff["files"]
@@ -85,24 +91,6 @@ def test_the_whole_change_of_a_commit_is_read_from_the_owners_repository(tmp_pat
         (step,) = client.get("/api/task/1/diff?of=step&attempt=1&step=0").json["files"]
         assert lines(step) == lines(calc), "the base is read from the repository"
         assert client.get("/api/task/1/diff?path=calc.py").json["files"] == [calc]
-
-
-def test_a_new_file_that_came_with_the_task_is_compared_with_its_text_there(tmp_path: Path) -> None:
-    repo = tmp_path / "owned"
-    base = commit_files(repo, {"calc.py": WRONG.encode(), "old.py": b"x = 1\n"})
-    commit_id = commit_files(repo, {"calc.py": RIGHT.encode(), "new.py": RIGHT.encode(), "more.py": b""})
-    with reading(tmp_path) as context, serving(context) as client:
-        submit(context, "Mend", repo=str(repo), files={"calc.py": LONG.decode(), "new.py": WRONG})
-        task = claim(context)
-        entry = Commit(
-            task_id=1, attempt=1, repo=str(repo), branch="b", commit=commit_id, base=base, subject="s", label=""
-        )
-        StateStore(context.database).record_commit(entry).result()
-        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=commit_id, branch="b").result()
-        calc, more, new = client.get("/api/task/1/diff").json["files"]
-    assert (new["path"], new["status"], new["added"], new["removed"]) == ("new.py", "changed", 1, 1)
-    assert (calc["path"], calc["added"], calc["removed"]) == ("calc.py", 1, 1)
-    assert (more["path"], more["status"]) == ("more.py", "added")
 
 
 @pytest.mark.parametrize("judged", [RIGHT, RIGHT + "\n"])
@@ -118,11 +106,7 @@ def test_a_file_that_is_committed_as_it_was_judged_has_the_mutants_of_its_verdic
         submit(context, "Mend calc.py", repo=str(repo))
         task = claim(context)
         save(context, task, state)
-        entry = Commit(
-            task_id=1, attempt=1, repo=str(repo), branch="b", commit=commit_id, base=base, subject="s", label=""
-        )
-        StateStore(context.database).record_commit(entry).result()
-        context.queue.finish(1, task.fence, Ending.COMMITTED, commit=commit_id, branch="b").result()
+        finish(context, task, repo, base, commit_id)
         calc, other = client.get("/api/task/1/diff").json["files"]
         shown = [{"path": "calc.py", "line": 2, "noticed": False, "what": mutant.what, "by": ""}]
         assert (calc["mutants"], other["mutants"]) == (shown if judged == RIGHT else [], [])

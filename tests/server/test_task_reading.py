@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.attempt_state import AttemptState, Brief, Question, Step
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.server.context import AppContext
-from nightshift.server.timeline.task_reading import show_findings
 from nightshift.storage.memory import recall_log
 from nightshift.storage.memory.recall_log import Assignment, Recalled
 from tests.support.app_context import Client
@@ -98,12 +95,6 @@ def test_lessons_are_shown_with_score_age_and_what_the_attempt_saw(client: Clien
     assert (second["arm"], second["age_days"], second["iteration"]) == ("control", None, None)
 
 
-def test_a_lesson_that_only_the_log_tells_of_is_shown_too(client: Client, context: AppContext) -> None:
-    live(context, BRIEF, [], "AttributeError: no total")
-    (only,) = client.get("/api/task/1/timeline").json["recalls"]
-    assert (only["about"], only["arm"]) == ("AttributeError: no total", "shown")
-
-
 def test_hostile_words_are_printable_and_masked_as_data(client: Client, context: AppContext) -> None:
     brief = Brief(goal=EVIL, constraints=(EVIL,), questions=(Question(text=EVIL, default=EVIL, answer=f"{EVIL}!"),))
     live(context, brief, [{"severity": EVIL, "path": EVIL, "line": EVIL, "message": EVIL, "fix": EVIL}], EVIL)
@@ -113,8 +104,3 @@ def test_hostile_words_are_printable_and_masked_as_data(client: Client, context:
         assert "\\u001b" not in got.text
         assert "alert(1)" in got.text
     assert step(client)["brief"]["goal"] == EVIL.replace("\x1b", r"\x1b")
-
-
-@pytest.mark.parametrize("data", [{}, {"findings": None}, {"findings": "all"}, {"findings": [1, None, "x"]}])
-def test_data_of_another_shape_shows_nothing(data: dict[str, object]) -> None:
-    assert show_findings(data, str) == []

@@ -16,7 +16,7 @@ import pytest
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client, Got, make_desk, serving
-from tests.support.worked_task import submit, work_on
+from tests.support.worked_task import submit
 
 JSON = {"Content-Type": "application/json"}
 SMALL = 50_000
@@ -33,16 +33,11 @@ def deep(depth: int) -> str:
 # Functions that build the bodies when they are sent, because each has up to twenty megabytes.
 BODIES: dict[str, Callable[[], str]] = {
     "unknown_fields": lambda: many(1_200_000),
-    "unknown_limits": lambda: '{"description":"x","limits":' + many(140_000) + "}",
     "wrong_items": lambda: '{"description":"x","depends_on":[' + '"",' * 5_000_000 + '""]}',
-    "wrong_cases": lambda: '{"description":"x","cases":[' + '{"u":1},' * 100_000 + "1]}",
     "unknown_tasks": lambda: '{"description":"x","depends_on":[' + ",".join(map(str, range(1, 1001))) + "]}",
     "a_long_name": lambda: '{"description":"x","' + "k" * 19_000_000 + '":1}',
-    "a_long_name_twice": lambda: '{"' + "k" * 9_000_000 + '":1,"' + "k" * 9_000_000 + '":1}',
     "a_name_twice_among_many": lambda: many(140_000)[:-1] + ',"k139999":1}',
-    "lists": lambda: "[" + "[]," * 6_000_000 + "[]]",
     "brackets": lambda: "[" * 19_000_000,
-    "quotes": lambda: '"' * 19_000_000,
     "an_endless_text": lambda: '"' + '\\"' * 9_000_000,
     "an_endless_value": lambda: (
         '{"description":"x","cases":[{"call":"a.f","args":[{"literal":"[[[0]*9999]*9999]*9999"}]}]}'
@@ -76,14 +71,13 @@ def test_many_wrong_parameters_of_a_query_are_told_as_briefly(shared: Client) ->
 
 
 @pytest.mark.parametrize("path", ["/api/tasks/bulk", "/api/decisions", "/api/pause", "/api/lessons/import"])
-@pytest.mark.parametrize("body", ["unknown_fields", "lists", "brackets", "a_long_name"])
-def test_every_body_is_bounded(shared: Client, path: str, body: str) -> None:
-    got = shared.request("POST", path, BODIES[body](), JSON)
+def test_every_body_is_bounded(shared: Client, path: str) -> None:
+    got = shared.request("POST", path, BODIES["unknown_fields"](), JSON)
     assert (got.status, len(got.body) < SMALL) == (400, True)
 
 
-@pytest.mark.parametrize("depth", [51, 300, 900, 100_000])
-@pytest.mark.parametrize("field", ["metadata", "limits", "cases", "what_we_do_not_know"])
+@pytest.mark.parametrize("depth", [51, 100_000])
+@pytest.mark.parametrize("field", ["metadata", "what_we_do_not_know"])
 def test_a_field_that_is_nested_too_deeply_is_named(shared: Client, field: str, depth: int) -> None:
     got = shared.request("POST", "/api/task", f'{{"description": "x", "{field}": {deep(depth)}}}', JSON)
     assert got.status == 400
@@ -104,7 +98,7 @@ def read_stored(context: AppContext, depth: int) -> None:
     context.queue.submit(TaskSpec(description="Do it", metadata=metadata)).result()
 
 
-@pytest.mark.parametrize("depth", [60, 300, 400])
+@pytest.mark.parametrize("depth", [60, 400])
 def test_a_task_that_an_older_version_took_can_be_read(client: Client, context: AppContext, depth: int) -> None:
     read_stored(context, depth)
     shown = client.get("/api/task/1")
@@ -113,15 +107,6 @@ def test_a_task_that_an_older_version_took_can_be_read(client: Client, context: 
     assert "nested more than 50 deep; the rest is not shown" in shown.text
     for path in ("/task/1", "/api/task/1/timeline", "/api/tasks", "/"):
         assert client.get(path).status == 200, path
-
-
-def test_it_can_be_worked_on_and_forked(client: Client, context: AppContext) -> None:
-    read_stored(context, 300)
-    work_on(context)
-    assert client.get("/api/task/1").json["status"] == "done"
-    forked = client.post("/api/task/1/fork", {"step_no": 0})
-    assert forked.status == 201
-    assert client.get(f"/api/task/{forked.json['task_id']}").json["metadata"]["forked_from"]["task_id"] == 1
 
 
 def test_what_no_parser_can_read_any_more_ends_its_task_and_no_other(tmp_path: Path) -> None:

@@ -261,6 +261,10 @@ class Client:
     def __init__(self, host: Host) -> None:
         self.host = host
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.host.port}"
+
     def request(
         self, method: str, path: str, body: bytes | str | None = None, headers: Mapping[str, str] | None = None
     ) -> Got:

@@ -106,6 +106,13 @@ def addresses(home: Path, *tasks: int) -> list[str]:
     return paths
 
 
+def open_live(page: Page, address: str) -> Page:
+    """Open an address and wait until its data are live."""
+    page.goto(address)
+    page.wait_for_selector(LIVE, state="attached")
+    return page
+
+
 def draw(page: Page) -> None:
     """Wait until the page has no element that is still loading."""
     expect(page.locator("[aria-busy=true]")).to_have_count(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from nightshift.core.clock import utc_now
 from nightshift.core.dialogue import Completion, Message, ModelRequest
@@ -18,16 +18,7 @@ from tests.support.worked_task import claim, save, submit
 
 ABOUT = "Names that begin with a dollar sign are split: make the lexer keep `$name` as one token"
 LONG = "\n".join(f"{number:5}\t    (r'pattern_{number}', tokens.Name)," for number in range(201, 401))
-TRACE = """\
-____________________________ test_dollar_name ____________________________
-
-    def test_dollar_name():
->       assert [str(t) for t in parse('select $1a')[0].flatten()][-1] == '$1a'
-E       AssertionError: assert '1a' == '$1a'
-
-tests/test_tokenize.py:251: AssertionError
-1 failed, 32 passed in 0.41s
-exit code 1"""
+TRACE = "E       AssertionError: assert '1a' == '$1a'\n1 failed, 32 passed in 0.41s\nexit code 1"
 OLD = "        (r'[A-ZÀ-Ü]\\w*(?=\\.)', tokens.Name),\n        (r'(?<=\\.)[A-ZÀ-Ü]\\w*', tokens.Name),\n"
 NEW = "        (r'[$A-ZÀ-Ü][$\\w]*(?=\\.)', tokens.Name),\n        (r'(?<=\\.)[$A-ZÀ-Ü][$\\w]*', tokens.Name),\n"
 FILE = "from sqlparse import keywords\n\n\ndef dollar():\n    return [one for one in keywords.SQL_REGEX]\n"
@@ -45,61 +36,25 @@ class Act:
     took_s: float = 0.003
     preface: str = ""
     first: bool = True
-    tokens: tuple[int, int] = field(default=(2400, 60))
 
 
-def _acts() -> list[Act]:
-    edited, fixed = {"sqlparse/keywords.py": NEW}, {"sqlparse/keywords.py": NEW + OLD}
-    pytest = "python -m pytest -q tests/test_tokenize.py"
-    return [
-        Act(name="list_files", arguments={"path": "", "glob": "*.py"}, text="sqlparse/ (14 files)\ntests/ (9 files)\n"
-            "setup.py", preface="I look at the layout first, then for the expressions that make names."),
-        Act(name="search", arguments={"pattern": "SQL_REGEX", "glob": "*.py"}, text="sqlparse/keywords.py:17:"
-            "SQL_REGEX = [\nsqlparse/lexer.py:61:        self._SQL_REGEX = [\n2 matches in 2 files"),
-        Act(name="search", arguments={"pattern": "tokens\\.Name\\.Placeholder", "path": "sqlparse"}, first=False,
-            text="sqlparse/keywords.py:36:    (r'\\?', tokens.Name.Placeholder),\n1 match in 1 file"),
-        Act(name="read_file", arguments={"path": "sqlparse/keywords.py"}, text="lines 1-200 of 913; next start=201\n"
-            + LONG, preface="`SQL_REGEX` stands in keywords.py; I read where names are matched."),
-        Act(name="read_file", arguments={"path": "sqlparse/keywords.py", "start": 201, "lines": 200}, text=LONG),
-        Act(name="read_file", arguments={"path": "sqlparse/lexers.py"}, ok=False,
-            text="There is no file sqlparse/lexers.py. Nearest: sqlparse/lexer.py"),
-        Act(name="read_file", arguments={"path": "sqlparse/lexer.py", "start": 50, "lines": 80}, text=LONG[:2000]),
-        Act(name="read_file", arguments={"path": "tests/test_tokenize.py", "start": 230, "lines": 40}, text=LONG[:900]),
-        Act(name="run", arguments={"command": pytest, "timeout": 60}, text=TRACE, ok=False, took_s=1.84,
-            preface="Before I change anything I want to see it fail."),
-        Act(name="edit", arguments={"path": "sqlparse/keywords.py", "old": OLD.replace("À", "A"), "new": NEW}, ok=False,
-            text="`old` stands nowhere in sqlparse/keywords.py. Nearest: lines 46-47, which differ in À."),
-        Act(name="edit", arguments={"path": "sqlparse/keywords.py", "old": OLD, "new": NEW}, change=edited,
-            text="sqlparse/keywords.py: 1 place changed (lines 46-47)", preface="The class must be exact, with À.",
-            took_s=0.006),
-        Act(name="run", arguments={"command": pytest, "timeout": 60}, text=TRACE, ok=False, took_s=1.79),
-        *(Act(name="read_file", arguments={"path": f"sqlparse/engine/{part}.py", "start": 1, "lines": 120},
-              text=LONG[:1500]) for part in ("grouping", "statement_splitter", "filter_stack")),
-        Act(name="search", arguments={"pattern": "Placeholder", "path": "sqlparse/engine"}, text="0 matches"),
-        Act(name="write_file", arguments={"path": "tests/check_dollar.py", "content": FILE}, took_s=0.004,
-            text="tests/check_dollar.py written (5 lines)", change={**edited, "tests/check_dollar.py": FILE},
-            preface="A small script tells me which expression wins."),
-        Act(name="run", arguments={"command": "python - <<'END'\nimport sqlparse\nfor t in sqlparse.parse('select $1a')"
-            "[0].flatten():\n    print(repr(t))\nEND", "timeout": 30}, text="<DML 'select'>\n<Whitespace ' '>\n"
-            "<Placeholder '$1'>\n<Name 'a'>\nexit code 0", took_s=0.62),
-        Act(name="write_file", arguments={"path": "tests/check_dollar.py", "content": None}, change=edited,
-            text="tests/check_dollar.py removed", first=False),
-        Act(name="edit", arguments={"path": "sqlparse/keywords.py", "old": "(r'\\$\\d+', tokens.Name.Placeholder)",
-            "new": "(r'\\$\\d+(?!\\w)', tokens.Name.Placeholder)"}, change=fixed,
-            text="sqlparse/keywords.py: 1 place changed (line 36)",
-            preface="The placeholder wins: it must not be followed by a letter."),
-        Act(name="run_tests", arguments={"files": ["tests/test_tokenize.py"]}, text="33 passed. This is no verdict.",
-            took_s=2.31),
-        Act(name="run", arguments={"command": "python -m pytest -q", "timeout": 120}, text="479 passed, 2 xfailed in "
-            "3.02s\nexit code 0", took_s=3.66, preface="Now everything else."),
-        Act(name="read_file", arguments={"path": "CHANGELOG", "start": 1, "lines": 20}, text="Development Version\n"),
-        Act(name="edit", arguments={"path": "CHANGELOG", "old": "Development Version\n", "new": "Development Version\n"
-            "* Names may begin with a dollar sign.\n"}, text="CHANGELOG: 1 place changed", change=fixed),
-        Act(name="done", arguments={"summary": "`$1a` is one name; a placeholder ends at a letter no more."}, text=""),
-    ]  # fmt: skip
-
-
-ACTS: Sequence[Act] = _acts()
+EDITED = {"sqlparse/keywords.py": NEW}
+ACTS: Sequence[Act] = [
+    Act(name="list_files", arguments={"path": "", "glob": "*.py"}, text="sqlparse/ (14 files)\ntests/ (9 files)"),
+    Act(name="search", arguments={"pattern": "SQL_REGEX"}, text="2 matches in 2 files"),
+    Act(name="search", arguments={"pattern": "Placeholder", "path": "sqlparse"}, text="1 match in 1 file", first=False),
+    Act(name="read_file", arguments={"path": "sqlparse/keywords.py", "start": 201, "lines": 200}, text=LONG),
+    Act(name="read_file", arguments={"path": "sqlparse/lexers.py"}, ok=False,
+        text="There is no file sqlparse/lexers.py. Nearest: sqlparse/lexer.py"),
+    Act(name="run", arguments={"command": "python -m pytest -q", "timeout": 60}, text=TRACE, ok=False, took_s=1.84,
+        preface="Before I change anything I want to see it fail."),
+    Act(name="edit", arguments={"path": "sqlparse/keywords.py", "old": OLD, "new": NEW}, change=EDITED,
+        text="sqlparse/keywords.py: 1 place changed (lines 46-47)"),
+    Act(name="write_file", arguments={"path": "tests/check_dollar.py", "content": FILE},
+        text="tests/check_dollar.py written (5 lines)", change={**EDITED, "tests/check_dollar.py": FILE}),
+    Act(name="write_file", arguments={"path": "tests/check_dollar.py", "content": None}, change=EDITED, first=False,
+        text="tests/check_dollar.py removed"),
+]  # fmt: skip
 
 
 def explore(context: AppContext, task: Task, step_no: int, acts: Sequence[Act] = ACTS) -> None:
@@ -123,10 +78,9 @@ def _reply(context: AppContext, task: Task, step_no: int, call_no: int, act: Act
         phase=Phase.CODING, messages=(Message(role="user", text=task.spec.description),), task_id=task.id,
         attempt=task.attempt, step_no=step_no, call_no=call_no, iteration=1,
     )  # fmt: skip
-    tokens_in, tokens_out = act.tokens
     completion = Completion(
         text=f"{act.preface}\n\n```{act.name}\n```", backend="ollama", model="qwen2.5-coder:7b",
-        tokens_in=tokens_in + 310 * call_no, tokens_out=tokens_out, latency_s=1.4,
+        tokens_in=2400 + 310 * call_no, tokens_out=60, latency_s=1.4,
     )  # fmt: skip
     context.steps.save_reply(request, completion).result()
 
