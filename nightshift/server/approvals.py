@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+from pydantic import Field, StrictBool, StringConstraints
 
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.change_checks import Answerer, Approval, AskKind
 from nightshift.core.text.masking import Masker
 from nightshift.server.formatting import Mask, full_text, short
 from nightshift.server.query import Id, Query
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 
 MAX_ANSWER_CHARS = 2000
 _by_shape = Masker()
@@ -77,36 +77,30 @@ class DecisionsQuery(Query):
     after: Id | None = Field(None, description="the last approval_id of the previous page")
 
 
-class DecisionsIn(BaseModel):
+class DecisionsIn(Sent):
     """One decision on several questions. `remark` is written to the log.
 
     If `granted` is true, each ask of the kind `question` is answered with its default.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     approvals: Annotated[list[Id], Field(min_length=1, max_length=500)]
     granted: StrictBool
     remark: str = Field("", max_length=MAX_ANSWER_CHARS)
 
 
-class DecisionIn(BaseModel):
+class DecisionIn(Sent):
     """A decision on one ask.
 
     If the ask is a question and is granted, `answer` is the answer to the question. Otherwise `answer` is a remark for
     the log.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     granted: StrictBool
     answer: str = Field("", max_length=MAX_ANSWER_CHARS)
 
 
-class AnswerIn(BaseModel):
+class AnswerIn(Sent):
     """The answer to a question."""
-
-    model_config = ConfigDict(extra="forbid")
 
     answer: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_ANSWER_CHARS)]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.remarks import Gravity, Reader
 from nightshift.report.risk import WEIGHTS, Level, Ranked
 from nightshift.server.formatting import Mask, short
 from nightshift.server.query import Bound, Id, Query
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 from nightshift.storage.db.commit_signs import ChangedFile
 from nightshift.storage.db.state_store import Commit
 
@@ -135,34 +135,28 @@ class CommitsQuery(Query):
     after: Id | None = Field(None, description="the last id of the previous page")
 
 
-class RevertIn(BaseModel):
+class RevertIn(Sent):
     """Options for reverting a task's work.
 
     With `force` the work is reverted even if other tests then fail. With `reapply` reverted work is applied again.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     force: StrictBool = False
     reapply: StrictBool = False
 
 
-class IntegrateIn(BaseModel):
+class IntegrateIn(Sent):
     """Options for integrating a commit that waits on a branch. With `force`, the tests are not run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     force: StrictBool = False
 
 
-class ReviewIn(BaseModel):
+class ReviewIn(Sent):
     """Commits to mark as read or unread; exactly one field is given.
 
     `commit` marks the commit whose hash starts with this text as read. `all` marks all commits as read. `undo` lists
     ids of commits to mark as unread again.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     commit: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{4,64}$")] | None = None
     all: StrictBool = False

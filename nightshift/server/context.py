@@ -112,7 +112,7 @@ class VerifyingPort(Protocol):
 
 
 class Busy(StoreError):
-    """The database did not accept the change within the timeout, but may still do so."""
+    """Something was not done within the timeout, but may still be done."""
 
 
 class NoDaemon:
@@ -220,15 +220,17 @@ class AppContext:
         return Reads(self.database, self.events)
 
 
-def wait_for(write: Future[_T]) -> _T:
-    """Wait until a write is on the disk, and return its result.
+def wait_for(
+    work: Future[_T],
+    wall_s: float = WRITE_WALL_S,
+    late: str = "the database is busy and may still apply this change: check before you send it again, or send a key",
+) -> _T:
+    """Wait until something is done, by default a write to the disk, and return its result.
 
     Raises:
-        Busy: the write took too long. The write cannot be withdrawn, so it may still happen.
+        Busy: it took too long; `late` is the message. It cannot be withdrawn, so it may still happen.
     """
     try:
-        return write.result(WRITE_WALL_S)
+        return work.result(wall_s)
     except TimeoutError:
-        raise Busy(
-            "the database is busy and may still apply this change: check before you send it again, or send a key"
-        ) from None
+        raise Busy(late) from None

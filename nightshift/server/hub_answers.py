@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import Field, StrictBool
 
 from nightshift.core.clock import Moment
 from nightshift.core.errors import HubError
@@ -13,7 +13,7 @@ from nightshift.core.hub import HubPort, HubTask, NodeStatus, Signed
 from nightshift.core.tasks.states import Ending, Status, cause_first
 from nightshift.core.tasks.task import Spent
 from nightshift.server.query import Id, Query
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 
 MOST_TASKS = 200
 NodeState = Literal["up", "draining", "lost", "removed"]
@@ -133,10 +133,8 @@ class HubActed(Answer):
     status: Status
 
 
-class HubPauseIn(BaseModel):
+class HubPauseIn(Sent):
     """A request that all nodes stop taking tasks, with the reason."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str = Field("", max_length=1000)
 
@@ -147,10 +145,8 @@ class HubPaused(Answer):
     paused: str | None
 
 
-class HubDrainIn(BaseModel):
+class HubDrainIn(Sent):
     """A request that a node stop taking new tasks or, with `draining` false, take new tasks again."""
-
-    model_config = ConfigDict(extra="forbid")
 
     draining: StrictBool = True
 

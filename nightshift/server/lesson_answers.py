@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from nightshift.core.clock import Moment
 from nightshift.core.shares import Interval, Share, difference
 from nightshift.server.formatting import Mask, full_text, short
 from nightshift.server.query import Query
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 from nightshift.storage.memory.listing import Listed, State
 from nightshift.storage.memory.recall_log import Assignment
 
@@ -134,10 +134,8 @@ class Learning(Answer):
     learned: list[LearnedOn]
 
 
-class LessonsIn(BaseModel):
+class LessonsIn(Sent):
     """Lessons to import, as JSON Lines in the format of the export."""
-
-    model_config = ConfigDict(extra="forbid")
 
     lines: Annotated[str, Field(min_length=1, max_length=MAX_IMPORT)]
 

@@ -1,28 +1,12 @@
-"""Reloads the settings on behalf of the API."""
+"""Names the faults of settings for the API."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nightshift.config.reloaded import Reloaded
 from nightshift.core.errors import ConfigError
-from nightshift.server.context import AppContext, Busy
 
-RELOAD_WALL_S = 30.0
 FILES = frozenset({"config.yaml", "settings.overrides.yaml"})
-
-
-def reload_settings(context: AppContext) -> Reloaded:
-    """Have the daemon read its settings again.
-
-    Raises:
-        ConfigError: the new settings have faults; the old settings stay in effect.
-        Busy: the reload takes too long, and may still finish.
-    """
-    try:
-        return context.reload().result(RELOAD_WALL_S)
-    except TimeoutError:
-        raise Busy("the settings are still being read: the log shows when this is done") from None
 
 
 def by_name(error: ConfigError) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import Future
 
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import UnknownCommit
@@ -86,7 +87,7 @@ class Reviewing:
         self._queue.get(task_id)
         if not self._ledger.page(1, task_id=task_id):
             raise UnknownCommit(f"task {task_id} made no commit")
-        return self._answer(task_id=task_id)
+        return self._answer(self._ledger.review(task_id=task_id))
 
     def review(self, asked: ReviewIn) -> Reviewed:
         """Mark one commit or all commits as read, or mark commits as unread again.
@@ -95,9 +96,9 @@ class Reviewing:
             UnknownCommit: no commit or more than one commit matches.
         """
         if asked.undo is not None:
-            done = wait_for(self._ledger.unread(asked.undo))
-            return Reviewed(commits=self._rows(done), unread=self._state.unread_count())
-        return self._answer() if asked.commit is None else self._answer(entries=self._matches(asked.commit.lower()))
+            return self._answer(self._ledger.unread(asked.undo))
+        entries = None if asked.commit is None else [each.id for each in self._entries(asked.commit.lower())]
+        return self._answer(self._ledger.review(entries=entries))
 
     def entry(self, start: str) -> Commit:
         """Return the newest ledger entry of the commit whose id begins with `start`.
@@ -109,9 +110,6 @@ class Reviewing:
             raise UnknownCommit("a commit is named by at least four digits of its id")
         return self._entries(start.lower())[0]
 
-    def _matches(self, start: str) -> list[int]:
-        return [commit.id for commit in self._entries(start)]
-
     def _entries(self, start: str) -> list[Commit]:
         commits = self._ledger.named(start)
         names = {commit.commit for commit in commits}
@@ -121,6 +119,6 @@ class Reviewing:
             raise UnknownCommit(f"{len(names)} commits begin with {start}; give more digits")
         return commits
 
-    def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:
-        done = wait_for(self._ledger.review(task_id=task_id, entries=entries))
+    def _answer(self, write: Future[list[Commit]]) -> Reviewed:
+        done = wait_for(write)
         return Reviewed(commits=self._rows(done), unread=self._state.unread_count())

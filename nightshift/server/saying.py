@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StrictBool, StringConstraints
+from pydantic import AfterValidator, StrictBool, StringConstraints
 
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.states import Status
@@ -12,16 +12,14 @@ from nightshift.core.tasks.task import MAX_MESSAGE_CHARS, OwnerMessage
 from nightshift.core.text.strict import without_nul
 from nightshift.server.context import AppContext, wait_for
 from nightshift.server.formatting import full_text
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 
 
-class SayIn(BaseModel):
+class SayIn(Sent):
     """Message to a task.
 
     With `interrupt`, a running model request is interrupted. Otherwise the message is used from the next request on.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Annotated[
         str,

@@ -39,6 +39,12 @@ class Answer(BaseModel):
         return cls(**fields, **own)
 
 
+class Sent(BaseModel):
+    """Base class of the JSON bodies of requests. Fields that the model does not have are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 class Failed(Answer):
     """An error. All errors of the API have this form.
 
@@ -258,19 +264,7 @@ def build_models(kind: type[Answer] = Answer) -> None:
 def log_line(event: Event) -> LogLine:
     """Return the event as the API and the stream show it."""
     assert event.at is not None, "only stored events are shown"
-    return LogLine(
-        id=event.id,
-        timestamp=event.at,
-        level=event.level,
-        event=event.kind,
-        message=event.message,
-        task_id=event.task_id,
-        attempt=event.attempt,
-        iteration=event.iteration,
-        phase=event.phase,
-        worker=event.worker,
-        data=dict(event.data),
-    )
+    return LogLine.from_values(event, timestamp=event.at, event=event.kind, data=dict(event.data))
 
 
 def logs_of(page: LogPage) -> Logs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from nightshift.core.errors import IllegalMove, InvalidTask, TaskError, UnknownStep
@@ -20,7 +20,7 @@ from nightshift.core.tasks.submission import PackageIn
 from nightshift.report.causes import Cause
 from nightshift.server.context import AppContext, wait_for
 from nightshift.server.query import Bound, Query, moment
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 from nightshift.server.timeline.forking import ForkIn, Forking
 from nightshift.storage.db.brief_queries import FailedTask
 
@@ -41,15 +41,13 @@ class CausesQuery(Query):
 NoteIn = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS, pattern=r"^[^\x00]*$")]
 
 
-class SettleIn(BaseModel):
+class SettleIn(Sent):
     """Remedy for a cause of failures. Without a note, a package or a model, the tasks are retried unchanged.
 
     `note` is added to the description of each task. `package` is added to the packages that each task may use. With
     `model`, each task continues as a fork that sends its requests to this model first. `model` names a backend or a
     model of the settings, or both as `backend=model`. `since` and `until` select tasks by the time of their failure.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     note: NoteIn = ""
     package: PackageIn | None = None

@@ -149,6 +149,8 @@ class Guard:
 
         try:
             await self._app(scope, receive, noted)
+        except Refused as refused:
+            await refuse(send, refused)
         except Exception:
             _log.exception("%s %s failed", scope["method"], scope["path"])
             if begun:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs
 
 from nightshift.server.auth.access import SESSION_S, Access
-from nightshift.server.auth.asgi import Header, Receive, Refused, Scope, Send, refuse
+from nightshift.server.auth.asgi import Header, Receive, Scope, Send
 
 
 class Login:
@@ -18,14 +18,13 @@ class Login:
         self._access = access
 
     async def enter(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the token that the form sent and, if it is right, set the session cookie."""
+        """Check the token that the form sent and, if it is right, set the session cookie.
+
+        Raises:
+            Refused: this address sent too many wrong tokens.
+        """
         form = parse_qs((await receive()).get("body", b"").decode("utf-8", "replace"))
-        try:
-            opened = self._access.admits_token(scope, form.get("token", [""])[0].strip())
-        except Refused as refused:
-            await refuse(send, refused)
-            return
-        if opened:
+        if self._access.admits_token(scope, form.get("token", [""])[0].strip()):
             await _go(send, b"./", self._cookie(self._access.session, SESSION_S))
         else:
             await _go(send, b"login?wrong=1")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import Field, StrictBool, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from nightshift.core.errors import StoreError, StoreFull, TaskError
@@ -26,7 +26,7 @@ from nightshift.queue.store import Standing
 from nightshift.server.context import WRITE_WALL_S
 from nightshift.server.lists.task_list import MAX_REPO, MAX_TEXT
 from nightshift.server.query import MAX_ID, Bound, Id, moment
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 
 MAX_AT_ONCE = 500
 
@@ -52,11 +52,7 @@ FITTING: Mapping[Action, frozenset[Status]] = {
 Priority = Annotated[StrictInt, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
 
 
-class _In(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FilterIn(_In):
+class FilterIn(Sent):
     """Selection of tasks by the same filter as in the task list. Without any field it selects all tasks."""
 
     status: frozenset[Status] = frozenset()
@@ -67,7 +63,7 @@ class FilterIn(_In):
     until: Bound | None = None
 
 
-class BulkIn(_In):
+class BulkIn(Sent):
     """An action and the tasks that it applies to.
 
     The tasks are those in `ids`, or those that match `filter` and have ids greater than `after`. With `dry_run` nothing
@@ -119,13 +115,13 @@ class BulkDone(Answer):
     next_after: int | None
 
 
-class RetryIn(_In):
+class RetryIn(Sent):
     """Options for retrying a task. With `from_draft` the new attempt starts from the change in the task's draft."""
 
     from_draft: StrictBool = False
 
 
-class PriorityIn(_In):
+class PriorityIn(Sent):
     """New priority of a task. A task with a higher priority runs sooner."""
 
     priority: Priority

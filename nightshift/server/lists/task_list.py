@@ -92,7 +92,7 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
     last = shown[-1] if len(page.places) > len(shown) else None
     return Tasks(
         # Load the tasks one at a time: a task is loaded with its files, which may be megabytes.
-        tasks=[_mask_summary(_summary(queue, position.task_id), mask) for position in shown],
+        tasks=[_summary(queue, position.task_id, mask) for position in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,
         total=page.total(wanted.statuses),
@@ -100,16 +100,13 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
     )
 
 
-def _summary(queue: QueueManager, task_id: int) -> TaskSummary:
+def _summary(queue: QueueManager, task_id: int, mask: Callable[[str], str]) -> TaskSummary:
     task = queue.get(task_id)
     waits_for = queue.waits_for(task_id) if task.status is Status.BLOCKED else ()
     may_have_draft = task.status is Status.FAILED and task.branch and not task.commit
     has_draft = bool(may_have_draft and queue.read(lambda conn: read_draft(conn, task_id)))
-    return task_summary(task, waits_for, has_draft=has_draft)
-
-
-def _mask_summary(task: TaskSummary, mask: Callable[[str], str]) -> TaskSummary:
-    return task.model_copy(update={"description": mask(task.description)})
+    summary = task_summary(task, waits_for, has_draft=has_draft)
+    return summary.model_copy(update={"description": mask(summary.description)})
 
 
 def _cursor(position: Place, order: Order) -> str:

@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 
 from nightshift.core.events import Event
 from nightshift.models.live import LiveCalls
-from nightshift.server.auth.asgi import Receive, Refused, Scope, Send, header, refuse, wait_until_gone
+from nightshift.server.auth.asgi import Receive, Refused, Scope, Send, header, wait_until_gone
 from nightshift.server.formatting import Mask
 from nightshift.server.log.live import Live, Take
 from nightshift.server.log.log_query import FollowQuery
@@ -88,16 +88,16 @@ class Stream:
         return len(self._feeds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one client until it leaves or the server stops."""
-        try:
-            if scope["method"] not in {"GET", "HEAD"}:
-                raise Refused(405, f"{scope['method']} is not possible here", headers=[(b"allow", b"GET, HEAD")])
-            query = _read(scope)
-            if len(self._feeds) >= self._max_clients or self._closing:
-                raise Refused(503, "too many live streams; close one", headers=[(b"retry-after", b"5")])
-        except Refused as refused:
-            await refuse(send, refused)
-            return
+        """Serve one client until it leaves or the server stops.
+
+        Raises:
+            Refused: the query is wrong, or there are too many clients.
+        """
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise Refused(405, f"{scope['method']} is not possible here", headers=[(b"allow", b"GET, HEAD")])
+        query = _read(scope)
+        if len(self._feeds) >= self._max_clients or self._closing:
+            raise Refused(503, "too many live streams; close one", headers=[(b"retry-after", b"5")])
         if scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b""})

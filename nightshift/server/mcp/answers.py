@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nightshift.core.tasks.states import ENDED, Ending, Status
-from nightshift.server.approvals import ApprovalRow
 from nightshift.server.diffs.changes import Diff, FileDiff
 from nightshift.server.diffs.hunks import SIGNS
-from nightshift.server.lesson_answers import LessonRow
 from nightshift.server.schemas import Answer, LogLine, TaskDetail, TaskSummary
 
 MOST_WORDS = 300
@@ -122,11 +120,6 @@ class Lesson(Answer):
     nearness: float | None
 
 
-def question_of(row: ApprovalRow) -> Question:
-    """Return a question without the fields that only pages need."""
-    return Question.from_values(row)
-
-
 def line_of(row: TaskSummary) -> TaskLine:
     """Return a task as a row of a list, with its texts cut."""
     return TaskLine.from_values(row, description=_cut(row.description), reason=_cut(row.cause))
@@ -200,11 +193,6 @@ def log_text(line: LogLine) -> str:
     """Return an event of the log as one line of text."""
     about = "/".join(filter(None, [f"#{line.task_id}" if line.task_id else "", line.phase, line.worker]))
     return f"{line.timestamp:%Y-%m-%d %H:%M:%SZ} {line.level} {about} {line.event}: {line.message}"
-
-
-def lesson_of(row: LessonRow) -> Lesson:
-    """Return a lesson without its statistics."""
-    return Lesson.from_values(row, lesson_id=row.id)
 
 
 def _cut(text: str) -> str:

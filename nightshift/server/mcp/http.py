@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from nightshift.core.errors import ExtraMissing
-from nightshift.server.auth.asgi import App, Receive, Refused, Scope, Send, refuse
+from nightshift.server.auth.asgi import App, Receive, Refused, Scope, Send
 from nightshift.server.mcp.api import OwnApi
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ class McpRoute:
         self._starting, self._closing = asyncio.Lock(), asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        try:
-            handler = self._handler or await self._start()
-        except Refused as refused:
-            await refuse(send, refused)
-            return
+        """Serve one request.
+
+        Raises:
+            Refused: the packages for MCP are not installed.
+        """
+        handler = self._handler or await self._start()
         await handler(scope, receive, send)
 
     async def close(self) -> None:

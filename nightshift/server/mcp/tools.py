@@ -37,10 +37,8 @@ from nightshift.server.mcp.answers import (
     TaskList,
     TaskState,
     difference_of,
-    lesson_of,
     line_of,
     log_text,
-    question_of,
     state_of,
     unify,
 )
@@ -197,7 +195,7 @@ class Tools:
     ) -> list[Lesson]:
         """Find the lessons from earlier failures that are closest to a text in meaning."""
         lessons = await self._get(Lessons, "/api/lessons", {"like": text, "limit": limit})
-        return [lesson_of(row) for row in lessons.lessons]
+        return [Lesson.from_values(row, lesson_id=row.id) for row in lessons.lessons]
 
     async def answer(
         self, approval_id: ApprovalId, text: Annotated[str, Field(min_length=1, max_length=2000)]
@@ -207,7 +205,7 @@ class Tools:
         Use this only for questions of the kind `question`; use `approve` for all others.
         """
         path = f"/api/approvals/{approval_id}/answer"
-        return question_of(await self._post(ApprovalRow, path, {"answer": text}))
+        return Question.from_values(await self._post(ApprovalRow, path, {"answer": text}))
 
     async def approve(
         self,
@@ -220,7 +218,7 @@ class Tools:
         Only the owner may decide: use this only if the owner told you the decision.
         """
         body = {"granted": granted, "answer": remark}
-        return question_of(await self._post(ApprovalRow, f"/api/approvals/{approval_id}", body))
+        return Question.from_values(await self._post(ApprovalRow, f"/api/approvals/{approval_id}", body))
 
     async def cancel(self, task_id: TaskId) -> TaskLine:
         """Cancel a task. A running task ends at its next safe point. Commits that it made stay."""
@@ -242,7 +240,7 @@ class Tools:
     ) -> Said:
         """Send a message to an open task in the owner's name: from now on, every request to a model contains it."""
         body = {"text": text, "interrupt": interrupt}
-        return (await self._ask(Said, Request(method="POST", path=f"/api/task/{task_id}/say", body=body)))[1]
+        return await self._post(Said, f"/api/task/{task_id}/say", body)
 
     async def _state(self, task_id: int) -> TaskState:
         """Read the state of a task, with its questions if it waits."""
@@ -252,7 +250,7 @@ class Tools:
     async def _questions(self, task_id: int | None = None) -> tuple[Question, ...]:
         """List the open questions of a task, or of all tasks."""
         approvals = await self._get(Approvals, "/api/approvals", {"open": 1, "task": task_id})
-        return tuple(map(question_of, approvals.approvals))
+        return tuple(map(Question.from_values, approvals.approvals))
 
     async def newest_report(self) -> str:
         """Read the report of the last checkpoint, in Markdown."""

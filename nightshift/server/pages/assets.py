@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nightshift.server.auth.asgi import Receive, Refused, Scope, Send, header, refuse
+from nightshift.server.auth.asgi import Receive, Refused, Scope, Send, header
 
 FOLDER = Path(__file__).parent.parent / "static"
 PREFIX = "/static/"
@@ -94,20 +94,20 @@ class Assets:
         return self._imported[name]
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        """Serve the file at the request's address."""
-        try:
-            if scope["method"] not in {"GET", "HEAD"}:
-                raise Refused(405, f"{scope['method']} is not possible here", headers=[(b"allow", b"GET, HEAD")])
-            version, _, name = scope["path"].removeprefix(PREFIX).partition("/")
-            is_lasting = version == self._version
-            # After an update, an old page may request an old version. It gets the current file, which must not be
-            # cached there.
-            wanted = name if version.startswith("v-") else scope["path"].removeprefix(PREFIX)
-            if not (asset := self._files.get(wanted)):
-                raise Refused(404, "there is nothing at this address")
-        except Refused as refused:
-            await refuse(send, refused)
-            return
+        """Serve the file at the request's address.
+
+        Raises:
+            Refused: there is no such file.
+        """
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise Refused(405, f"{scope['method']} is not possible here", headers=[(b"allow", b"GET, HEAD")])
+        version, _, name = scope["path"].removeprefix(PREFIX).partition("/")
+        is_lasting = version == self._version
+        # After an update, an old page may request an old version. It gets the current file, which must not be cached
+        # there.
+        wanted = name if version.startswith("v-") else scope["path"].removeprefix(PREFIX)
+        if not (asset := self._files.get(wanted)):
+            raise Refused(404, "there is nothing at this address")
         await _serve(scope, send, asset, b"public, max-age=31536000, immutable" if is_lasting else b"no-cache")
 
 

@@ -54,11 +54,7 @@ class Page:
 
 PAGES: tuple[Page, ...] = (
     Page(
-        name="brief",
-        path="/",
-        title="Brief",
-        preload=(STATUS, "/api/brief", "/api/approvals?open=1", ENDED),
-        key="b",
+        name="brief", path="/", title="Brief", preload=(STATUS, "/api/brief", "/api/approvals?open=1", ENDED), key="b"
     ),
     Page(name="tasks", path="/tasks", title="Tasks", preload=(STATUS, TASKS), key="t"),
     Page(
@@ -91,11 +87,7 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(name="reports", path="/reports", title="Reports", preload=(STATUS, "/api/reports?limit=20"), key="r"),
     Page(
-        name="report",
-        path="/reports/{name}",
-        title="Report",
-        preload=(STATUS, "/api/report/{name}"),
-        texts=("name",),
+        name="report", path="/reports/{name}", title="Report", preload=(STATUS, "/api/report/{name}"), texts=("name",)
     ),
     Page(
         name="memory",
@@ -105,18 +97,10 @@ PAGES: tuple[Page, ...] = (
         key="m",
     ),
     Page(
-        name="repositories",
-        path="/repositories",
-        title="Repositories",
-        preload=(STATUS, "/api/repositories"),
-        key="o",
+        name="repositories", path="/repositories", title="Repositories", preload=(STATUS, "/api/repositories"), key="o"
     ),
     Page(
-        name="environments",
-        path="/environments",
-        title="Environments",
-        preload=(STATUS, "/api/environments"),
-        key="e",
+        name="environments", path="/environments", title="Environments", preload=(STATUS, "/api/environments"), key="e"
     ),
     Page(name="hub", path="/hub", title="Nodes", key="h", needs_hub=True),
     Page(name="settings", path="/settings", title="Settings", preload=(STATUS, "/api/settings"), key="s"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from nightshift.core.clock import Moment, to_text
 from nightshift.core.errors import InvalidTask
@@ -18,13 +18,20 @@ from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Routes
 from nightshift.server.formatting import Mask, short
 from nightshift.server.query import Query, Time
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 from nightshift.server.settling import CauseSettled, CausesQuery, SettleIn, causes, settle
 
 routes = Routes()
 
 MOST_CAUSES, SHOWN = 20, 20
 """Maximum number of causes in an answer, and maximum number of tasks listed for each cause."""
+_WITHIN = {
+    Topic.LANDED: "/review?integrated=1", Topic.ON_BRANCH: "/review?integrated=0", Topic.DRAFTS: "/review?drafts=1",
+    Topic.FAILED: "/tasks?status=failed", Topic.COST: "/tasks?sort=cost", Topic.UNPUSHED: "/tasks?status=done",
+}  # fmt: skip
+"""Pages that list what a part of the brief counts within the time that the brief covers."""
+_WHENEVER = {Topic.WAITING: "/tasks?status=scheduled", Topic.NEEDS: "/inbox", Topic.UNREAD: "/review"}
+"""Pages that list what a part counts at any time."""
 
 
 class BriefQuery(Query):
@@ -101,13 +108,11 @@ class BriefAnswer(Answer):
     more_causes: int
 
 
-class ReadIn(BaseModel):
+class ReadIn(Sent):
     """Time up to which the brief was read.
 
     This is normally the `until` of the brief that was shown. An earlier time undoes marking the brief as read.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     until: Time
 
@@ -194,23 +199,5 @@ def cause_row(cause: Cause, mask: Mask) -> CauseRow:
 
 
 def _address(topic: Topic, summary: Brief) -> str:
-    span = {"since": to_text(summary.since), "until": to_text(summary.until)}
-    match topic:
-        case Topic.LANDED:
-            return f"/review?{urlencode({'integrated': '1', **span})}"
-        case Topic.ON_BRANCH:
-            return f"/review?{urlencode({'integrated': '0', **span})}"
-        case Topic.DRAFTS:
-            return f"/review?{urlencode({'drafts': '1', **span})}"
-        case Topic.FAILED:
-            return f"/tasks?{urlencode({'status': 'failed', **span})}"
-        case Topic.COST:
-            return f"/tasks?{urlencode({'sort': 'cost', **span})}"
-        case Topic.UNPUSHED:
-            return f"/tasks?{urlencode({'status': 'done', **span})}"
-        case Topic.WAITING:
-            return "/tasks?status=scheduled"
-        case Topic.NEEDS:
-            return "/inbox"
-        case Topic.UNREAD:
-            return "/review"
+    span = urlencode({"since": to_text(summary.since), "until": to_text(summary.until)})
+    return f"{_WITHIN[topic]}&{span}" if topic in _WITHIN else _WHENEVER[topic]

@@ -15,7 +15,7 @@ from nightshift.core.errors import BranchRefused
 from nightshift.core.tasks.integrating import Discarded, Integrated
 from nightshift.core.tasks.revert import Reverted
 from nightshift.server.commits import Commits, CommitsQuery, IntegrateIn, RevertIn, Reviewed, ReviewIn
-from nightshift.server.context import COMMIT_WALL_S, AppContext, Busy
+from nightshift.server.context import COMMIT_WALL_S, AppContext, wait_for
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.formatting import Mask, short
 from nightshift.server.naming import Named, NameQuery, Naming
@@ -189,11 +189,11 @@ def resolve_name(context: AppContext, query: NameQuery) -> Named:
 def _wait_for(asked: Future[T]) -> T:
     """Wait until an action on a commit is done, including the tests that it runs."""
     try:
-        return asked.result(COMMIT_WALL_S)
+        return wait_for(
+            asked, COMMIT_WALL_S, "the tests are still running, and this may still be completed: check the task's page"
+        )
     except CancelledError:
         raise BranchRefused("the daemon is stopping; check the task when it runs again") from None
-    except TimeoutError:
-        raise Busy("the tests are still running, and this may still be completed: check the task's page") from None
 
 
 def _reviewing(context: AppContext) -> Reviewing:

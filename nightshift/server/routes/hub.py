@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nightshift.core.hub import Hub, HubAct, NoHub
-from nightshift.core.tasks.states import Status
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes
 from nightshift.server.hub_answers import (
@@ -44,19 +43,19 @@ def list_hub_tasks(context: AppContext, query: HubTasksQuery) -> HubTasks:
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/cancel")
 def cancel_hub_task(context: AppContext, task_id: int) -> HubActed:
     """Cancel a task. If a node has the task, that node ends it within a moment."""
-    return _answer_act(task_id, _hub(context).act(HubAct.CANCEL, task_id))
+    return HubActed(id=task_id, status=_hub(context).act(HubAct.CANCEL, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/retry")
 def retry_hub_task(context: AppContext, task_id: int) -> HubActed:
     """Queue a failed or cancelled task again. Any node may then take it."""
-    return _answer_act(task_id, _hub(context).act(HubAct.RETRY, task_id))
+    return HubActed(id=task_id, status=_hub(context).act(HubAct.RETRY, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/priority")
 def prioritise_hub_task(context: AppContext, task_id: int, body: PriorityIn) -> HubActed:
     """Set a task's priority. Tasks with a higher priority are claimed sooner."""
-    return _answer_act(task_id, _hub(context).act(HubAct.PRIORITISE, task_id, body.priority))
+    return HubActed(id=task_id, status=_hub(context).act(HubAct.PRIORITISE, task_id, body.priority))
 
 
 @routes.endpoint("POST", "/api/hub/pause")
@@ -89,7 +88,3 @@ def _hub(context: AppContext) -> Hub:
     if context.hub is None:
         raise NoHub
     return context.hub
-
-
-def _answer_act(task_id: int, status: Status) -> HubActed:
-    return HubActed(id=task_id, status=status)

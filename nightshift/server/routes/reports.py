@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from flask import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from nightshift.core.clock import Moment
 from nightshift.report import stored
@@ -14,7 +14,7 @@ from nightshift.server.bodies import BadBody
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.query import Query
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 
 routes = Routes()
 
@@ -46,10 +46,8 @@ class ReportsQuery(Query):
     after: str | None = Field(None, max_length=40, description="the last name of the previous page")
 
 
-class ReportIn(BaseModel):
+class ReportIn(Sent):
     """Week that the report covers. An empty text means the time since the last checkpoint."""
-
-    model_config = ConfigDict(extra="forbid")
 
     week: Annotated[str, Field(max_length=20)] = ""
 

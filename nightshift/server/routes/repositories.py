@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from nightshift.core.errors import InvalidTask
 from nightshift.core.program import format_command
@@ -13,7 +13,7 @@ from nightshift.core.tasks.repository_settings import BY_HAND, RepositoryOptions
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes
 from nightshift.server.query import Query
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 
 routes = Routes()
 
@@ -26,10 +26,8 @@ class RepositoryQuery(Query):
     repo: str = Field(min_length=1, max_length=MAX_PATH, description="the path of its checkout")
 
 
-class RepositoryChangeIn(BaseModel):
+class RepositoryChangeIn(Sent):
     """Changes of the settings that apply to tasks in a repository. The value null resets a setting."""
-
-    model_config = ConfigDict(extra="forbid")
 
     repo: str = Field(min_length=1, max_length=MAX_PATH)
     changes: dict[str, Any] = Field(min_length=1, max_length=100)

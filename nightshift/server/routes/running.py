@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from nightshift.config.reloaded import Reloaded
 from nightshift.core.errors import StoreError
 from nightshift.core.status import DaemonStatus, ModelStatus, OverallState
 from nightshift.core.tasks.queueing import PauseState
-from nightshift.server.context import AppContext, Busy, wait_for
+from nightshift.core.tasks.states import DaemonState
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Reply, Routes
-from nightshift.server.pausing import CheckpointAsked, checkpoint_asked
-from nightshift.server.reloading import reload_settings
-from nightshift.server.schemas import Answer, Installing, Paused
+from nightshift.server.schemas import Answer, Installing, Paused, Sent
 
 routes = Routes()
 
 CHECK_WALL_S = 20.0
+RELOAD_WALL_S = 30.0
 PROBE_WALL_S = 2.0
 
 
@@ -74,10 +74,18 @@ class ModelsChecked(Answer):
     models: tuple[ModelStatus, ...]
 
 
-class PauseIn(BaseModel):
-    """Reason for a pause, which the pages and the log show."""
+class CheckpointAsked(Answer):
+    """Result of asking for a checkpoint.
 
-    model_config = ConfigDict(extra="forbid")
+    `asked` is false if a checkpoint is already running or waits for the owner.
+    """
+
+    asked: bool
+    state: DaemonState
+
+
+class PauseIn(Sent):
+    """Reason for a pause, which the pages and the log show."""
 
     reason: str = Field(default="", max_length=500)
 
@@ -103,22 +111,22 @@ def resume(context: AppContext) -> Paused:
 @routes.endpoint("POST", "/api/checkpoint")
 def checkpoint(context: AppContext) -> CheckpointAsked:
     """Hold a checkpoint now: running tasks finish, a report is written, and no task starts until the owner resumes."""
-    return checkpoint_asked(context)
+    asked = wait_for(context.reads.ask_checkpoint(context.clock()))
+    return CheckpointAsked(asked=asked, state=context.status().state)
 
 
 @routes.endpoint("POST", "/api/reload")
 def reload(context: AppContext) -> Reloaded:
     """Read the settings and tasks.yaml again. If a setting has a fault (422), all old settings stay in effect."""
-    return reload_settings(context)
+    late = "the settings are still being read: the log shows when this is done"
+    return wait_for(context.reload(), RELOAD_WALL_S, late)
 
 
 @routes.endpoint("POST", "/api/models/check")
 def check_models(context: AppContext) -> ModelsChecked:
     """Check now which models answer, instead of at the next scheduled check. Tasks that waited for a model continue."""
-    try:
-        return ModelsChecked(models=tuple(context.check_models().result(CHECK_WALL_S)))
-    except TimeoutError:
-        raise Busy("a model is slow to answer: check the status in a moment") from None
+    models = wait_for(context.check_models(), CHECK_WALL_S, "a model is slow to answer: check the status in a moment")
+    return ModelsChecked(models=tuple(models))
 
 
 @routes.endpoint("POST", "/api/extra/{name}/install")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-from typing import TypeVar
-
 from nightshift.core.errors import ConfigError
 from nightshift.server.bodies import BadBody
-from nightshift.server.context import AppContext, Busy
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Routes
 from nightshift.server.reloading import by_name
 from nightshift.server.settings_answers import (
@@ -25,9 +22,8 @@ routes = Routes()
 
 CHANGE_WALL_S = 30.0
 TRIAL_WALL_S = 90.0
+LATE = "this is taking longer than expected and may still complete: check again in a moment"
 DEEPEST, LONGEST = 8, 200_000
-
-_T = TypeVar("_T")
 
 
 @routes.endpoint("GET", "/api/settings")
@@ -42,7 +38,7 @@ def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
     _writable(body.changes)
     _writable(body.reset, "reset")
     try:
-        return _wait_for(context.settings.change(body), CHANGE_WALL_S)
+        return wait_for(context.settings.change(body), CHANGE_WALL_S, LATE)
     except ConfigError as error:
         if not body.dry_run:
             raise
@@ -53,21 +49,14 @@ def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
 @routes.endpoint("POST", "/api/models/test")
 def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
     """Test a model backend. The address and the key may be given in the request, without being saved."""
-    return _wait_for(context.settings.try_model(body), TRIAL_WALL_S)
+    return wait_for(context.settings.try_model(body), TRIAL_WALL_S, LATE)
 
 
 @routes.endpoint("POST", "/api/notices/test")
 def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
     """Send a test notice through each notification channel that is configured or given in the request."""
-    faults = _wait_for(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)
+    faults = wait_for(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S, LATE)
     return NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()])
-
-
-def _wait_for(work: Future[_T], wall_s: float) -> _T:
-    try:
-        return work.result(wall_s)
-    except TimeoutError:
-        raise Busy("this is taking longer than expected and may still complete: check again in a moment") from None
 
 
 def _writable(value: object, where: str = "changes", depth: int = 0) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from nightshift.core.errors import InvalidTask, UnknownStep
 from nightshift.core.status import ModelStatus
@@ -17,7 +17,7 @@ from nightshift.core.text.strict import without_nul
 from nightshift.queue.manager import QueueManager
 from nightshift.server.context import wait_for
 from nightshift.server.reads import Reads
-from nightshift.server.schemas import Answer
+from nightshift.server.schemas import Answer, Sent
 from nightshift.storage.db.step_store import StepRow, StepStore
 
 MOST_MODELS = 8
@@ -26,10 +26,8 @@ MOST_MODELS = 8
 ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-class PlaceIn(BaseModel):
+class PlaceIn(Sent):
     """A step of a task. By default it is the last finished step of the newest attempt."""
-
-    model_config = ConfigDict(extra="forbid")
 
     attempt: Annotated[int, Field(strict=True, ge=1, lt=2**31)] | None = None
     step_no: Annotated[int, Field(strict=True, ge=0, lt=2**31)] | None = None

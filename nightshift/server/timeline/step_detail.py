@@ -98,13 +98,14 @@ class Steps:
 
     def _detail_of(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
         mask, work = self._context.mask, self._files.work(row)
+        tool_counts = self._context.reads.count_tool_calls(self._task.id, row.attempt)
         before = self._context.steps.step(self._task.id, row.attempt, row.step_no - 1)
         earlier = self._context.steps.work(before.work) if before else None
         return StepDetail(
             task_id=self._task.id,
             attempt=row.attempt,
             step_no=row.step_no,
-            step=timeline_steps(self._context, [row], calls, self._count_tool_calls(row.attempt))[0],
+            step=timeline_steps(self._context, [row], calls, tool_counts)[0],
             plan=passage(work.plan, mask, PART_CHARS),
             summary=short(work.summary, mask),
             feedback=passage(work.feedback, mask, PART_CHARS),
@@ -119,9 +120,6 @@ class Steps:
             lessons=_lessons(work, mask),
             lines=[_line(event, mask) for event in self._events(row)],
         )
-
-    def _count_tool_calls(self, attempt: int) -> Mapping[int, tuple[int, int]]:
-        return self._context.reads.count_tool_calls(self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
         """Yield the events that were logged while the step ran, up to the event that says that it finished."""
