@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from nightshift.agent import protected_files, syntax
-from nightshift.agent.feedback import delta, headline, shape
+from nightshift.agent.feedback import delta, shape
 from nightshift.agent.prompt.context import estimate_tokens
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 
@@ -113,13 +111,3 @@ def test_the_line_of_changes_counts_fixed_new_and_same() -> None:
     assert "fixed 1, new 1, same 1" in shape(now, before)
     assert delta(now, None) is None
     assert "Since the last run" not in shape(now)
-
-
-def test_what_failed_before_the_change_takes_one_line_and_no_place() -> None:
-    old = tuple(f"old.py::test_{n}" for n in range(26))
-    compared = replace(verdict(a="failed", b="passed"), before=old, mended=("old.py::test_m",))
-    text = shape(compared)
-    sentence = "26 more failed before the change already and are not counted. 1 that failed before pass now."
-    assert text.startswith(f"1 of 2 tests failed. {sentence}\n\n1. a: AssertionError")
-    assert "old.py" not in text
-    assert headline(compared) == "a: AssertionError: assert a == 1"

@@ -81,18 +81,6 @@ def test_neither_a_block_nor_an_edit_with_a_lazy_line_is_taken(form: str) -> Non
     assert "rest unchanged" in taken.faults[0]
 
 
-@pytest.mark.parametrize(
-    "label", ['文件: "src/a.py"', "Fichier : « src/a.py »", "src/a.py:1-6", "路径=src/a.py", "src/a.py（新建）"]
-)
-@pytest.mark.parametrize("form", ["{}\n```python\nx = 1\n```\n", "```python path={}\nx = 1\n```\n"])
-def test_a_label_around_a_name_is_no_part_of_it(form: str, label: str) -> None:
-    try:
-        read = parse(Completion(text=form.format(label), backend="b", model="m"), expected=("src/a.py", "b.py"))
-    except BadReply:
-        return
-    assert set(read.files) == {"src/a.py"}
-
-
 LABELS = ["File src/a.py", "文件 src/a.py"]
 
 

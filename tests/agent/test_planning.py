@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightshift.agent import planning
 from nightshift.agent.planning import list_planned_packages
@@ -77,26 +75,6 @@ def test_what_would_not_work_is_refused_with_a_sentence(parts: list[object], why
     assert isinstance(reading, str)
     assert reading.endswith(".")
     assert re.search(why, reading), reading
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(part("a"))), inner, max_size=6),
-    max_leaves=12,
-)
-anything = st.builds(lambda raw, more: {**raw, **more}, st.just(part("a")), st.dictionaries(
-    st.sampled_from(sorted(part("a"))), json_values, max_size=3))  # fmt: skip
-
-
-@given(st.lists(anything | json_values, max_size=5))
-def test_whatever_stands_in_the_list_is_parts_or_a_sentence(raw: list[object]) -> None:
-    reading = read_words(*raw)
-    if isinstance(reading, tuple):
-        assert 2 <= len(reading) <= 8
-        assert all(at < number for number, part in enumerate(reading) for at in part.after)
-        assert all(part.files and (part.tests or part.acceptance) for part in reading)
-    else:
-        assert reading
 
 
 # The PLANNING phase.

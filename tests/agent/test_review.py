@@ -194,20 +194,6 @@ async def test_an_audit_that_cannot_be_read_waits_for_the_owner_who_may_let_this
     assert end.phase is P.ABANDON
 
 
-async def test_a_change_that_passed_is_not_read_again_when_the_tests_are_at_fault() -> None:
-    wrong = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 6\n"
-    right = "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(0, 0) == 0\n"
-    blame = json.dumps({"root_cause": "two and three are five", "tests_at_fault": True})
-    model = model_for(
-        RIGHT, REVIEW=[CONTENT], TESTING=[block("test_add.py", wrong), block("test_add.py", right)], REFLECTING=[blame]
-    )
-    bench = Bench(model)
-    work = await bench.run(case_for(review=True))
-    assert work.phase is P.COMMIT
-    assert bench.walk.count(P.REVIEW) == 2
-    assert bench.model.phases.count(P.REVIEW) == 1
-
-
 async def test_a_long_change_is_read_whole_in_several_questions() -> None:
     long = "".join(f"def f{n}(x):\n    return x + {n}\n\n\n" for n in range(500))
     both = f"{RIGHT}\n{block('more.py', long)}"

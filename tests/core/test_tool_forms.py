@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from nightshift.core.tools import FormCounts, ToolProtocol, choose_form, form_reports
+from nightshift.core.tools import FormCounts, ToolProtocol, choose_form
 
 NATIVE, TEXT = ToolProtocol.NATIVE, ToolProtocol.TEXT
 
@@ -18,12 +16,3 @@ def test_the_examples_of_the_rule() -> None:
     assert choose_form([NATIVE, TEXT], {NATIVE: bad, TEXT: FormCounts(malformed=2)}) is TEXT
     assert choose_form([NATIVE, TEXT], {NATIVE: bad, TEXT: FormCounts(malformed=10)}) is NATIVE
     assert choose_form([TEXT, NATIVE], {TEXT: bad, NATIVE: FormCounts(well=9, malformed=1)}) is NATIVE
-
-
-def test_reports_are_read_as_steps_write_them() -> None:
-    (report,) = form_reports([["openai", "gpt-5", "native", 3, 1]])
-    assert (report.backend, report.model, report.protocol) == ("openai", "gpt-5", NATIVE)
-    assert report.counts.malformed_share == 0.25
-    assert [*form_reports(None)] == []
-    with pytest.raises(ValueError, match="speech"):
-        list(form_reports([["openai", "gpt-5", "speech", 3, 1]]))

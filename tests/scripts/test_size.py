@@ -19,40 +19,6 @@ from scripts import size
 from tests.support.daemon import git
 
 CORE, SERVER, REMOTE = (size.PACKAGES[name][0] for name in ("core", "server", "remote"))
-MODULE = '''"""Which is an opener.
-
-# no comment
-"""
-
-# a comment
-LIMIT = 1
-"""What this is."""
-
-TEXT = """
-# two lines of a text
-"""
-
-
-def found(plain: int) -> int:
-    """Add."""
-    place = plain + 1
-    return place
-
-
-def read_it() -> None: ...
-
-
-class Box:
-    """Where things are."""
-
-    kept: int = 0
-    """Who keeps it."""
-
-    @property
-    def chosen(self) -> int:
-        self.one = 1
-        return self.kept
-'''
 
 
 @dataclass(frozen=True)
@@ -89,17 +55,6 @@ def checkout(tmp_path: Path) -> Checkout:
     new_checkout.write(f"{REMOTE}migrations/1.sql", "SELECT 1;\n")
     assert new_checkout.run("--write") == (0, "")
     return new_checkout
-
-
-def test_each_column_of_a_module_is_counted() -> None:
-    counted = size.count_python(MODULE)  # two constants, found(), read_it(), and a class with a property
-    assert counted == {
-        "code": sum([1 + 3, 3, 1, 2 + 4]),
-        "statements": sum([2, 3, 2, 2 + 3]),
-        "participles": 1,
-        "openers": 4,
-        "fillers": len(["found", "plain", "place", "kept", "one"]),
-    }
 
 
 def test_a_rise_is_written_only_if_it_is_named_with_its_reason(checkout: Checkout) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightshift.agent.prompt.text import prompt_file
-from nightshift.agent.replies import parse
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
 from nightshift.agent.tools.endings import read_implied, read_stated
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Completion, Finish
-from nightshift.core.errors import BadReply
 from tests.support.agent_parts import block
 
 
@@ -85,13 +80,3 @@ def test_a_cut_reply_and_the_built_in_engine_imply_nothing(more: dict[str, Any])
 def test_each_form_that_is_named_to_a_model_is_read() -> None:
     endings = [read_stated(reply(form)) for form in re.findall(r"`([^`]+)`", prompt_file("formats/endings_again"))]
     assert [type(ending) for ending in endings] == [Done, Ask, Cannot]
-
-
-@given(st.text(max_size=300) | st.text("`*_: \n#?CANOTcanotdeflsk", max_size=80))
-def test_whatever_is_said_a_file_is_never_an_ending_and_an_ending_never_empty(text: str) -> None:
-    ending = read_stated(reply(text)) or read_implied(reply(text))
-    if ending is None:
-        return
-    assert any(str(value).strip() for value in ending.model_dump().values())
-    with contextlib.suppress(BadReply):
-        assert not parse(reply(text)).files

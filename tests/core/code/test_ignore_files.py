@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -36,22 +35,6 @@ def by_git(files: Mapping[str, str], paths: Sequence[str]) -> set[str]:
         result = subprocess.run(command, input=given_in, capture_output=True, check=False)
     assert result.returncode in {0, 1}, result.stderr
     return set(result.stdout.decode().rstrip("\0").split("\0")) - {""}
-
-
-@pytest.mark.parametrize(
-    ("text", "ignored", "tracked"),
-    [
-        ("node_modules/\n.env\n", ["node_modules/x/y.js", "web/node_modules/z", ".env", "api/.env"], [".env.example"]),
-        ("/dist\n*.log\n!keep.log\n", ["dist/a", "x.log", "a/b.log"], ["web/dist/a", "keep.log", "a/keep.log"]),
-        ("a/**/z\n**/tmp\nout/**\n", ["a/z", "a/b/c/z", "tmp/x", "q/tmp", "out/x/y"], ["z", "out"]),
-        ("# a\n\\#b\n\\!c\nd \ne\\ \n", ["#b", "!c", "d", "e "], ["# a", "b", "c", "e"]),
-        ("secret\r\n", ["secret"], ["secret2"]),
-        ("doc?.[ch]\n[!a]x\n", ["doc1.c", "bx"], ["doc.c", "ax", "doc1.d"]),
-    ],
-)
-def test_what_the_usual_patterns_ignore(text: str, ignored: list[str], tracked: list[str]) -> None:
-    rules = IgnoreRules({".gitignore": text, "other.txt": "*"})
-    assert {path for path in (*ignored, *tracked) if rules.ignore(path)} == set(ignored)
 
 
 @settings(max_examples=tiers.examples(400), deadline=None)

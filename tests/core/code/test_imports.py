@@ -16,12 +16,6 @@ def test_imports_of_every_form_are_listed() -> None:
     }
 
 
-def test_strings_that_may_name_a_file_are_mentions() -> None:
-    facts = facts_of("m.py", b"open('./data/x.csv')\np = BASE / 'templates'\nnote = 'two\\nlines'\ndots = '..'\n")
-    assert facts.mentions == {"data/x.csv", "templates"}
-    assert not facts.dynamic
-
-
 @pytest.mark.parametrize(
     "text",
     [

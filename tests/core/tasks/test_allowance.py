@@ -6,37 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.core.tasks.allowance import Measure, ask_for_more, raise_limits
-from nightshift.core.tasks.change_checks import AskKind
 from nightshift.core.tasks.task import Limits, Spent
 
 NOTHING = Spent()
-
-
-def test_the_question_says_what_was_used_and_what_is_wished() -> None:
-    used = Spent(tokens_in=49_990, model_calls=3, cost_usd=0.4821)
-    limits = Limits(tokens=50_000, model_calls=3, cost_usd=0.5)
-
-    def question(measure: Measure, short: float) -> str:
-        ask = ask_for_more(measure, 12, limits, NOTHING, used, (), short)
-        assert ask
-        assert ask.kind is AskKind.BUDGET
-        return f"{ask.question} [{ask.subject}]"
-
-    assert question(Measure.TOKENS, 3000) == (
-        "task 12 has used 49,990 of 50,000 tokens, and the next call needs 3,000 more than is left; "
-        "grant as much again (50,000)? [budget:tokens:100000]"
-    )
-    assert question(Measure.TOKENS, 120_000) == (
-        "task 12 has used 49,990 of 50,000 tokens, and the next call needs 120,000 more than is left; "
-        "grant 150,000 more? [budget:tokens:200000]"
-    )
-    assert question(Measure.MODEL_CALLS, 1) == (
-        "task 12 has used 3 of 3 model calls; grant as much again (3)? [budget:model_calls:6]"
-    )
-    assert question(Measure.COST_USD, 0.01) == (
-        "task 12 has used $0.48 of $0.50, and the next call needs $0.0100 more than is left; "
-        "grant as much again ($0.50)? [budget:cost_usd:1]"
-    )
 
 
 @given(

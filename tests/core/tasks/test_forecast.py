@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from nightshift.core.tasks.forecast import LEAST_MEASURED, SUMMED_FROM, Conditions, MeasuredTask, OpenTask, forecast
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -15,10 +12,6 @@ ALONE = Conditions(now=NOW, workers=1)
 ALIKE = [MeasuredTask(work_s=60.0, cost_usd=0.1)] * 5
 MIXED = [MeasuredTask(work_s=work_s, cost_usd=work_s / 1000) for work_s in (10.0, 20.0, 30.0, 60.0, 300.0)]
 OPEN = OpenTask()
-
-measured_tasks = st.lists(
-    st.builds(MeasuredTask, work_s=st.floats(0, 1e4), cost_usd=st.floats(0, 10)), min_size=LEAST_MEASURED, max_size=8
-)
 
 
 def test_tasks_that_are_all_alike_leave_nothing_to_chance() -> None:
@@ -74,16 +67,3 @@ def test_it_tells_when_the_budget_is_used_up_and_no_day_pays_for_the_next() -> N
     late = datetime(2026, 11, 22, 23, 57, 30, tzinfo=UTC)
     over_midnight = forecast([OPEN] * 10, ALIKE, Conditions(now=late, workers=1, left_today_usd=0.45))
     assert (over_midnight.over_budget, over_midnight.used_up_at, over_midnight.fit_budget) == (0.0, None, 10)
-
-
-@given(measured_tasks, st.integers(0, 30), st.integers(1, 8))
-def test_estimates_are_ordered_and_more_workers_are_never_slower_than_one(
-    measured: list[MeasuredTask], count: int, workers: int
-) -> None:
-    alone = forecast([OPEN] * count, measured, ALONE).takes_s
-    shared = forecast([OPEN] * count, measured, replace(ALONE, workers=workers)).takes_s
-    assert alone is not None
-    assert shared is not None
-    assert alone.low <= alone.middle <= alone.high
-    assert shared.high <= alone.high
-    assert shared == forecast([OPEN] * count, measured, replace(ALONE, workers=workers)).takes_s

@@ -42,12 +42,3 @@ def test_what_the_owner_says_holds_whatever_is_named(language: str) -> None:
     spec = parse_spec({"description": "Port app.js and main.go and tool.py", "language": language})
     assert spec.language == language
     assert parse_spec(as_input(spec)) == spec
-
-
-def test_a_task_that_says_none_is_left_to_its_repository_or_project() -> None:
-    for location in ({"repo": "/shop"}, {"project": "shop"}):
-        spec = parse_spec({"description": "Fix app.js", **location})
-        assert spec.language is Language.AUTO
-        assert parse_spec(as_input(spec)) == spec
-    assert parse_spec({"description": "Fix app.js"}).language is JAVASCRIPT
-    assert parse_spec({"description": "Fix the discount"}).language is PYTHON
