@@ -95,9 +95,6 @@ async def test_what_the_owner_allows_is_installed_with_what_it_depends_on(
     assert len(events) == 1, "what is there is not installed again"
 
 
-NAMES_IT = {"sky.py": "X = 1\n", "requirements.txt": "pytest\nmoonphase>=0\n"}
-
-
 @pytest.mark.parametrize("how", ["task", "approved for its project", "declared"])
 async def test_what_no_file_imports_is_installed_as_well(checker: Make, how: str) -> None:
     yes = {package_subject("PyYAML"): True}
@@ -115,18 +112,28 @@ async def test_what_no_file_imports_is_installed_as_well(checker: Make, how: str
     assert "pyyaml" in str(checked_state.change["requirements.txt"]).lower()
 
 
-async def test_what_the_change_declares_is_asked_for(checker: Make) -> None:
-    (ask,) = (await checker().examine(job(NAMES_IT))).asks
-    assert ask.subject == "package:moonphase"
-    assert "requirements.txt:2 names this package." in ask.question
-    tools = {"requirements-dev.txt": "black\nmypy==1\npytest\n", "calc.py": ""}
-    assert await checker().examine(job(tools)) == ChangeCheckReport()
+OLD = "def show():\n    import moonphase\n    return moonphase.FULL\n"
+SHOWN = {"show.py": OLD, "moon.py": "from show import show\n"}
+YAML = {"test_moon.py": "import yaml\n"}
+NEEDS = {
+    "named by the change": ({"sky.py": "X = 1\n", "requirements.txt": "pytest\nmoonphase>=0\n"}, {}, {}, "moonphase"),
+    "tools named by the change": ({"requirements-dev.txt": "black\nmypy==1\npytest\n", "calc.py": ""}, {}, {}, ""),
+    "of the owner's tests": ({"moon.py": "X = 1\n"}, {}, {"tests": YAML}, "pyyaml"),
+    "awaited by the owner's tests": ({"moon.py": "X = 1\n"}, {}, {"tests": {"test_a.py": "import tidewave\n"}}, ""),
+    "of the agent's tests": ({"moon.py": "X = 1\n"}, {}, {"own": YAML}, "pyyaml"),
+    "behind the change": ({"moon.py": "import old\n"}, {"old.py": "import yaml\n"}, {}, "pyyaml"),
+    "old, within a function": ({"moon.py": "from show import show\nX = 1\n"}, SHOWN, {}, ""),
+    "new, within a function": ({"new.py": OLD}, SHOWN, {}, "moonphase"),
+    "declared": ({"moon.py": "from show import show\n"}, {**SHOWN, "requirements.txt": "moonphase\n"}, {}, "moonphase"),
+}
 
 
-async def test_what_comes_with_an_allowed_package_is_not_asked_for(checker: Make) -> None:
-    report = await checker("moonphase").examine(job({"moon.py": USES + "import tidewave\n"}))
-    assert report.asks == ()
-    assert "tidewave" in report.packages
+@pytest.mark.parametrize(("change", "base", "more", "needed"), NEEDS.values(), ids=NEEDS)
+async def test_what_a_run_needs_is_asked_for(
+    checker: Make, change: dict[str, str], base: dict[str, str], more: dict[str, Any], needed: str
+) -> None:
+    report = await checker().examine(job(change, base, **more))
+    assert [ask.subject for ask in report.asks] == ([f"package:{needed}"] if needed else [])
 
 
 async def test_a_pin_of_the_owners_is_kept(checker: Make, index: Path) -> None:
@@ -146,6 +153,9 @@ async def test_a_denial_goes_back_to_the_model_although_another_package_brings_t
     assert rules(report) == [("package.denied", "moon.py", 6)]
     assert report.findings[0].severity is Severity.BLOCK
     assert "the owner denied the package tidewave; do not use this package" in report.findings[0].message
+    behind = job({"moon.py": "import old\n"}, {"old.py": "import yaml\n"}, denied=frozenset({"package:pyyaml"}))
+    findings = (await checker().examine(behind)).findings
+    assert [finding.severity for finding in findings] == [Severity.NOTE], "the model cannot mend the base"
 
 
 async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(checker: Make, index: Path) -> None:
@@ -157,28 +167,6 @@ async def test_a_name_that_the_index_does_not_have_is_the_models_mistake(checker
     ]  # fmt: skip
     assert "the package index has no package moonfase" in report.findings[0].message
     assert "packages are never built from source" in report.findings[1].message
-
-
-async def test_a_module_that_the_owners_tests_await_is_not_taken_for_a_package(checker: Make) -> None:
-    tests = {"test_moon.py": "from tidewave import HIGH\n"}
-    assert await checker().examine(job({"moon.py": "X = 1\n"}, tests=tests)) == ChangeCheckReport()
-    owner_tests = {"test_moon.py": "import yaml\n"}
-    (ask,) = (await checker().examine(job({"moon.py": "X = 1\n"}, tests=owner_tests))).asks
-    assert ask.subject == "package:pyyaml"
-    assert "test_moon.py:1" in ask.question
-
-
-async def test_what_the_base_needs_is_found_behind_the_change(checker: Make) -> None:
-    base = {"old.py": "import yaml\n", "requirements.txt": "PyYAML\n"}
-    report = await checker().examine(job({"moon.py": "import old\n"}, base))
-    assert [ask.subject for ask in report.asks] == ["package:pyyaml"]
-    denied = await checker().examine(job({"moon.py": "import old\n"}, base, denied=frozenset({"package:pyyaml"})))
-    assert [finding.severity for finding in denied.findings] == [Severity.NOTE], "the model cannot mend the base"
-
-
-async def test_tests_that_the_agent_wrote_are_looked_at_too(checker: Make) -> None:
-    report = await checker().examine(job({"moon.py": "X = 1\n"}, own={"test_moon.py": "import yaml\n"}))
-    assert [ask.subject for ask in report.asks] == ["package:pyyaml"]
 
 
 async def test_an_index_that_does_not_answer_parks_the_task_or_asks_without_it(checker: Make) -> None:
@@ -258,18 +246,6 @@ async def test_a_package_that_a_later_try_does_without_is_named_no_more(
     without = await checked(replace(first, change=files))
     assert dict(without.change) == {"moon.py": "FULL = 1\n"} | ({path: end} if end else {})
     assert not without.declared
-
-
-OLD = "def show():\n    import moonphase\n    return moonphase.FULL\n"
-
-
-async def test_an_old_import_within_a_function_is_no_question(checker: Make) -> None:
-    base = {"show.py": OLD, "moon.py": "from show import show\n"}
-    assert (await checker().examine(job({"moon.py": "from show import show\nX = 1\n"}, base))).asks == ()
-    declared = {**base, "requirements.txt": "moonphase\n"}
-    for change, tree in (({"new.py": OLD}, base), ({"moon.py": "from show import show\n"}, declared)):
-        asked = await checker().examine(job(change, tree))
-        assert [ask.subject for ask in asked.asks] == ["package:moonphase"], "the change or the repository names it"
 
 
 async def test_packages_of_a_plan_are_asked_for_before_there_is_code(checker: Make) -> None:
