@@ -1,4 +1,4 @@
-"""The environment file: its content, and errors that name the field and the fix."""
+"""The environment file and the variables of tests: their content, and errors that name the field and the fix."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from nightshift.core.code.environments import Service
 from nightshift.core.errors import SandboxError
 from nightshift.verdict.environments.declared_files import DeclaredFiles
 from nightshift.verdict.environments.environment_file import find, packages_of, read
+from nightshift.verdict.environments.variables import read_variables
 from tests.support.trees import TextTree
 
 WHOLE = """
@@ -96,3 +97,21 @@ def test_the_file_of_a_repository_is_found_in_its_folder() -> None:
     assert packages_of(half) == (".nightshift/environment.yaml", ["redis"])
     broken = DeclaredFiles(TextTree({".nightshift/environment.yaml": "packages: redis"}))
     assert packages_of(broken) == (".nightshift/environment.yaml", [])
+
+
+FILE = ".nightshift/environment.yaml"
+
+
+@pytest.mark.parametrize(
+    ("files", "variables"),
+    [
+        ({"Makefile": "export STAGE = test # x\nexport B:=1\nC = 2\nexport D\nexport E = $(C)\n"},
+         {"STAGE": "test", "B": "1"}),
+        ({"tox.ini": "[testenv]\nsetenv =\n    STAGE = a=b\n    A = {toxinidir}\n    file|.env\n"}, {"STAGE": "a=b"}),
+        ({"tox.ini": "[testenv]\nsetenv = PYTHONPATH=src\n", "Makefile": "export PATH = /\nexport PYTEST_X = x\n"}, {}),
+        ({FILE: "env: {STAGE: file}\n", "Makefile": "export STAGE = m\nexport B = 1\n"}, {"STAGE": "file", "B": "1"}),
+        ({FILE: "env: {PATH: x}\n", "tox.ini": "[testenv\n", "Makefile": "export B = 1\n"}, {"B": "1"}),
+    ],
+)  # fmt: skip
+def test_variables_are_read_from_what_the_repository_says(files: dict[str, str], variables: dict[str, str]) -> None:
+    assert read_variables(DeclaredFiles(TextTree(files))) == variables

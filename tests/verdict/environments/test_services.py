@@ -159,8 +159,3 @@ async def test_a_file_with_faults_is_a_part_that_cannot_be_made(runs: Runs) -> N
     environment = await runs.environments.of(tree)
     with pytest.raises(SandboxError, match=re.escape("services.db.ready: Field required")):
         await runs.environments.make(tree, environment)
-
-
-async def test_the_file_of_a_project_goes_before_that_of_the_whole(runs: Runs) -> None:
-    nested = TextTree({"shop/client.py": CLIENT, **{f"shop/{path}": text for path, text in declare().items()}})
-    assert not (await runs.environments.of(nested)).digest
