@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.support.browser import LIVE, NARROW, Visit, context_of, open_live
-from tests.support.daemon import Daemon
+from tests.support.browser import LIVE, Visit
 from tests.support.seeded_home import SeededDaemon
 
 
@@ -67,24 +64,3 @@ def test_what_was_read_is_not_told_again_and_can_be_undone(visit: Visit, seeded:
     expect(page.get_by_role("heading", level=1)).to_have_text("Since 00:00")
     page.get_by_label("Since when").select_option("read")
     expect(part(page, "failed")).to_contain_text(str(before["failed"]))
-
-
-@pytest.fixture
-def fresh(browser: Browser, untouched: Daemon) -> Iterator[Page]:
-    with context_of(browser, untouched.url, size=NARROW) as context:
-        page = context.new_page()
-        open_live(page, "/")
-        yield page
-
-
-def test_a_first_morning_says_what_to_do(fresh: Page) -> None:
-    for text in (
-        "The last 24 hours",
-        "No task has ended yet",
-        "Nothing is running",
-        "Create a FastAPI health check endpoint",
-    ):
-        expect(fresh.get_by_text(text).first).to_be_visible()
-    assert fresh.evaluate("() => document.documentElement.scrollWidth") <= NARROW[0]
-    fresh.get_by_role("link", name="Describe one").click()
-    expect(fresh.get_by_label("What should be built or changed?")).to_be_in_viewport()

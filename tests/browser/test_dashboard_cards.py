@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind, Level
-from nightshift.core.gauge import ModelProfile
-from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, ModelStatus, WorkerStatus
-from nightshift.core.tasks.states import CircuitState, DaemonState, Phase
+from nightshift.core.status import DaemonStatus, ExtraState, ExtraStatus, WorkerStatus
+from nightshift.core.tasks.states import DaemonState, Phase
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client, make_desk
 from tests.support.browser import Watch, open_live
@@ -83,20 +81,6 @@ def test_a_worker_is_shown_at_its_work(page: Page, app_context: AppContext, says
     event = Event(kind=Kind.SUITE_JUDGED, level=Level.INFO, message=LINE, worker="worker-1", task_id=number)
     app_context.events.emit(event)
     expect(card.locator(".line")).to_have_text(LINE)
-
-
-def test_a_model_that_is_not_asked_says_why(page: Page, app_context: AppContext, says: Says) -> None:
-    down = ModelStatus(
-        name="openai", model="gpt", available=False, circuit=CircuitState.OPEN, calls=1212, failures=9,
-        tokens_in=812_031, tokens_out=92_345, cost_usd=3.421, latency_s=2.25, detail="429: until 14:05", unpriced=2,
-        measured="library 3 of 4", checked_at=utc_now(), form=ModelProfile(fails_usual_forms=True).why_plain,
-    )  # fmt: skip
-    says.change(app_context, models=(down,))
-    card = page.locator("[data-model=openai]")
-    for text in ("circuit open", "429: until 14:05", "2.3 s", "1,212 calls", "9 failed", "812k in, 92.3k out",
-                 "$3.42 + ?", "solved: library 3 of 4", "in plain words until midnight UTC"):  # fmt: skip
-        expect(card).to_contain_text(text)
-    expect(card.get_by_role("img", name="not reachable")).to_be_visible()
 
 
 def test_an_optional_package_is_installed_before_the_owners_eyes(

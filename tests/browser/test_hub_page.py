@@ -111,19 +111,6 @@ def test_nodes_are_rows_with_their_state_and_a_link_to_their_dashboards(page: Pa
     expect(evil.get_by_role("link")).to_have_count(0)
 
 
-def test_tasks_are_shown_by_status_with_links_to_the_pages_of_their_nodes(page: Page) -> None:
-    link = row(page, "Tasks", "Add a health check").get_by_role("link", name="Add a health check")
-    expect(link).to_have_attribute("href", "http://rack-01.example:5000/task/103")
-    expect(row(page, "Tasks", EVIL)).to_be_visible()
-    page.get_by_role("button", name="failed 1").click()
-    expect(page.get_by_role("table", name="Tasks").get_by_role("row")).to_have_count(2)
-    expect(row(page, "Tasks", "basket")).to_contain_text(f"{FAILURE} (gave up after 3 tries)")
-    page.reload()
-    expect(page.get_by_role("button", name="failed 1")).to_have_attribute("aria-pressed", "true")
-    page.get_by_label("Tasks by status").get_by_role("button", name="All").click()
-    expect(row(page, "Tasks", "changelog")).to_be_visible()
-
-
 def test_a_result_that_its_node_did_not_sign_is_marked(page: Page, rig: Rig) -> None:
     rig.submit("Mend the gutter of the shop", priority=100)
     taken = rig.rack.take()

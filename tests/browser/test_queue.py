@@ -67,21 +67,6 @@ def test_chips_count_and_filter_and_the_address_says_so(visit: Visit, seeded: Se
     assert page.url == f"{seeded.url}/tasks"
 
 
-def test_a_column_sorts_all_tasks_and_not_only_those_shown(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
-    page = visit("/tasks?q=cheddar")
-    head = page.get_by_role("columnheader", name="Priority")
-    head.get_by_role("button").click()
-    expect(head).to_have_attribute("aria-sort", "descending")
-    wanted = [task["task_id"] for task in seeded.daemon.get("/api/tasks?q=cheddar&sort=priority")["tasks"]]
-    for index, task_id in enumerate(wanted):
-        expect(rows(page).nth(index)).to_have_attribute("data-key", str(task_id))
-    assert wanted[0] == many[-1]
-    head.get_by_role("button").click()
-    expect(rows(page).first).to_have_attribute("data-key", str(many[0]))
-    assert "order=asc" in page.url
-    assert "sort=priority" in page.url
-
-
 def test_more_is_added_below_and_stays_while_tasks_come(visit: Visit, seeded: SeededDaemon, many: list[int]) -> None:
     page = visit("/tasks?q=cheddar")
     expect(page.get_by_text(f"50 of {MANY} tasks")).to_be_visible()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.support.browser import Visit, Watch, hear
+from tests.support.browser import Visit, Watch
 from tests.support.git_repo import make_repo
 from tests.support.seeded_home import SeededDaemon
 
@@ -62,21 +62,6 @@ def test_what_is_saved_holds_and_is_taken_back(visit: Visit, repo: Path, seeded:
     option(page, "wall_s").locator("input").fill("")
     save(page)
     expect(option(page, "wall_s")).to_contain_text("settings")
-
-
-def test_what_is_typed_while_an_answer_is_on_its_way_stays(visit: Visit, repo: Path) -> None:
-    page, held = visit(f"/repositories?repo={repo}"), list[Route]()
-    page.route(
-        "**/api/repositories/settings",
-        lambda route: held.append(route) if route.request.method == "PATCH" else route.continue_(),
-    )
-    option(page, "pids").locator("input").fill("77")
-    save(page)
-    hear(page, lambda: bool(held))
-    option(page, "wall_s").locator("input").fill("80")
-    held.pop().continue_()
-    expect(option(page, "pids")).to_contain_text("set here")
-    expect(option(page, "wall_s").locator("input")).to_have_value("80")
 
 
 def test_what_is_wrong_is_told_beside_its_field(visit: Visit, watch: Watch, repo: Path) -> None:

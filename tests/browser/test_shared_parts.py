@@ -271,25 +271,6 @@ def test_a_part_that_fails_leaves_the_others(stage: Page, watch: Watch) -> None:
     expect(stage.get_by_role("region", name="Two")).to_contain_text("whole")
 
 
-def test_differences_stand_side_by_side(stage: Page) -> None:
-    draw(
-        stage,
-        """const rows = [
-          {kind: 'place', parts: '@@ -1 +1 @@'},
-          {kind: 'same', old: 1, new: 1, parts: 'def f():'},
-          {kind: 'gone', old: 2, parts: [['k', 'return'], ['', ' <b>1</b>']]},
-          {kind: 'gone', old: 3, parts: 'x'},
-          {kind: 'added', new: 2, parts: 'return 2'}];
-        return m.html`<${m.Diff} rows=${rows} split=${true} label="Split" />
-          <${m.Diff} rows=${rows} label="Unified" />`;""",
-    )
-    split = stage.get_by_role("region", name="Split").locator("tr")
-    expect(split).to_have_text(["@@ -1 +1 @@", "def f():def f():", "return <b>1</b>return 2", "x"])
-    unified = stage.get_by_role("region", name="Unified").locator("tr")
-    expect(unified).to_have_text(["@@ -1 +1 @@", "def f():", "return <b>1</b>", "x", "return 2"])
-    expect(stage.get_by_role("region", name="Unified").locator(".k")).to_have_text("return")
-
-
 # The tests below cover a page's requests to the daemon.
 
 

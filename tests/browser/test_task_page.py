@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.answers import job
 from tests.support.browser import Visit
-from tests.support.daemon import git, until
-from tests.support.seeded_home import ASSUMED, QUESTION, SeededDaemon
+from tests.support.daemon import git
+from tests.support.seeded_home import SeededDaemon
 
 
 def step(page: Page, number: int, attempt: int = 1) -> Locator:
@@ -24,10 +24,6 @@ def open_part(page: Page, number: int, tab: str = "") -> Locator:
     if tab:
         row.get_by_role("tab", name=tab).click()
     return row
-
-
-def status_of(seeded: SeededDaemon, task_id: int) -> str:
-    return str(seeded.daemon.get(f"/api/task/{task_id}")["status"])
 
 
 def test_the_course_shows_each_try_and_its_steps(visit: Visit, seeded: SeededDaemon) -> None:
@@ -97,19 +93,6 @@ def test_the_keyboard_walks_opens_and_changes_how_differences_are_shown(visit: V
     expect(step(page, 3)).to_have_class(re.compile(r"\bat\b"))
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("unified or side by side")
-
-
-def test_a_question_is_answered_on_the_page(visit: Visit, seeded: SeededDaemon) -> None:
-    number = seeded.task("question")
-    page = visit(f"/task/{number}")
-    expect(page.locator("#asks")).to_contain_text(QUESTION)
-    expect(page.locator("#asks")).to_contain_text(ASSUMED)
-    page.get_by_label("Answer").fill("it shall not")
-    page.get_by_role("button", name="Answer").click()
-    expect(page.locator("#asks")).to_have_count(0)
-    until(lambda: status_of(seeded, number) in {"done", "failed"}, 60)
-    page.get_by_role("tab", name="Prompt").click()
-    expect(page.get_by_role("tabpanel")).to_contain_text("it shall not")
 
 
 def test_a_fork_from_a_step_with_a_model_and_a_note(visit: Visit, seeded: SeededDaemon) -> None:

@@ -1,4 +1,4 @@
-"""The tool calls of a step on its task's page: one line each, opened on demand, live while the step runs."""
+"""The tool calls of a step on its task's page: one line each, opened on demand."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from nightshift.server.context import AppContext
 from tests.support.app_context import Client
 from tests.support.browser import draw, open_live
-from tests.support.explored_task import ACTS, explore, explore_it
-
-
-def open_page(page: Page, number: int) -> Page:
-    open_live(page, f"/task/{number}#1-1-1")
-    draw(page)
-    return page
+from tests.support.explored_task import explore_it
 
 
 @pytest.fixture
@@ -30,7 +24,8 @@ def tool(page: Page, number: int) -> Locator:
 
 
 def test_each_call_is_a_line_and_opens_with_what_came_of_it(page: Page, app_context: AppContext) -> None:
-    open_page(page, explore_it(app_context))
+    open_live(page, f"/task/{explore_it(app_context)}#1-1-1")
+    draw(page)
     expect(page.locator("#s1-1 .head .flags")).to_contain_text("9 tool calls")
     expect(page.get_by_role("tab", name="Tool calls (9)")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".tool")).to_have_count(9)
@@ -48,14 +43,3 @@ def test_each_call_is_a_line_and_opens_with_what_came_of_it(page: Page, app_cont
     edit.locator("summary").click()
     expect(edit.locator("tr.gone")).to_have_count(2)
     expect(edit.locator("tr.added").first).to_contain_text("[$A-ZÀ-Ü][$\\w]*")
-
-
-def test_calls_appear_while_the_step_runs(page: Page, app_context: AppContext) -> None:
-    number = explore_it(app_context, acts=ACTS[:3], finished=False)
-    open_page(page, number)
-    expect(page.locator(".tool")).to_have_count(3)
-    tool(page, 2).locator("summary").click()
-    explore(app_context, app_context.queue.get(number), 1, ACTS)
-    expect(page.locator(".tool")).to_have_count(9)
-    expect(tool(page, 2).get_by_label("Result", exact=True)).to_contain_text("2 matches in 2 files")
-    expect(page.locator("#s1-1 .head .flags")).to_contain_text("9 tool calls")

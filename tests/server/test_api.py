@@ -9,7 +9,6 @@ import pytest
 from nightshift.core.events import Level
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.server.context import AppContext
-from nightshift.server.lists.task_answers import MAX_LISTED_CHARS
 from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.worked_task import submit, work_on
 
@@ -128,13 +127,6 @@ def test_tasks_are_listed_page_by_page_newest_first(client: Client, context: App
         after = f"&after={page['next_after']}"
     assert seen == [7, 6, 5, 4, 3, 2, 1]
     assert client.get("/api/tasks?limit=7").json["next_after"] is None
-
-
-def test_a_long_description_is_cut_in_lists_alone(client: Client, context: AppContext) -> None:
-    text = "y" * (MAX_LISTED_CHARS + 1)
-    submit(context, text)
-    assert client.get("/api/tasks").json["tasks"][0]["description"] == "y" * MAX_LISTED_CHARS + "…"
-    assert client.get("/api/task/1").json["description"] == text
 
 
 @pytest.mark.parametrize(

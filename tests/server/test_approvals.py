@@ -64,19 +64,6 @@ def test_a_question_has_its_default_and_takes_an_answer(client: Client, context:
     assert client.post(f"/api/approvals/{asked['approval_id']}/answer", {"answer": "\t"}).status == 400
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [({"granted": 1}, "granted"), ({"granted": True, "x": 1}, "x")],
-)
-def test_what_is_no_decision_is_refused_and_decides_nothing(
-    client: Client, context: AppContext, asked: int, body: object, field: str
-) -> None:
-    got = client.post(f"/api/approvals/{asked}", body)
-    assert got.status == 400
-    assert field in got.json["error"]
-    assert len(context.queue.approvals()) == 2
-
-
 def test_what_is_not_there_or_was_decided_is_told_apart(client: Client, asked: int) -> None:
     assert client.post("/api/approvals/99", {"granted": True}).status == 404
     assert client.post(f"/api/approvals/{asked}", {"granted": True}).status == 200

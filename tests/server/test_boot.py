@@ -8,26 +8,14 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from flask import Flask
-from werkzeug.routing import Map
 
-from nightshift.server.app import create_app
 from nightshift.server.context import AppContext
-from nightshift.server.pages.assets import Assets
-from nightshift.server.pages.boot import boot_data
 from nightshift.server.pages.page_table import PAGES, STATUS, TASKS, Page
 from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.worked_task import submit
 
 EVIL = "</script><script>alert(1)</script><!-- <script>"
 SECRET = "hunter2-hunter2"
-
-
-@pytest.fixture
-def routes(context: AppContext) -> Map:
-    """Return the URL map of an application before any of its pages is requested."""
-    app: Flask = create_app(context, Assets())
-    return app.url_map
 
 
 @pytest.fixture
@@ -65,15 +53,6 @@ def test_a_text_cannot_end_the_data(client: Client, context: AppContext) -> None
     assert EVIL not in html
     assert html.count("</script>") == html.count("<script")
     assert data_of(html)["answers"][TASKS]["tasks"][0]["description"] == EVIL
-
-
-def test_parameters_of_the_path_stand_in_the_addresses(context: AppContext, routes: Map) -> None:
-    number = submit(context, "Write calc.py")
-    data = json.loads(
-        boot_data(context, routes, page("/api/task/{task_id}", path="/task/{task_id}"), {"task_id": number})
-    )
-    assert data["answers"][f"/api/task/{number}"]["description"] == "Write calc.py"
-    assert data["page"]["where"] == {"task_id": number}
 
 
 def test_secrets_are_masked_in_answers_and_in_pages(careful: AppContext) -> None:

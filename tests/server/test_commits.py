@@ -202,9 +202,3 @@ def test_the_riskiest_of_all_are_found_however_few_are_ranked_anew(
     context.events.emit(Event(kind=Kind.REGRESSION, message="fails", data=data))
     context.database.write(lambda conn: None).result()
     assert first() == ["cc44", "dd55", "aa11"]
-
-
-def test_a_proof_is_asked_for_by_the_beginning_of_a_commit(client: Client, ledger: StateStore) -> None:
-    for start, status in (("aa", 404), ("zz11", 404), ("cccc", 404), ("bb33", 503)):
-        answer = client.get(f"/api/commit/{start}/proof")
-        assert answer.status == status, start

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import pytest
@@ -139,18 +138,6 @@ def test_a_hub_that_is_away_is_told_and_no_thread_waits_for_it_again(context: Ap
     away.close()
     assert [(got.status, got.headers["Retry-After"]) for got in refused] == [(503, "5")] * 3
     assert took_s < 5, "less than one wait for a connection"
-
-
-def test_few_threads_wait_for_a_hub_that_is_slow_and_the_next_is_told_so() -> None:
-    client, go_on = HubClient(NOWHERE, lambda: OWN), threading.Event()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        waiting = [pool.submit(client.ask, lambda _: go_on.wait(60)) for _ in range(AT_ONCE)]
-        with pytest.raises(HubAway, match="slow to answer"):
-            client.ask(lambda _: None)
-        go_on.set()
-        assert all(future.result() for future in waiting)
-    client.ask(lambda _: None)
-    client.close()
 
 
 def test_a_hub_that_hangs_is_away_after_a_while_and_others_are_told_at_once() -> None:

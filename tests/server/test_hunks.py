@@ -71,7 +71,3 @@ def test_a_long_file_of_which_little_changed_is_compared() -> None:
     after = [*before[:-5], "changed", *before[-4:]]
     diff = difference(text(before), text(after), "a.txt")
     assert (diff.added, diff.removed, len(diff.hunks)) == (1, 1, 1)
-
-
-def test_a_line_end_that_is_missing_is_told() -> None:
-    assert difference("a\n", "a", "a.py").note == "only the end of its last line differs"

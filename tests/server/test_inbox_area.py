@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from nightshift.core.clock import utc_now
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.states import Status
 from nightshift.server.context import AppContext
-from nightshift.storage.db.commit_signs import ChangedFile
-from nightshift.storage.db.state_store import StateStore
-from tests.server.test_commits import FIRST
 from tests.support.app_context import Client
 from tests.support.asking import package, wait_for
 from tests.support.worked_task import submit
@@ -45,19 +41,3 @@ def test_decisions_are_listed_newest_first_with_who_and_when(client: Client, con
     (denied,) = rest["decisions"]
     assert (denied["answered_by"], denied["granted"], denied["answer"]) == ("owner", False, "no port")
     assert (denied["answered_at"] >= denied["asked_at"], rest["next_after"]) == (True, None)
-
-
-def test_a_commit_tells_its_size_and_its_first_files(client: Client, context: AppContext) -> None:
-    submit(context, "x")
-    files = (ChangedFile(path="a\x1b[31m.py", added=3, removed=1), ChangedFile(path="b.png", added=None, removed=None))
-    many = tuple(ChangedFile(path=f"{number}.py", added=1, removed=0) for number in range(30))
-    state = StateStore(context.database)
-    state.record_commit(replace(FIRST, files=files)).result()
-    state.record_commit(replace(FIRST, commit="bb" * 20, files=many)).result()
-    state.record_commit(replace(FIRST, commit="cc" * 20, files=None)).result()
-    unknown, large, small = client.get("/api/commits?unread=1").json["commits"]
-    assert (small["added"], small["removed"], small["file_count"]) == (3, 1, 2)
-    assert small["files"][0] == {"path": "a\\x1b[31m.py", "added": 3, "removed": 1}
-    assert small["files"][1]["added"] is None
-    assert (large["added"], large["file_count"], len(large["files"])) == (30, 30, 20)
-    assert (unknown["files"], unknown["file_count"]) == (None, None)

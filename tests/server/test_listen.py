@@ -31,15 +31,3 @@ def test_names_count_without_their_ports_and_origins_with_them() -> None:
     assert policy.below == "/x"
     assert is_wildcard("0.0.0.0")
     assert not is_wildcard("127.0.0.1")
-
-
-@pytest.mark.parametrize(
-    ("address", "url"),
-    [
-        ("::1", "http://[::1]:81"),
-        ("0.0.0.0", "http://127.0.0.1:81"),
-        ("::", "http://[::1]:81"),
-    ],
-)
-def test_the_printed_address_can_be_opened(address: str, url: str) -> None:
-    assert Listen(address=address).url(81) == url

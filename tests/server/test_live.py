@@ -189,17 +189,6 @@ def test_only_who_asks_for_it_is_told_and_by_events_without_an_id(
     assert log_listener.take(1)[0][0] == "message", "an event of the log is the first that it hears of"
 
 
-def test_who_connects_in_the_middle_is_told_what_was_written(
-    context: AppContext, client: Client, listen: type[Listener]
-) -> None:
-    context.mask.learn([SECRET])
-    begin(context.live, 3).take(f"the password is {SECRET} and more")
-    begin(context.live, 4).take("of another task ")
-    (_, _, data), *_ = listen(client.host.port, "?live=true&task=3").take(1)
-    assert data["parts"] == [{"tool": "", "text": "the password is *** and ", "is_thought": False}]
-    assert data["task_id"] == 3
-
-
 async def test_the_server_stops_while_something_is_written(context: AppContext) -> None:
     text = begin(context.live)
     async with streaming(context) as (port, stream):

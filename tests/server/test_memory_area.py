@@ -126,14 +126,6 @@ def test_a_retired_lesson_is_found_no_more_until_it_is_restored(room: Room) -> N
     assert events == [(Kind.LESSON_RETIRED, 2), (Kind.LESSON_RESTORED, 2)]
 
 
-def test_what_is_no_lesson_is_told(room: Room) -> None:
-    for name in ("failure-99", "failure-0", "12", "failure-1;drop", "pattern-"):
-        assert room.client.get(f"/api/lesson/{name}").status == 404
-        assert room.client.post(f"/api/lesson/{name}/retire").status == 404
-    assert room.client.get("/api/lessons?kind=idea").json["fields"].keys() == {"kind"}
-    assert room.client.get("/api/lessons?limit=101").status == 400
-
-
 def test_what_memory_is_worth_is_told_with_its_intervals(room: Room) -> None:
     assert room.client.get("/api/learning").json["solve_rate"] is None
     end(room, "failure-1", [(Assignment.SHOWN, True)] * 8 + [(Assignment.CONTROL, False)] * 6)

@@ -5,11 +5,8 @@ The parser of Prometheus reads them, and they describe the daemon's activity wit
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from prometheus_client.parser import text_string_to_metric_families
 
-from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.states import Ending
 from nightshift.server.context import AppContext
@@ -97,22 +94,6 @@ def test_what_happened_is_counted_since_the_start(context: AppContext, client: C
     assert read_figure(values, "model_errors_total", **model, error="ModelUnavailable") == 1
     assert read_figure(values, "model_latency_seconds_sum", **model) == 3.0
     assert read_figure(values, "events_total", level="INFO") > 6
-
-
-def test_the_time_a_task_ran_is_from_its_claim(context: AppContext, client: Client) -> None:
-    now = utc_now()
-    for at, kind, data in (
-        (now, Kind.TASK_CLAIMED, {"from": "queued", "to": "running"}),
-        (now + timedelta(seconds=40), Kind.TASK_MOVED, {"from": "running", "to": "waiting"}),
-        (now + timedelta(seconds=50), Kind.TASK_MOVED, {"from": "waiting", "to": "cancelled", "ending": "user"}),
-    ):
-        context.events.emit(Event(kind=kind, at=at, task_id=7, data=data))
-    settle(context)
-    values = figures(client)
-    assert read_figure(values, "task_run_seconds_sum", to="waiting") == 40
-    assert read_figure(values, "task_run_seconds_bucket", to="waiting", le="30.0") == 0
-    assert read_figure(values, "task_run_seconds_bucket", to="waiting", le="60.0") == 1
-    assert not [name for name, labels in values if ("to", "cancelled") in labels]
 
 
 def test_no_task_and_none_of_its_texts_is_named(context: AppContext, client: Client) -> None:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nightshift.core.events import Event, Kind
 from nightshift.queue import store as task_rows
 from nightshift.server.context import AppContext
 from nightshift.storage.db import pruning
@@ -84,14 +83,6 @@ def test_a_call_that_was_pruned_is_gone_and_not_unknown(client: Client, context:
     prune(context, worked)
     gone = client.get(f"/task/{worked}/call/1/0/0")
     assert (gone.status, "keep_work_days" in gone.text) == (410, True)
-
-
-def test_a_task_whose_lines_of_the_log_were_pruned_says_so(client: Client, context: AppContext, worked: int) -> None:
-    context.events.emit(Event(kind=Kind.STATE_SAVED))
-    prune_log(context, 10**9)
-    notes = client.get(f"/api/task/{worked}").json["pruned"]
-    assert notes == ["Its lines of the log were pruned on 2026-11-22 (keep_events_days)."]
-    assert client.get(f"/api/task/{worked}/timeline").json["pruned"] == notes
 
 
 def test_a_stream_resumes_with_an_id_that_was_pruned_since(

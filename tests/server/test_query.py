@@ -10,18 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.client.new_task import own_time
-from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.queue.intake.tasks_file import read_tasks
 from nightshift.server.lists.task_list import TasksQuery
 from nightshift.server.log.log_query import LogsQuery
 from nightshift.server.query import BadQuery, Query, moment, read_query
-
-
-def test_values_are_read_into_their_types() -> None:
-    query = read_query(TasksQuery, "status=failed&limit=7&after=12")
-    assert (query.status, query.limit, query.after) == (frozenset({Status.FAILED}), 7, 12)
-    assert read_query(TasksQuery, "").limit == 50
 
 
 def test_all_faults_are_told_together() -> None:

@@ -236,16 +236,6 @@ def test_a_password_within_an_address_is_veiled(rig: SettingsRig) -> None:
     assert ("pass-word" in json.dumps(row), row["veiled"]) == (False, True)
 
 
-def test_a_body_that_says_nothing_sensible_is_refused(rig: SettingsRig) -> None:
-    odd = [{}, {"changes": []}, {"changes": {}, "more": 1}, {"changes": {"model_name": "\ud800"}}, [], None, "x"]
-    odd += [{"changes": {}, "reset": ["\ud800"]}, {"changes": {}, "reset": "worker_count"}]
-    deep: list[Any] = []
-    for _ in range(400):
-        deep = [deep]
-    odd += [{"changes": {"allowed_deps": deep}}, {"changes": {"model_name": "x" * 300_000}}]
-    assert {rig.send("PUT", "/api/settings", body).status for body in odd} == {400}
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=6), below, max_size=3),

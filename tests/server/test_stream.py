@@ -125,16 +125,6 @@ def test_an_id_from_the_future_is_answered_with_a_resync(
     assert listener.ids(1) == [4]
 
 
-def test_a_client_that_knows_what_another_process_wrote_is_not_sent_back(
-    context: AppContext, port: int, listen: type[Listener]
-) -> None:
-    with Database(context.database.path) as other:
-        EventLog(other).emit(Event(kind=Kind.MODEL_CALLED, message="theirs"))
-    ahead = listen(port, last_id=1)
-    fill(context, 1)
-    assert ahead.take(1)[0][:2] == ("message", 2)
-
-
 def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:

@@ -84,12 +84,6 @@ def test_a_field_that_is_nested_too_deeply_is_named(shared: Client, field: str, 
     assert got.json["fields"] == {field: "nested more than 50 deep; make it flatter"}
 
 
-def test_metadata_is_taken_as_deep_as_is_said_and_shown_whole(client: Client) -> None:
-    body = f'{{"description": "x", "metadata": {deep(50)}}}'
-    assert client.request("POST", "/api/task", body, JSON).status == 201
-    assert client.get("/api/task/1").json["metadata"] == json.loads(deep(50))
-
-
 # Tasks stored by an older version, which accepted data of any depth.
 
 

@@ -132,14 +132,6 @@ def test_neither_secrets_nor_folders_of_this_machine_are_on_it(manager: GitManag
     assert "***" in html
 
 
-def test_a_command_of_the_owner_is_named_as_he_gave_it(manager: GitManager, repo: Path) -> None:
-    evidence = {"tree": "", "sandbox": "bubblewrap", "label": "exit_code"}
-    add_note(repo, own_tests=[], command=["make", "a b"], evidence=evidence)
-    page = read(proof(manager, repo).html)
-    assert page.regions["Commands: The tests, on exactly this tree"].endswith("make 'a b'")
-    assert page.regions["Expected: The tests, on exactly this tree"] == "It ends with exit status 0."
-
-
 def test_without_a_note_of_its_own_nothing_is_proved(manager: GitManager, repo: Path) -> None:
     with pytest.raises(NoEvidence, match="no evidence here"):
         proof(manager, repo)
