@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from nightshift.core.tasks.verdicts import Failure, Verdict
+from nightshift.core.tasks.verdicts import Failure
 from nightshift.core.text.masking import Masker, printable
 from nightshift.sandbox.cleaning import Mask
 from nightshift.verdict.answer import Fault
@@ -100,14 +100,6 @@ def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
 def tail(text: str) -> str:
     """Return the last `MAX_OUTPUT_LINES` lines of a text."""
     return "\n".join(text.strip("\n").split("\n")[-MAX_OUTPUT_LINES:])
-
-
-def delta(before: Verdict | None, after: Verdict) -> str:
-    """Count the tests that are fixed, newly fail or still fail: `fixed 2, new 1, same 3`. Empty for the first run."""
-    if before is None:
-        return ""
-    old, new = before.failing - after.not_reached, after.failing - before.not_reached
-    return f"fixed {len(old - new)}, new {len(new - old)}, same {len(old & new)}"
 
 
 def _excerpt(lines: list[str], line: int) -> str:

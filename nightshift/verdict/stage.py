@@ -159,7 +159,7 @@ def _instructions(
         "executable": runtime.executable,
         "recorder": {
             "secret": secret,
-            "preload": plan.preload,
+            "preload": plan.preloads,
             "standing": [file.path for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
             "traced": plan.is_traced,
             "budget": {
@@ -214,6 +214,5 @@ def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimit
 
 
 def _digest(plan: Plan, digests: dict[str, str]) -> str:
-    seen = dict(digests)
     tests = {file.path: packing.sha256(encode(file.text)) for file in plan.files}
-    return packing.digest_of({**seen, **tests})
+    return packing.digest_of({**digests, **tests})

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -63,21 +63,19 @@ class TimeLimit:
         idle_s: the limit of consecutive seconds without processor time.
         wall_s: the limit of clock time, in seconds.
         is_owner_limit: true if this is the owner's own limit, not a shorter one.
-        learned: the times of the suite's longest passing runs if the limit is derived from them; otherwise None.
     """
 
     cpu_s: float
     idle_s: float
     wall_s: float
     is_owner_limit: bool = True
-    learned: Taken | None = None
 
     @classmethod
     def of(cls, limits: RunLimits) -> TimeLimit:
         """Return the limit that the owner set."""
         return cls(cpu_s=limits.cpu_s, idle_s=limits.cpu_s, wall_s=clock(limits) * limits.cpu_s)
 
-    def at_most(self, cpu_s: float, learned: Taken | None = None, idle_s: float | None = None) -> TimeLimit:
+    def at_most(self, cpu_s: float, idle_s: float | None = None) -> TimeLimit:
         """Return this limit with less processor time and idle time.
 
         The clock limit stays, because the machine may be busy. If `cpu_s` is not below the limit, the limit is returned
@@ -85,13 +83,12 @@ class TimeLimit:
 
         Args:
             cpu_s: the new limit of processor time.
-            learned: the times that `cpu_s` is derived from.
             idle_s: the new limit of idle time, if it is below the present one; None keeps the present one.
         """
         if cpu_s >= self.cpu_s:
             return self
         idle_s = self.idle_s if idle_s is None else min(self.idle_s, idle_s)
-        return replace(self, cpu_s=cpu_s, idle_s=idle_s, is_owner_limit=False, learned=learned)
+        return replace(self, cpu_s=cpu_s, idle_s=idle_s, is_owner_limit=False)
 
 
 class SuiteTimes:
@@ -102,11 +99,10 @@ class SuiteTimes:
 
     Args:
         path: a file that stores the times; losing it is harmless. Without a file, the times are lost with this object.
-        now: returns the time in seconds.
     """
 
-    def __init__(self, path: Path | None = None, now: Callable[[], float] = time.monotonic) -> None:
-        self._path, self._now = path, now
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
         self._due, self._write_at = False, -math.inf
         self._longest = OrderedDict[str, Taken](_read(path) if path else ())
 
@@ -116,7 +112,7 @@ class SuiteTimes:
         if earlier is None:
             return owner_limit.at_most(FIRST_S + sum(len(file.text) for file in planned.files) // LENGTH)
         cpu_s, idle_s = (max(SHORTEST_S, FACTOR * seconds) for seconds in (earlier.cpu_s, earlier.wall_s))
-        return owner_limit.at_most(cpu_s, earlier, idle_s)
+        return owner_limit.at_most(cpu_s, idle_s)
 
     def learn(self, planned: Plan, taken: Taken) -> None:
         """Record the time of a passing run. Call this method in a thread, because it may write the file.
@@ -135,8 +131,8 @@ class SuiteTimes:
             self._longest.popitem(last=False)
         before = earlier or Taken(cpu_s=0.0, wall_s=0.0)
         self._due |= FACTOR * max(taken.cpu_s - before.cpu_s, taken.wall_s - before.wall_s) > SHORTEST_S
-        if self._path and self._due and self._now() >= self._write_at:
-            self._due, self._write_at = False, self._now() + EVERY_S
+        if self._path and self._due and time.monotonic() >= self._write_at:
+            self._due, self._write_at = False, time.monotonic() + EVERY_S
             _write(self._path, self._longest)
 
 

@@ -51,7 +51,6 @@ class SuiteFile:
         must_fail_text: the text of its must-fail copy; empty if there is no copy.
         must_fail_names: the original names of the tests that are changed in the copy.
         mirrored: whether the copy also changes the tests that the file generates at run time.
-        preload: libraries to import before any code of the workspace.
     """
 
     role: Role
@@ -62,7 +61,6 @@ class SuiteFile:
     must_fail_text: str = ""
     must_fail_names: frozenset[str] = frozenset()
     mirrored: bool = False
-    preload: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:
         """Return the file without its must-fail copy."""
@@ -159,11 +157,6 @@ class Plan:
     def framework(self) -> str:
         """The name of the test runner."""
         return self.launch.framework if self.launch else "pytest"
-
-    @property
-    def preload(self) -> tuple[str, ...]:
-        """The libraries to import before any code of the workspace, for the whole plan and for each file."""
-        return tuple(sorted({*self.preloads, *(name for file in self.files for name in file.preload)}))
 
 
 def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:

@@ -22,11 +22,6 @@ _CONSTRAINT = re.compile(r"^//go:build (.{1,2000})$", re.MULTILINE)
 _TOKEN = re.compile(r"\s*(&&|\|\||!|\(|\)|[\w.]+)")
 
 
-def ending(name: str) -> str:
-    """Return the end of a test file's name that restricts it to some systems, such as `_windows_test.go`."""
-    return "".join(f"_{part}" for part in _places(name)) + "_test.go"
-
-
 def is_built(path: str, text: str) -> bool:
     """Check whether a test file is built on this machine; true if its constraint cannot be parsed."""
     if any(not _holds(part) for part in _places(path.rpartition("/")[2])):

@@ -29,7 +29,7 @@ _COMPARISON: dict[type[ast.cmpop], tuple[str, str, int]] = {
 _OTHER = "_other_value"
 _OTHER_TEXT = """
 
-def {name}(value):
+def _other_value(value):
     kind = type(value)
     if kind is bool:
         return not value
@@ -39,9 +39,9 @@ def {name}(value):
     if kind in (str, bytes):
         return value + kind(b"x") if kind is bytes else value + "x"
     if kind in (list, tuple):
-        return kind([{name}(value[0]), *value[1:]]) if value else kind([0])
+        return kind([_other_value(value[0]), *value[1:]]) if value else kind([0])
     if kind is dict:
-        return {{**value, **{{key: {name}(value[key]) for key in list(value)[:1]}}}} or {{"": 0}}
+        return {**value, **{key: _other_value(value[key]) for key in list(value)[:1]}} or {"": 0}
     if kind in (set, frozenset):
         return kind(list(value)[1:]) if value else kind([0])
     return None
@@ -60,27 +60,21 @@ def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
     except SyntaxError:
         return
     for name, function in _functions(source.tree, ""):
-        for fault in faults(source, function, _OTHER):
+        for fault in _faults(source, function):
             if fault.line in lines:
                 yield name, fault, partial(_write_mutant, source, fault)
 
 
-def faults(source: Source, function: Function, other: str) -> Iterator[Fault]:
-    """List the faults that can be put into a function's own body; nested functions are excluded.
-
-    Args:
-        source: the module.
-        function: a function of the module.
-        other: the name of the helper that returns another value of the same type.
-    """
-    maker = _Maker(source, other)
+def _faults(source: Source, function: Function) -> Iterator[Fault]:
+    """List the faults that can be put into a function's own body; nested functions are excluded."""
+    maker = _Maker(source)
     for statement in _without_docstring(function.body):
         yield from maker.walk(statement, in_loop=False)
 
 
 class _Maker:
-    def __init__(self, source: Source, other: str) -> None:
-        self._source, self._other = source, other
+    def __init__(self, source: Source) -> None:
+        self._source = source
 
     def walk(self, node: ast.AST, *, in_loop: bool) -> Iterator[Fault]:
         """List the faults at a node and below it.
@@ -137,7 +131,7 @@ class _Maker:
             return
         text = self._source.segment(value)
         start, end = self._source.span(value)
-        edit = Edit(start, end, f"{self._other}(({text}))")
+        edit = Edit(start, end, f"{_OTHER}(({text}))")
         now = "another value of the same type"
         yield Fault(
             kind="result", rank=PLAIN, line=value.lineno, edit=edit, was=shorten(text), now=now, needs_other=True
@@ -214,7 +208,7 @@ def _write_mutant(source: Source, fault: Fault) -> str | None:
     """Return the text of the file with the fault; None if that is not valid Python."""
     text = source.edit([fault.edit])
     if fault.needs_other:
-        text += _OTHER_TEXT.format(name=_OTHER)
+        text += _OTHER_TEXT
     try:
         parse(encode(text))
     except (SyntaxError, ValueError, RecursionError):

@@ -25,11 +25,6 @@ class Case:
     node: Function
     required: bool
 
-    @property
-    def owner(self) -> str:
-        """The qualified name of the class that contains the test; empty at the top level of the module."""
-        return self.name.rpartition("::")[0]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
