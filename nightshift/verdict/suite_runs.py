@@ -246,7 +246,9 @@ class SuiteRuns:
         if key not in self._red:
             unchanged = replace(job, change={}, given={}, command=(), regression=())
             native_run = await self.settle(unchanged, plan.tests_alone(await self.plan(unchanged)))
-            self._red[key] = bool(native_run.stopped) or len(native_run.passed) < len(native_run.tests or ())
+            tests = native_run.tests
+            is_red = len(native_run.passed) < len(tests) if tests else native_run.exit_code != 0
+            self._red[key] = bool(native_run.stopped) or is_red
             while len(self._red) > REMEMBERED:
                 self._red.popitem(last=False)
         return self._red[key]
