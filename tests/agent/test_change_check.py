@@ -12,11 +12,9 @@ from dataclasses import dataclass, field, replace
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from nightshift.core.tasks.states import Outcome, Phase
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, TESTS, Bench, block, case_for, model_for
 
 P = Phase
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 BAD = block("add.py", "def add(a, b):\n    return eval(f'{a} + {b}')\n")
 ASK = Ask(kind=AskKind.FINDING, subject="finding:x.ask:add.py", question="May it?")
 

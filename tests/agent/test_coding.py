@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from nightshift.core.events import Kind
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.states import Ending, Phase
-from tests.support.agent_parts import Bench, block, case_for, cut, model_for
+from tests.support.agent_parts import RIGHT, TESTS, WRONG, Bench, block, case_for, cut, model_for
 
 P = Phase
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 CODING_TWICE = [P.PLANNING, P.CODING, P.CODING]
 
 
@@ -115,15 +109,6 @@ async def test_a_claim_that_a_given_test_contradicts_is_not_believed_and_costs_n
     assert ("test_add.py" if base else "add.py") in bench.model.requests[-1].messages[-1].text
 
 
-async def go_on(bench: Bench, case: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
-    """Continue the attempt after the owner's answer. An empty `answer` means that the owner consents."""
-    (subject,) = (ask.subject for ask in held.asks)
-    assert held.held_in is not None
-    yes, no = (frozenset({subject} if is_granted else ()) for is_granted in (answer, not answer))
-    decided = replace(case, granted=yes, denied=no, answers={subject: answer} if answer else {})
-    return await bench.run(decided, replace(held, phase=held.held_in, held_in=None, asks=()))
-
-
 CANNOT = "Cannot: the tests ask for two results of one call."
 
 
@@ -132,7 +117,7 @@ async def test_a_refusal_is_one_question_to_the_owner_and_ends_the_task_if_he_ag
     held = await bench.run(case)
     assert (held.phase, held.held_in, held.iteration) == (P.AWAITING_APPROVAL, P.CODING, 0)
     assert held.asks[0].question.endswith("the tests ask for two results of one call.")
-    end = await go_on(bench, case, held)
+    end = await bench.go_on(case, held)
     assert (end.phase, end.ending, len(bench.model.requests)) == (P.ABANDON, Ending.REFUSED, 2)
 
 
@@ -141,7 +126,7 @@ async def test_a_question_comes_with_what_is_assumed_and_the_next_prompt_has_its
     case = case_for(tests=TESTS)
     held = await bench.run(case)
     assert (held.asks[0].question, held.asks[0].default) == ("Which alphabet?", "Latin letters")
-    work = await go_on(bench, case, held, "Greek")
+    work = await bench.go_on(case, held, "Greek")
     assert (work.phase, work.iteration) == (P.COMMIT, 1)
     assert "Which alphabet? Greek" in bench.model.prompt(2)
 

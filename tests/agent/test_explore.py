@@ -18,10 +18,9 @@ from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Explore
 from nightshift.core.tools import ToolCall, ToolPlace, ToolProtocol, ToolRecord
-from tests.support.agent_parts import Bench, case_for, model_for
+from tests.support.agent_parts import TESTS, Bench, case_for, model_for
 
 P = Phase
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 BASE = {"add.py": "def add(a, b):\n    return a - b\n", "other.py": "X = 1\n"}
 ON = AgentSettings(explore=Explore.ON)
 LOOK = "```search\ndef add\n```"

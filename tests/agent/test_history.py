@@ -11,14 +11,13 @@ from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import SHORT_TERM, AttemptState, Brief, Reflection, Try
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, Bench, block, case_for, model_for
 
 P = Phase
 TESTS = {
     "test_add.py": "from add import add\n\n\n"
     + "\n\n".join(f"def test_{n}():\n    assert add({n}, 3) == {n + 3}\n" for n in range(4))
 }
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 
 
 def wrong(n: int) -> str:

@@ -10,11 +10,10 @@ from nightshift.core.tasks.states import Phase
 from nightshift.sandbox import choose
 from nightshift.sandbox.runtime import open_runtime
 from nightshift.verdict.runner import SuiteRunner
-from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, Bench, ScriptedModel, block, case_for, model_for
 
 P = Phase
 RUNNER = Path(__file__).parents[2] / ".runner"
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 
 
 async def bench_for(model: ScriptedModel, folder: Path) -> Bench:

@@ -19,11 +19,8 @@ from nightshift.core.tasks.states import TERMINAL_PHASES, Ending, Outcome, Phase
 from nightshift.core.tasks.subtasks import Subtask
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Evidence, Label, Verdict
-from tests.support.agent_parts import Bench, ScriptedModel, Walk, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, TESTS, WRONG, Bench, ScriptedModel, Walk, case_for, model_for
 
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 P = Phase
 
 

@@ -17,11 +17,8 @@ from nightshift.core.events import Kind
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import OwnerMessage
-from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, TESTS, WRONG, Bench, ScriptedModel, block, case_for, model_for
 
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 SUMMED = block("add.py", "def add(a, b):\n    return sum((a, b))\n")
 P = Phase
 

@@ -9,11 +9,10 @@ import pytest
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import ModelClass, ModelProfile
 from nightshift.core.tasks.states import Phase
-from tests.support.agent_parts import Bench, case_for, model_for
+from tests.support.agent_parts import TESTS, Bench, case_for, model_for
 
 P = Phase
 SMALL = ModelProfile(size=ModelClass.SMALL)
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 WRONG, OTHER, THIRD, RIGHT = (
     f"```python\ndef add(a, b):\n    return {value}\n```" for value in ("a - b", "a * b", "b - a", "a + b")
 )

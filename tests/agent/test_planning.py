@@ -127,13 +127,6 @@ async def test_a_refusal_is_asked_once_more_for_a_plan_and_never_becomes_one() -
     assert prose.steps[0].state.plan == PROSE
 
 
-async def go_on(bench: Bench, context: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
-    (subject,) = (ask.subject for ask in held.asks)
-    yes, no = (frozenset({subject} if is_granted else ()) for is_granted in (answer, not answer))
-    decided = replace(context, granted=yes, denied=no, answers={subject: answer} if answer else {})
-    return await bench.run(decided, replace(held, phase=Phase.PLANNING, held_in=None, asks=()))
-
-
 REFUSES = "I cannot do that."
 
 
@@ -143,7 +136,7 @@ async def test_a_planner_that_refuses_twice_has_its_owner_asked_once() -> None:
     assert (held.phase, held.held_in) == (Phase.AWAITING_APPROVAL, Phase.PLANNING)
     assert held.asks[0].question.endswith("cannot be done as described: I cannot do that.")
     assert bench.steps[0].data["declined"] == REFUSES
-    work = await go_on(bench, context, held, answer="Write a.py all the same.")
+    work = await bench.go_on(context, held, answer="Write a.py all the same.")
     assert work.phase is Phase.COMMIT
     assert "Write a.py all the same." in bench.model.prompt(2)
     assert "cannot" not in bench.steps[1].state.plan

@@ -17,7 +17,7 @@ from nightshift.core.tasks.projects import PYTEST, ROOT
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Trial, Verdict
 from nightshift.verdict import removal
-from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, Bench, PlainSuite, block, case_for, model_for
 from tests.support.trees import TextTree
 
 WORKSPACE = {
@@ -31,7 +31,6 @@ WORKSPACE = {
     "almanac/days.mjs": "export const days = 1;\n",
 }
 OWN = block("tests/test_add.py", "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n")
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 
 
 def case(description: str = "Write `add(a, b)` in add.py, which returns the sum", **more: Any) -> AttemptContext:

@@ -27,10 +27,9 @@ from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.remarks import Reader
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Explore, Language
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.agent_parts import TESTS, Bench, block, case_for, model_for
 
 P = Phase
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 
 
 @cache

@@ -13,12 +13,9 @@ from nightshift.agent.prompt.text import quote
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Kind
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, TESTS, WRONG, Bench, block, case_for, model_for
 
 P = Phase
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 OWN = block("tests/test_sum.py", "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n")
 
 

@@ -17,12 +17,9 @@ from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Try
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.verdicts import Evidence, Failure, Label, SuiteJob, Verdict
-from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, TESTS, WRONG, Bench, PlainSuite, block, case_for, model_for
 
 P = Phase
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 
 
 def wrong(n: int) -> str:

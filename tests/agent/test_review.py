@@ -15,11 +15,9 @@ from nightshift.core.tasks.attempt_state import AttemptContext
 from nightshift.core.tasks.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Finding, Severity
 from nightshift.core.tasks.remarks import Gravity, Reader
 from nightshift.core.tasks.states import Phase
-from tests.support.agent_parts import Bench, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, TESTS, Bench, block, case_for, model_for
 
 P = Phase
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 SLOPPY = block("add.py", "def add(a, b):\n    return a + b if a else b\n")
 CONTENT = json.dumps({"findings": []})
 

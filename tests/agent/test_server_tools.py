@@ -14,8 +14,8 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tools import ToolCall, ToolParameter, ToolSpec
-from tests.agent.test_explore import BASE, DONE, EDIT, ON, TESTS, ToolBench, codings, last_text
-from tests.support.agent_parts import block, case_for, model_for
+from tests.agent.test_explore import BASE, DONE, EDIT, ON, ToolBench, codings, last_text
+from tests.support.agent_parts import TESTS, block, case_for, model_for
 
 NAME = "books__lookup"
 SPEC = ToolSpec(

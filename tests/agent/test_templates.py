@@ -21,10 +21,9 @@ from nightshift.core.dialogue import Completion, Message
 from nightshift.core.errors import BadReply
 from nightshift.core.gauge import ModelClass, ModelProfile
 from nightshift.core.tools import ToolSpec
-from tests.support.agent_parts import Bench, case_for, model_for
+from tests.support.agent_parts import TESTS, Bench, case_for, model_for
 
 PROMPTS = Path(__file__).parents[2] / "nightshift" / "agent" / "prompts"
-TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 
 
 @pytest.mark.parametrize("file", sorted(PROMPTS.rglob("*.md")), ids=lambda file: file.stem)

@@ -22,11 +22,9 @@ from nightshift.core.tasks.verdicts import (
     Verdict,
 )
 from nightshift.storage.db.codec import decode, encode
-from tests.support.agent_parts import Bench, PlainSuite, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, WRONG, Bench, PlainSuite, block, case_for, model_for
 
 P = Phase
-WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 OWN = block(
     "tests/test_sum.py",
     "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(0, 0) == 0\n",

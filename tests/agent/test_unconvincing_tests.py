@@ -10,12 +10,11 @@ import pytest
 
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
-from tests.support.agent_parts import Bench, PlainSuite, ScriptedModel, block, case_for, model_for
+from tests.support.agent_parts import RIGHT, Bench, PlainSuite, ScriptedModel, block, case_for, model_for
 
 P = Phase
 ASKED = "Let `add` in add.py sum its two numbers"
 BASE = {"add.py": "def add(a, b):\n    return a\n"}
-RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
 WRONG = block("add.py", "def add(a, b):\n    return 'a'\n")
 NEVER_RED = block("tests/test_own.py", "from add import add\n\n\ndef test_own():\n    assert add(1, 0) == 1\n")
 NEVER_RED_TOO = block("tests/test_own.py", "from add import add\n\n\ndef test_own():\n    assert add(2, 0) == 2\n")

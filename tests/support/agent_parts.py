@@ -234,6 +234,13 @@ class Bench:
     async def run(self, case: AttemptContext, work: AttemptState | None = None) -> AttemptState:
         return await Walk(self.tools, self.keep).run(case, work or self.start(case))
 
+    async def go_on(self, case: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
+        """Continue an attempt after the owner's answer. An empty `answer` means that the owner consents."""
+        (subject,) = (ask.subject for ask in held.asks)
+        yes, no = (frozenset({subject} if is_granted else ()) for is_granted in (answer, not answer))
+        decided = replace(case, granted=yes, denied=no, answers={subject: answer} if answer else {})
+        return await self.run(decided, replace(held, phase=held.held_in or held.phase, held_in=None, asks=()))
+
     @property
     def walk(self) -> list[Phase]:
         return [step.phase for step in self.steps]
@@ -242,6 +249,13 @@ class Bench:
 def block(path: str, text: str) -> str:
     """Return a file as a fenced code block with its path, which is the form that prompts ask the model for."""
     return f"```python path={path}\n{text}```\n"
+
+
+TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
+"""Tests of the task that `case_for` describes."""
+RIGHT = block("add.py", "def add(a, b):\n    return a + b\n")
+WRONG = block("add.py", "def add(a, b):\n    return a - b\n")
+"""Replies to it that pass and that fail these tests."""
 
 
 def model_for(*codings: str | Completion, forever: bool = False, **others: Sequence[str]) -> ScriptedModel:
