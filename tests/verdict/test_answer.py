@@ -40,13 +40,6 @@ def take(events: str) -> Answer:
     return answer
 
 
-def test_a_signed_answer_is_read() -> None:
-    session = take(lines(*GOOD)).session
-    assert [test.id for test in session.tests] == ["t.py::test_a"]
-    assert session.tests[0].result is Result.PASSED
-    assert (session.finishes, session.garbled, session.running) == ((0,), False, None)
-
-
 @pytest.mark.parametrize("stdout", [b"nonsense", sign("", b"x" * 32), b"00" + sign(""), sign("") + b" "])
 def test_an_answer_without_the_signature_is_none(stdout: bytes) -> None:
     assert read(result(stdout), KEY) is None

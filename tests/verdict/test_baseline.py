@@ -137,15 +137,6 @@ async def test_a_test_that_fails_whenever_it_runs_is_charged(box: Busy, folder: 
     assert verdict.failing == {"tests/test_app.py::test_waits"}
 
 
-async def test_a_test_that_hangs_only_with_the_change_is_charged(box: Busy, folder: Path) -> None:
-    base = {"tests/test_b.py": "import app\n\n\ndef test_b():\n    assert app.two() == 2\n", "tests/test_app.py": ""}
-    hangs = RIGHT.replace("    return 2", "    while True:\n        pass")
-    verdict = await judge_change(box, folder, hangs, base, limits=RunLimits(cpu_s=1))
-    assert not verdict.passed
-    assert "it was in tests/test_b.py::test_b" in verdict.reason
-    assert verdict.failing == {"tests/test_b.py::test_b"}
-
-
 async def test_a_given_test_that_the_settings_leave_out_makes_the_change_doubtful(box: Busy, folder: Path) -> None:
     slow = "import pytest\nimport app\n\n\n@pytest.mark.slow\ndef test_three():\n    assert app.three() == 3\n"
     verdict = await judge_change(box, folder, APP, given={"tests/test_given.py": slow})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.tasks.task import Files
-from nightshift.core.tasks.verdicts import FindingKind, Result
+from nightshift.core.tasks.verdicts import FindingKind
 from tests.support.sandboxes import Judge, runtime
 
 GIVEN = {
@@ -123,21 +123,3 @@ async def test_must_fail_copies_notice_a_forgery_whose_checks_cannot_be_replayed
     assert not forged.passed or forged.doubt
     assert honest.passed, honest.reason
     assert honest.evidence.twins == 3
-
-
-async def test_the_honest_answer_passes_where_the_forgeries_fail(judge: Judge) -> None:
-    verdict = await judge({"solution.py": "def add(a, b):\n    return a + b\n"}, GIVEN)
-    assert verdict.passed, verdict.reason
-    assert verdict.count(Result.PASSED) == verdict.evidence.twins == 3
-
-
-async def test_the_trusted_parent_cannot_be_looked_into(judge: Judge) -> None:
-    spy = (
-        "def seen():\n    found = []\n    for name in ('environ', 'mem', 'maps', 'fd/0', 'fd/1', 'fd/2', 'cwd/.'):\n"
-        "        try:\n            open(f'/proc/1/{name}', 'rb').close()\n            found.append(name)\n"
-        "        except IsADirectoryError:\n            found.append(name)\n        except OSError:\n"
-        "            pass\n    return found\n"
-    )
-    given = {"test_given.py": "from solution import seen\n\n\ndef test_seen():\n    assert seen() == []\n"}
-    verdict = await judge({"solution.py": spy}, given)
-    assert verdict.passed, verdict.failures

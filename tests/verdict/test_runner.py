@@ -297,24 +297,21 @@ async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> Non
 
 
 WRITES = """
-import os, sys
+import os
 from app.sums import add
 os.makedirs('out', exist_ok=True)
 wrong = '' if add(1, 1) == 2 else '<failure message="token %s is not 2\\x1b[2J"/>' % ('gh' + 'p_' + 'a' * 30)
 open('out/junit.xml', 'w').write(
     f'<testsuite name="sums"><testcase name="adds" time="0.5">{wrong}</testcase><testcase name="other"/></testsuite>'
 )
-raise SystemExit(int(sys.argv[1]))
 """
 
 
 async def test_the_report_of_a_command_has_its_tests_in_the_verdict(judge: Judge) -> None:
     old = '<testsuite name="old"><testcase name="old"><failure/></testcase></testsuite>'
     stale = {**REPOSITORY, "junit.xml": old}
-    right, wrong, failing = await asyncio.gather(
-        judge({}, base=stale, command=("python", "-c", WRITES, "0")),
-        judge(BREAKS, base=stale, command=("python", "-c", WRITES, "0")),
-        judge({}, base=stale, command=("python", "-c", WRITES, "3")),
+    right, wrong = await asyncio.gather(
+        *(judge(change, base=stale, command=("python", "-c", WRITES)) for change in ({}, BREAKS))
     )
     assert right.passed, right.reason
     assert results(right) == {"sums::adds": "passed", "sums::other": "passed"}
@@ -324,8 +321,6 @@ async def test_the_report_of_a_command_has_its_tests_in_the_verdict(judge: Judge
     assert wrong.reason == "1 failed of 2 tests", "though its exit status is 0"
     assert "ghp_" not in str(wrong)
     assert "\x1b" not in wrong.failures[0].message
-    assert not failing.passed
-    assert "ended with exit status 3" in failing.reason
 
 
 HOSTILE = {
@@ -351,21 +346,6 @@ async def test_a_command_that_never_runs_is_refused_where_it_would_run(judge: Ju
         await judge({}, base=REPOSITORY, command=("timeout", "5", "ssh", "host", "true"))
     allowed = await judge({}, base=REPOSITORY, command=("ssh", "host", "true"), allow=("command.remote",))
     assert not allowed.passed
-
-
-async def test_settings_and_fixtures_come_from_the_base_and_the_start(judge: Judge) -> None:
-    given = {"tests/test_given.py": "def test_two(two):\n    assert two == 2\n"}
-    two = REPOSITORY["conftest.py"]
-    base, start, change = await asyncio.gather(
-        judge({"a.py": ""}, given, REPOSITORY),
-        judge({"conftest.py": two}, given, start={"conftest.py": two}),
-        judge({"conftest.py": two, "a.py": ""}, given),
-    )
-    assert base.passed, f"{base.reason} {base.failures}"
-    assert start.passed, start.reason
-    assert not change.passed
-    assert change.evidence.dropped == {"conftest.py": "steers how tests are run"}
-    assert Kind.FILES_DROPPED in {event.kind for event in judge.events}
 
 
 async def test_the_mark_of_a_plugin_that_is_not_loaded_ends_no_suite(judge: Judge) -> None:

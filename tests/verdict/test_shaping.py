@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from nightshift.core.isolation import WORK
-from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.core.tasks.verdicts import Failure
 from nightshift.core.text.masking import MAX_LINE
 from nightshift.verdict import shaping
 from nightshift.verdict.answer import Fault
@@ -58,15 +58,3 @@ def test_at_most_ten_distinct_failures_are_kept_and_those_that_hide_others_come_
     assert [shaped.kind for shaped in failures] == ["ModuleNotFoundError", "Timeout", *["AssertionError"] * 8]
     same = [failure("KeyError", "a.py:1", message) for message in ("'x'", "'y'")]
     assert len(shaping.distinct(same)) == 1
-
-
-def test_two_runs_are_compared_in_a_line() -> None:
-    def verdict(**results: Result) -> Verdict:
-        evidence = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
-        cases = tuple(CaseResult(id=name, result=result) for name, result in results.items())
-        return Verdict(passed=False, reason="", evidence=evidence, results=cases)
-
-    before = verdict(a=Result.FAILED, b=Result.FAILED, c=Result.PASSED)
-    after = verdict(a=Result.PASSED, b=Result.ERROR, c=Result.FAILED)
-    assert shaping.delta(before, after) == "fixed 1, new 1, same 1"
-    assert shaping.delta(None, after) == ""

@@ -32,20 +32,10 @@ def test_a_limit_is_ten_times_the_longest_passing_run_between_the_least_and_the_
         times.learn(plan(), Taken(cpu_s=cpu_s, wall_s=wall_s))
     limit = times.limit(plan(), WHOLE)
     assert (limit.cpu_s, limit.idle_s, limit.wall_s, limit.is_owner_limit) == (9.0, 30.0, 300, False)
-    assert limit.learned == Taken(cpu_s=0.9, wall_s=3.0)
     times.learn(plan("quick"), Taken(cpu_s=0.01, wall_s=0.02))
     assert times.limit(plan("quick"), WHOLE).cpu_s == SHORTEST_S
     times.learn(plan("slow"), Taken(cpu_s=7.0, wall_s=7.0))
     assert times.limit(plan("slow"), WHOLE) is WHOLE
-
-
-@pytest.mark.parametrize("other", [plan("other"), plan(path="test_b.py"), plan(command=("make", "test"))])
-def test_other_tests_have_a_history_of_their_own(other: Plan) -> None:
-    times = SuiteTimes()
-    times.learn(plan(), Taken(cpu_s=0.9, wall_s=1.0))
-    assert times.limit(other, WHOLE).learned is None
-    times.learn(other, Taken(cpu_s=2.0, wall_s=2.0))
-    assert times.limit(plan(), WHOLE).cpu_s == 9.0
 
 
 def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -65,6 +55,6 @@ def test_a_file_that_cannot_be_read_is_as_none(text: str, tmp_path: Path) -> Non
     path = tmp_path / "times.json"
     path.write_text(text)
     times = SuiteTimes(path)
-    assert times.limit(plan(), WHOLE).learned is None
+    assert times.limit(plan(), WHOLE).cpu_s == FIRST_S
     times.learn(plan(), Taken(cpu_s=0.9, wall_s=1.0))
-    assert SuiteTimes(path).limit(plan(), WHOLE).learned is not None
+    assert SuiteTimes(path).limit(plan(), WHOLE).cpu_s == 9.0

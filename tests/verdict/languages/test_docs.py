@@ -7,7 +7,6 @@ which the page's lines were applied.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -70,7 +69,6 @@ async def main():
     print(json.dumps([{
         "passed": each.passed, "reason": each.reason, "label": each.evidence.label, "twins": each.evidence.twins,
         "results": {case.id: case.result for case in each.results}, "dropped": dict(each.evidence.dropped),
-        "failures": [failure.message for failure in each.failures],
         "mutants": [mutant.noticed for mutant in each.evidence.mutants],
     } for each in verdicts]))
 
@@ -78,27 +76,20 @@ asyncio.run(main())
 """
 
 
-def judge_jobs(package: Path, repo: Path, *jobs: Mapping[str, object]) -> list[dict[str, object]]:
-    verdicts: list[dict[str, object]] = json.loads(run_in(package, JUDGE, str(repo), json.dumps(jobs)))
-    return verdicts
-
-
 def test_a_change_is_judged_by_the_tests_of_the_example(package: Path, tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "repo", {"add.sh": SOURCE.partition("\n\n")[0] + "\n", "add_test.sh": TEST})
     right: dict[str, object] = {
         "change": {"add.sh": SOURCE}, "given": {"half_test.sh": HALF}, "regression": ["add_test.sh"],
     }  # fmt: skip
-    wrong = {**right, "change": {"add.sh": SOURCE.replace("/", "-")}}
     broken = {**right, "change": {"add.sh": SOURCE.replace("+", "-")}}
     own = {"change": {"add.sh": SOURCE.replace("$1 / 2", "$1 - 4")}, "own": {"half_test.sh": HALF}}
     cheating = {**right, "change": {"add.sh": SOURCE, "add_test.sh": "test_add() {\n    true\n}\n"}}
-    passed, failed, regressed, self_tested, refused = judge_jobs(package, repo, right, wrong, broken, own, cheating)
+    jobs = json.dumps([right, broken, own, cheating])
+    passed, regressed, self_tested, refused = json.loads(run_in(package, JUDGE, str(repo), jobs))
 
     both = {"half_test.sh::test_half": "passed", "add_test.sh::test_add": "passed"}
     assert (passed["passed"], passed["label"], passed["results"]) == (True, "exit_code", both), passed
     assert passed["twins"] == 1, "the copy of the given test fails, as it must"
-    assert (failed["passed"], failed["results"]) == (False, {**both, "half_test.sh::test_half": "failed"})
-    assert "[ 6 = 4 ]" in str(failed["failures"])
     assert (regressed["passed"], regressed["results"]) == (False, {**both, "add_test.sh::test_add": "failed"})
     assert (self_tested["passed"], self_tested["mutants"]) == (True, [True]), self_tested
-    assert list(refused["dropped"]) == ["add_test.sh"]  # type: ignore[call-overload]
+    assert list(refused["dropped"]) == ["add_test.sh"]

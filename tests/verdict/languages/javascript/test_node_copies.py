@@ -108,10 +108,6 @@ def test_a_test_of_one_expression_fails_at_its_end_as_well() -> None:
     )
 
 
-def test_a_test_whose_function_stands_elsewhere_has_no_copy() -> None:
-    assert make_copy_of(f"{HEAD}test('x', run);\ntest('y', () => {{ equal(f(), 1); }});\n")[1] == {"y"}
-
-
 def test_tests_are_listed_by_the_titles_above_them() -> None:
     body = "test('a', f);\ngroup('s', () => { it('b', f); it.only('b', f); group('t', () => { it('c', f); }); });\n"
     assert list_named(body) == ({"a", "s > b", "s > b #2", "s > t > c"}, set(), False)

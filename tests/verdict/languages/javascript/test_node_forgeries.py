@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 from nightshift.core.tasks.task import Files, Language
-from nightshift.core.tasks.verdicts import Result
 from tests.support.sandboxes import Judge
 
 GIVEN = {
@@ -67,11 +66,3 @@ async def test_a_forged_pass_is_refused(name: str, judge: Judge) -> None:
     assert not judged.passed or judged.doubt
     assert reason in judged.reason
     assert judged.evidence.dropped.keys() == files.keys() - {"add.mjs"}
-
-
-async def test_the_honest_answer_passes_where_the_forgeries_fail(judge: Judge) -> None:
-    honest = {"add.mjs": "export const add = (a, b) => a + b;\n"}
-    verdict = await judge(honest, GIVEN, language=Language.JAVASCRIPT)
-    assert verdict.passed, verdict.reason
-    assert verdict.count(Result.PASSED) == verdict.evidence.twins == 3
-    assert verdict.evidence.notes == ()

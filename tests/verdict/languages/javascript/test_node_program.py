@@ -136,14 +136,6 @@ def events(kind: str, *lines: str, **more: Any) -> dict[str, dict[str, Any]]:
     return {event["id"]: event for event in all_events if event["e"] == kind}
 
 
-def test_a_report_is_taken_over_with_the_exit_status() -> None:
-    how, status, lines = weigh(end(case("passed"), END))
-    assert (how, status) == ("exited", 0)
-    assert json.loads(lines[-1]) == {"e": "finish", "exit": 0, "changed": []}
-    assert weigh(end(case("failed", **CHECK), END, status=1))[:2] == ("exited", 1)
-    assert weigh(end(case("passed"), END, status=1))[:2] == ("exited", 1)
-
-
 def test_a_test_is_named_by_its_titles_and_numbered_where_there_are_several() -> None:
     events_by_id = events(
         "end", case("passed", "s", "x"), case("passed", "s", "x"), case("skipped", "[1]"), case("skipped", "later")
