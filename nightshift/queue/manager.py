@@ -30,7 +30,9 @@ from nightshift.core.tasks.task import Language, OwnerMessage, Spent, Task, Task
 from nightshift.core.text.masking import Masker
 from nightshift.queue import approvals, leases, listing, messages, pauses, store, transitions
 from nightshift.queue.listing import Listed, Order, Place, TaskFilter
-from nightshift.queue.store import Journal, Store, Transaction, Value
+from nightshift.queue.store import Transaction, Value
+from nightshift.storage.db.database import Database
+from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection
 
 __all__ = ["Heartbeat", "PauseState", "QueueManager", "RetryPolicy", "Submitted"]
@@ -60,8 +62,8 @@ class QueueManager:
 
     def __init__(
         self,
-        db: Store,
-        events: Journal,
+        db: Database,
+        events: EventLog,
         *,
         clock: Clock = utc_now,
         mask: Masker | None = None,

@@ -1,21 +1,16 @@
-"""Storage of tasks: the port to a database, a transaction on the database, and tasks and forks as rows.
+"""Storage of tasks: a transaction on the database, and tasks and forks as rows.
 
-A store is any object that runs jobs in transactions, one after the other, and lets other threads read committed data
-(`Store`, `Journal`). `tests/queue/test_store_contract.py` defines what the queue expects of a store. The port offers
-whole transactions and not single statements: the rules need some twenty queries inside one transaction with the event
-of each change, and a method for each query would only repeat this module. All SQL about tasks is in this module,
-`listing`, `approvals` and `pauses`. `INDEXED BY`, `json_extract` and the status trigger of the schema are specific to
-SQLite.
+The rules need some twenty queries inside one transaction with the event of each change. All SQL about tasks is in this
+module, `listing`, `approvals` and `pauses`. `INDEXED BY`, `json_extract` and the status trigger of the schema are
+specific to SQLite.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
 
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.errors import StaleFence, UnknownTask
@@ -27,45 +22,14 @@ from nightshift.core.tasks.subtasks import key_range
 from nightshift.core.tasks.task import Spent, Task, TaskSpec
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.codec import decode, encode_sparse, like, spec_digest, storable
+from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection, Row
 
-T = TypeVar("T")
 Value = str | int | None
 MAX_REASON_CHARS = 2000
 """Maximum number of characters of each text in the queue's rows, such as a reason, a question or an answer."""
 _NOTHING = Spent()
 _SELECT = "SELECT tasks.*, spec FROM tasks JOIN task_specs ON task_id = id "
-
-
-class Store(Protocol):
-    """Runs transactions on the rows of the queue (`storage.db.database.Database`)."""
-
-    def write(self, job: Callable[[Connection], T]) -> Future[T]:
-        """Run a job in a transaction.
-
-        The future resolves when the transaction is on the disk, or fails with the exception that the job raised.
-        """
-        ...
-
-    def write_retrying(self, job: Callable[[Connection], T]) -> Future[T]:
-        """Write like `write`, but wait while the database cannot be written."""
-        ...
-
-    def reader(self) -> Connection:
-        """Return this thread's connection for reading; each statement sees the newest commit."""
-        ...
-
-
-class Journal(Protocol):
-    """The log of task events, which is written in the transactions of the queue (`storage.db.event_log.EventLog`)."""
-
-    def append(self, conn: Connection, event: Event) -> int:
-        """Store an event in the current transaction; return its id."""
-        ...
-
-    def subscribe(self, subscriber: Callable[[Sequence[Event]], None]) -> Callable[[], None]:
-        """Call `subscriber` with the new events after each commit; the returned function ends these calls."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +38,7 @@ class Transaction:
 
     conn: Connection
     """The writer's connection."""
-    events: Journal
+    events: EventLog
     """Stores the event of each change, in this transaction."""
     mask: Masker
     """Masks secrets in the texts of the queue's rows."""

@@ -27,10 +27,6 @@ from tests.support.hub_node import hub_node, workspace_of_all
 LINE = "line"
 
 
-def landing(hub: HubConnection, folder: Path, name: str, messages: list[str], lease_s: float = 60) -> Landing:
-    return Landing(hub, name, NodeKey(folder / name / "key"), lambda _: LINE, lease_s, messages.append)
-
-
 async def until_entered(way: Landing, fits: Callable[[list[Entry]], bool]) -> None:
     while not fits(await way.entries(LINE)):  # noqa: ASYNC110  another process tells no event of this loop
         await asyncio.sleep(0.05)
@@ -46,7 +42,8 @@ def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
         first.submit("one")
         first.submit("two")
         tasks, messages = [first.take(), second.take()], list[str]()
-        ways = [landing(hub, tmp_path, name, messages) for name in "ab"]
+        keys = {name: NodeKey(tmp_path / name / "key") for name in "ab"}
+        ways = [Landing(hub, name, key, lambda _: LINE, 60, messages.append) for name, key in keys.items()]
         offered, workspace = asyncio.Event(), first.dispatcher._repositories.git.open(None, None, 1, "x")
 
         async def offer() -> tuple[str, str]:
@@ -84,15 +81,3 @@ def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
 async def _enter(way: Landing, task: Task, workspace: Workspace) -> None:
     async with way.turn(task, workspace):
         pass
-
-
-def test_a_task_whose_node_is_not_heard_of_loses_its_turn(hub: HubConnection, url: str, tmp_path: Path) -> None:
-    with workflows_served(hub):
-        way = landing(hub, tmp_path, "a", [], lease_s=1)
-
-        async def until_gone() -> None:
-            await way._signal(LINE, "enter", Entry(task_id=1, fence=1, node="b"))
-            await until_entered(way, bool)
-            await until_entered(way, lambda entries: not entries)
-
-        asyncio.run(until_gone())

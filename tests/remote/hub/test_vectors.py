@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nightshift.core.clock import utc_now
 from nightshift.remote.hub.vectors import HubVectors
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere, rows
-from nightshift.storage.memory.embedders import Choice, HashedEmbedder
-from nightshift.storage.memory.embedding_space import EmbeddingSpaces
 from nightshift.storage.memory.vector_index import LessonKind, Near, VectorIndex, VectorStore
 from tests.support import postgres
 from tests.support.postgres import PostgresServer
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
 
 DIMS = 6
 SPACE = "model:6"
-TIME = "2026-03-01T12:00:00.000000Z"
 
 
 @pytest.fixture
@@ -65,18 +60,16 @@ def add_lessons(db: Database, store: HubVectors) -> None:
 
     def job(conn: Connection) -> None:
         for item in ITEMS:
-            add_failure(conn, item, f"f{item}")
-            insert = "INSERT INTO patterns (id, problem, solution, created_at) VALUES (?, ?, '', ?)"
-            conn.execute(insert, (item, f"p{item}", TIME))
+            failure = (
+                "INSERT INTO failures (id, signature, error, solved, created_at, fixed_at) VALUES (?, ?, '', 1, '', '')"
+            )
+            conn.execute(failure, (item, f"f{item}"))
+            pattern = "INSERT INTO patterns (id, problem, solution, created_at) VALUES (?, ?, '', '')"
+            conn.execute(pattern, (item, f"p{item}"))
         elsewhere.name(conn, [((kind, item), f"{kind}{item}") for kind in rows.KINDS for item in ITEMS])
 
     db.write(job).result()
     store._hub.rows("SELECT share_lessons('a', %s::text[], %s::text[])", (keys, keys))
-
-
-def add_failure(conn: Connection, item: int, signature: str) -> None:
-    insert = "INSERT INTO failures (id, signature, error, solved, created_at, fixed_at) VALUES (?, ?, '', 1, ?, ?)"
-    conn.execute(insert, (item, signature, TIME, TIME))
 
 
 def unit(*numbers: float) -> Vectors:
@@ -128,12 +121,6 @@ def test_both_find_the_same_in_the_same_order(
     )
 
 
-def test_lessons_that_retired_here_take_no_place_of_others(db: Database, shared: HubVectors) -> None:
-    shared.add("failure", [1, 2, 3, 4], np.stack([unit(1), unit(5, 1), unit(4, 1), unit(3, 1)]))
-    db.write(lambda conn: [rows.retire(conn, "failure", item, "owner", utc_now()) for item in (1, 2)]).result()
-    assert find_items(shared, unit(1), 1) == [3]
-
-
 def test_what_the_hub_lacks_is_sent_once(db: Database, local: VectorStore, shared: HubVectors) -> None:
     local.add("failure", [1, 2], np.stack([unit(1), unit(0, 1)]))
     shared.send()
@@ -142,56 +129,3 @@ def test_what_the_hub_lacks_is_sent_once(db: Database, local: VectorStore, share
     shared.send()
     assert find_items(shared, unit(1), kind="pattern") == [5]
     assert shared._hub.rows("SELECT count(*) AS count FROM lesson_vectors") == [{"count": 3}]
-
-
-class Slow(HashedEmbedder):
-    """An embedder that ranks above hashing, and embeds the lessons only after `may_read` is set."""
-
-    name = "better"
-
-    def __init__(self) -> None:
-        self.may_read = threading.Event()
-
-    def load(self) -> None: ...
-
-    def close(self) -> None:
-        self.may_read.set()
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        if len(texts) > 1 or "stored" in texts[0]:
-            self.may_read.wait(30)
-        return super().embed(texts)
-
-
-class Counted:
-    """A store that counts its searches, and always finds the same lesson."""
-
-    asked = 0
-
-    def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None: ...
-
-    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        self.asked += 1
-        return [Near(kind, 17, 0.99)]
-
-
-def test_a_node_asks_the_hub_until_it_has_read_its_own_lessons(db: Database) -> None:
-    db.write(lambda conn: add_failure(conn, 1, "one stored")).result()
-    db.write(lambda conn: add_failure(conn, 2, "stored")).result()
-    slow, store = Slow(), Counted()
-    question: dict[LessonKind, str] = {"failure": "one"}
-    choice = Choice(ready=HashedEmbedder(), better=slow, why="")
-    spaces = EmbeddingSpaces(db, choice, clock=utc_now, emit=lambda _: None)
-    spaces.beside = lambda embedder: store if embedder.name == "better" else None
-    spaces._load_better()
-    assert spaces.loader
-    while spaces._reading is None:
-        spaces.loader.join(0.01)
-        assert spaces.loader.is_alive()
-    assert [match.item for match in spaces.nearest(question, 3)] == [17]
-    slow.may_read.set()
-    spaces.loader.join()
-    asked = store.asked
-    assert 17 not in [match.item for match in spaces.nearest(question, 3)]
-    assert (store.asked, spaces.better) == (asked, slow)
-    spaces.close()
