@@ -12,7 +12,8 @@ import pytest
 
 from nightshift.core.events import Event
 from nightshift.core.tasks.commit_message import CommitMessage
-from nightshift.core.tasks.revisions import Author
+from nightshift.core.tasks.revisions import Author, Commit, Workspace
+from nightshift.core.tasks.task import Change
 from nightshift.git.manager import GitManager
 from tests.support.git_repo import make_repo
 
@@ -57,6 +58,13 @@ class Bench:
 
 def message(task_id: int | str = 7, subject: str = "Do it") -> CommitMessage:
     return CommitMessage(subject=subject, trailers={"Task": str(task_id), "Model": "m", "Iterations": "1"})
+
+
+def make_commit(manager: GitManager, where: Workspace, change: Change, task_id: int | str = 7) -> Commit:
+    """Commit a change on the base of a workspace; the change must change something."""
+    commit = manager.commit(where, where.base, change, message(task_id))
+    assert commit is not None
+    return commit
 
 
 @pytest.fixture

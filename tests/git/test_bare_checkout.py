@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from nightshift.git import bare_checkout
 from nightshift.git.bare_checkout import write_checkout
 from tests.support.git_repo import git, make_repo, write
 from tests.support.trees import TextTree
@@ -60,9 +57,3 @@ def test_a_change_is_seen_as_not_committed(tmp_path: Path) -> None:
     seen = lay_out(tmp_path / "seen", CommittedTree(repo))
     write(seen, {**files, "a.py": "A = 2\n", "new.py": ""})
     assert git(seen, "status", "--porcelain").splitlines() == ["AM a.py", "A  b.py", "?? new.py"]
-
-
-@pytest.mark.parametrize("path", ["", ".git"])
-def test_a_tree_that_is_too_large_or_strange_has_none(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    monkeypatch.setattr(bare_checkout, "MOST", 1)
-    assert not write_checkout(TextTree({path or "a.py": "", **({} if path else {"b.py": ""})}))

@@ -11,7 +11,7 @@ import pytest
 
 from nightshift.core.errors import BaseGone, GitError
 from nightshift.core.tasks.revisions import Workspace
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit, message
 from tests.support.git_repo import git, write
 
 
@@ -104,8 +104,7 @@ def test_a_candidate_that_was_collected_does_not_become_the_target(bench: Bench,
 def test_a_target_that_was_rewritten_has_moved(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     rewrite(repo, "dev")
     assert not bench.git.advance(where, commit, where.base)
 
@@ -124,8 +123,7 @@ def test_a_target_that_is_gone_blocks_and_the_commit_is_made_on_its_branch(bench
     assert bench.git.find_obstacle(where) is None
     git(repo, "branch", "-D", "dev")
     assert bench.git.find_obstacle(where) == f"dev is gone from {repo}"
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     assert git(repo, "rev-parse", "agent/7-x") == commit.id
     assert bench.git.find_commit(where, 7) == commit
     with pytest.raises(GitError, match="dev is gone"):

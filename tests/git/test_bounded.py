@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 from nightshift.git import registry, trees
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit, message
 from tests.support.git_repo import make_repo
 from tests.support.processes import words
 
@@ -39,13 +39,13 @@ def test_only_the_repositories_used_last_stay_open(bench: Bench, tmp_path: Path)
 def test_objects_in_memory_are_counted_in_bytes(bench: Bench) -> None:
     where = bench.git.open(None, None, 1, "x")
     files = {f"module_{number:05}_{'x' * 180}.py": "" for number in range(3000)}
-    commit = bench.git.commit(where, where.base, dict(files), message(1))
-    assert commit
+    last = make_commit(bench.git, where, dict(files), 1).id
     reader = bench.git._repositories.find(where).reader
     for number in range(50):  # Each commit has a root tree of some 800 KB
-        commit = bench.git.commit(where, commit.id, {"a.py": f"{number}\n"}, message(1))
+        commit = bench.git.commit(where, last, {"a.py": f"{number}\n"}, message(1))
         assert commit
-        assert len(bench.git.tree(where, commit.id).entries()) == 3001
+        last = commit.id
+        assert len(bench.git.tree(where, last).entries()) == 3001
     held = sum(map(len, reader._objects.values()))
     assert held == reader._object_bytes
     assert trees.MAX_KEPT_BYTES / 2 < held <= trees.MAX_KEPT_BYTES

@@ -8,23 +8,16 @@ import pytest
 
 from nightshift.core.code.tree import blob_id
 from nightshift.core.errors import GitError
-from nightshift.core.tasks.revisions import Author, Commit, Workspace
-from nightshift.core.tasks.task import Change
-from tests.git.conftest import Bench, message
+from nightshift.core.tasks.revisions import Author
+from tests.git.conftest import Bench, make_commit, message
 from tests.support.git_repo import fingerprint, git, write
 
 OURS = (".git/objects/", ".git/refs/heads/agent/", ".git/logs/refs/heads/agent/", ".git/refs/notes/nightshift")
 
 
-def commit(bench: Bench, where: Workspace, change: Change) -> Commit:
-    new_commit = bench.git.commit(where, where.base, change, message(where.task_id))
-    assert new_commit is not None
-    return new_commit
-
-
 def test_a_commit_holds_the_change_and_nothing_else(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "Add a door")
-    new_commit = commit(bench, where, {"a.py": "a = 2\n", "new/ü.py": "ü\n", "pkg/b.py": None})
+    new_commit = make_commit(bench.git, where, {"a.py": "a = 2\n", "new/ü.py": "ü\n", "pkg/b.py": None})
     assert new_commit.branch == "agent/7-add-a-door"
     assert (
         git(repo, "rev-parse", new_commit.branch, f"{new_commit.branch}^{{tree}}")
@@ -39,7 +32,7 @@ def test_a_commit_holds_the_change_and_nothing_else(bench: Bench, repo: Path) ->
 
 def test_message_author_and_date_are_ours(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    new_commit = commit(bench, where, {"a.py": "a = 2\n"})
+    new_commit = make_commit(bench.git, where, {"a.py": "a = 2\n"})
     assert git(repo, "log", "-1", "--format=%an <%ae> %at|%cn <%ce> %ct", new_commit.id) == (
         "Night <night@example.org> 1772366400|Night <night@example.org> 1772366400"
     )
@@ -51,14 +44,13 @@ def test_an_author_that_is_not_set_is_the_one_of_the_repository(bench: Bench, re
     git(repo, "config", "user.name", "Ow <ner>")
     manager = bench.another(author=Author(email="night@example.org"))
     where = manager.open(str(repo), None, 7, "x")
-    new_commit = manager.commit(where, where.base, {"a.py": ""}, message())
-    assert new_commit
+    new_commit = make_commit(manager, where, {"a.py": ""})
     assert git(repo, "log", "-1", "--format=%an <%ae>", new_commit.id) == "Ow ner <night@example.org>"
 
 
 def test_new_programs_are_executable_and_old_files_stay_what_they_are(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    new_commit = commit(bench, where, {"new.sh": "#!/bin/sh\n", "b.sh": "x\n", "a.py": "#!/usr/bin/python3\n"})
+    new_commit = make_commit(bench.git, where, {"new.sh": "#!/bin/sh\n", "b.sh": "x\n", "a.py": "#!/usr/bin/python3\n"})
     listed = git(repo, "ls-tree", new_commit.id, "new.sh", "b.sh", "a.py")
     assert {line.split()[-1]: line.split()[0] for line in listed.splitlines()} == {
         "new.sh": "100755", "b.sh": "100644", "a.py": "100644",
@@ -80,7 +72,7 @@ def test_modes_links_and_submodules_are_kept(bench: Bench, repo: Path) -> None:
     git(repo, "commit", "-q", "-m", "Second")
     before = git(repo, "ls-tree", "HEAD")
     where = bench.git.open(str(repo), None, 7, "x")
-    new_commit = commit(bench, where, {"run.sh": "echo ho\n"})
+    new_commit = make_commit(bench.git, where, {"run.sh": "echo ho\n"})
     after = git(repo, "ls-tree", new_commit.id)
     old, new = blob_id(b"echo hi\n", "sha1"), blob_id(b"echo ho\n", "sha1")
     assert after == before.replace(old, new)
@@ -106,7 +98,7 @@ def test_a_path_that_may_not_be_written_is_refused(bench: Bench, repo: Path, pat
 
 def test_a_file_may_become_a_folder_and_back_when_the_change_says_so(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    new_commit = commit(bench, where, {"a.py": None, "a.py/x.py": "1", "pkg/b.py": None, "pkg": "2"})
+    new_commit = make_commit(bench.git, where, {"a.py": None, "a.py/x.py": "1", "pkg/b.py": None, "pkg": "2"})
     assert list(bench.git.tree(where, new_commit.id).entries()) == ["a.py/x.py", "pkg", "run.sh"]
     with pytest.raises(GitError, match="not a folder"):
         bench.git.commit(where, where.base, {"q": "1", "q/x.py": "1"}, message())
@@ -125,7 +117,7 @@ def test_attributes_change_no_byte(bench: Bench, repo: Path) -> None:
     git(repo, "config", "core.autocrlf", "true")
     where = bench.git.open(str(repo), None, 7, "x")
     text = "$Id$ $Format:%H$\r\nü\n"
-    new_commit = commit(bench, where, {"a.txt": text})
+    new_commit = make_commit(bench.git, where, {"a.txt": text})
     assert bench.git.tree(where, new_commit.id).read("a.txt") == text.encode()
     assert where.tree.read("a.py") == b"a = 1\n"
 
@@ -133,7 +125,7 @@ def test_attributes_change_no_byte(bench: Bench, repo: Path) -> None:
 def test_a_branch_of_somebody_else_is_left_alone(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "agent/7-x")
     where = bench.git.open(str(repo), None, 7, "x")
-    assert commit(bench, where, {"a.py": ""}).branch == "agent/7-x-2"
+    assert make_commit(bench.git, where, {"a.py": ""}).branch == "agent/7-x-2"
     assert git(repo, "rev-parse", "agent/7-x") == where.base
 
 
@@ -142,34 +134,34 @@ def test_a_branch_below_the_name_of_the_tasks_is_left_alone(bench: Bench, repo: 
     git(repo, "branch", "agent/7-x-2/review")
     git(repo, "pack-refs", "--all")
     where = bench.git.open(str(repo), None, 7, "x")
-    new_commit = commit(bench, where, {"a.py": ""})
+    new_commit = make_commit(bench.git, where, {"a.py": ""})
     assert new_commit.branch == "agent/7-x-3"
     assert bench.git.find_commit(where, 7) == new_commit
 
 
 def test_a_second_attempt_takes_over_the_branch_of_the_first(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x", bench.now)
-    commit(bench, where, {"a.py": "1"})
+    make_commit(bench.git, where, {"a.py": "1"})
     bench.later(hours=1)
-    second = commit(bench, where, {"a.py": "2"})
+    second = make_commit(bench.git, where, {"a.py": "2"})
     assert second.branch == "agent/7-x"
     assert git(repo, "rev-parse", "agent/7-x") == second.id
 
 
 def test_a_branch_of_an_older_task_of_the_same_number_is_left_alone(bench: Bench, repo: Path) -> None:
-    old = commit(bench, bench.git.open(str(repo), None, 7, "x", bench.now), {"a.py": "1"})
+    old = make_commit(bench.git, bench.git.open(str(repo), None, 7, "x", bench.now), {"a.py": "1"})
     bench.later(days=1)
     where = bench.git.open(str(repo), None, 7, "x", bench.now)
     assert bench.git.find_commit(where, 7) is None
-    assert commit(bench, where, {"a.py": "2"}).branch == "agent/7-x-2"
+    assert make_commit(bench.git, where, {"a.py": "2"}).branch == "agent/7-x-2"
     assert git(repo, "rev-parse", "agent/7-x") == old.id
 
 
 def test_a_branch_that_the_owner_looks_at_is_not_moved_under_him(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    first = commit(bench, where, {"a.py": "1"})
+    first = make_commit(bench.git, where, {"a.py": "1"})
     git(repo, "checkout", "-q", first.branch)
-    assert commit(bench, where, {"a.py": "2"}).branch == "agent/7-x-2"
+    assert make_commit(bench.git, where, {"a.py": "2"}).branch == "agent/7-x-2"
     assert git(repo, "status", "--porcelain") == ""
 
 
@@ -181,7 +173,7 @@ def test_nothing_of_the_owners_changes(bench: Bench, repo: Path) -> None:
     git(repo, "worktree", "add", "-q", "-b", "side", str(bench.root / "side"))
     before, side = fingerprint(repo, except_=OURS), fingerprint(bench.root / "side")
     where = bench.git.open(str(repo), None, 7, "x")
-    new_commit = commit(bench, where, {"a.py": "a = 3\n", "staged.py": "mine\n", "untracked.py": "mine\n"})
+    new_commit = make_commit(bench.git, where, {"a.py": "a = 3\n", "staged.py": "mine\n", "untracked.py": "mine\n"})
     rebased = bench.git.rebase(where, new_commit, where.base)
     bench.git.note(where, rebased.id, "evidence")
     bench.git.recent_commits(where, 5)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nightshift.core.tasks.commit_message import CommitMessage
 from nightshift.core.tasks.revisions import Commit, Workspace
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit
 from tests.support.git_repo import git
 
 
@@ -18,9 +18,7 @@ def draft(bench: Bench, where: Workspace, text: str, number: int = 7) -> Commit:
 
 
 def result(bench: Bench, where: Workspace, text: str = "a = 9\n") -> Commit:
-    commit = bench.git.commit(where, where.base, {"a.py": text}, message())
-    assert commit is not None
-    return commit
+    return make_commit(bench.git, where, {"a.py": text})
 
 
 def test_a_later_draft_and_the_result_take_the_branch_of_a_draft(bench: Bench, repo: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.git.manager import GitManager
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit
 from tests.support.git_repo import git
 
 HERE, THERE = "0123abcd", "fedc9876"
@@ -19,9 +19,7 @@ def open_in(manager: GitManager, repo: Path | None, mark: str = "") -> Workspace
 
 
 def commit(manager: GitManager, where: Workspace, text: str, mark: str = "7") -> Commit:
-    new_commit = manager.commit(where, where.base, {"a.py": text}, message(mark))
-    assert new_commit
-    return new_commit
+    return make_commit(manager, where, {"a.py": text}, mark)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.revisions import Author
 from nightshift.git.manager import GitManager
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit, message
 from tests.git.test_integrate import land
 from tests.support.git_repo import fingerprint, git, make_repo, write
 
@@ -132,8 +132,7 @@ def test_a_git_file_that_leads_into_the_files_is_only_a_repository(bench: Bench,
 @pytest.mark.parametrize("url", ["ext::sh -c 'touch {marks}/ran'", "-oProxyCommand=touch {marks}/ran", "evil::x"])
 def test_an_address_that_names_a_program_is_not_pushed_to(bench: Bench, repo: Path, marks: Path, url: str) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": ""}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": ""})
     git(repo, "config", "remote.origin.url", url.format(marks=marks))
     git(repo, "config", "protocol.ext.allow", "always")
     result = bench.git.push(where, commit.branch)
@@ -171,8 +170,7 @@ def test_nothing_of_the_daemons_environment_reaches_git(tmp_path: Path, repo: Pa
         workspace=bench.workspace, author=Author(), auto_push=True, emit=bench.events.append, environ=environ
     )
     where = manager.open(str(repo), None, 7, "x")
-    commit = manager.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert commit
+    commit = make_commit(manager, where, {"a.py": "a = 2\n"})
     assert manager.push(where, commit.branch).pushed
     own = manager.open(None, None, 8, "own")
     mine = land(manager, own, {"b.py": "b\n"})
@@ -194,8 +192,7 @@ def test_a_push_runs_no_hook_of_either_end(bench: Bench, evil: Path, tmp_path: P
     with (evil / ".git" / "config").open("a") as config:
         config.write(f'[remote "origin"]\n\turl = {remote}\n\treceivepack = {tmp_path}/evil/program\n')
     where = bench.git.open(str(evil), "dev", 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "a = 2\n"})
     result = bench.git.push(where, commit.branch)
     assert result.pushed, result.detail
     assert git(remote, "rev-parse", commit.branch) == commit.id
@@ -209,8 +206,7 @@ def test_objects_that_are_borrowed_from_elsewhere_are_read_and_nothing_is_writte
     (repo / ".git" / "objects" / "info" / "alternates").write_text(f"{lender}/.git/objects\n")
     before = fingerprint(lender)
     where = bench.git.open(str(repo), None, 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "a = 2\n"})
     assert "secret.txt" not in bench.git.tree(where, commit.id).entries()
     assert fingerprint(lender) == before
 

@@ -15,14 +15,13 @@ from nightshift.core.errors import GitError, MergeConflict
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.task import Change
 from nightshift.git.manager import GitManager
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit
 from tests.support.git_repo import git, write
 
 
 def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
     """Integrate a change as the executor does, but without judging the merged tree."""
-    commit = manager.commit(where, where.base, change, message(where.task_id))
-    assert commit
+    commit = make_commit(manager, where, change, where.task_id)
     while True:
         tip = manager.tip(where)
         candidate = commit if tip == commit.parent else manager.rebase(where, commit, tip)
@@ -38,8 +37,7 @@ def dev(bench: Bench, repo: Path) -> Workspace:
 
 
 def test_a_change_is_rebased_onto_a_tip_that_moved(bench: Bench, repo: Path, dev: Workspace) -> None:
-    commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, dev, {"a.py": "a = 2\n"})
     other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"pkg/b.py": "b = 2\n", "new.py": "n\n"})
     bench.later(minutes=1)
     assert not bench.git.advance(dev, commit, commit.parent)
@@ -57,8 +55,7 @@ def test_a_change_is_rebased_onto_a_tip_that_moved(bench: Bench, repo: Path, dev
 
 
 def test_a_conflict_names_the_files_and_shows_the_lines(bench: Bench, repo: Path, dev: Workspace) -> None:
-    commit = bench.git.commit(dev, dev.base, {"a.py": "a = 2\n", "c.py": "c\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, dev, {"a.py": "a = 2\n", "c.py": "c\n"})
     other = land(bench.git, bench.git.open(str(repo), "dev", 8, "y"), {"a.py": "a = 3\n"})
     with pytest.raises(MergeConflict) as caught:
         bench.git.rebase(dev, commit, other.id)
@@ -71,8 +68,7 @@ def test_a_conflict_names_the_files_and_shows_the_lines(bench: Bench, repo: Path
 
 
 def test_a_rewritten_target_does_not_bring_back_what_was_taken_out(bench: Bench, repo: Path, dev: Workspace) -> None:
-    commit = bench.git.commit(dev, dev.base, {"c.py": "c\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, dev, {"c.py": "c\n"})
     git(repo, "checkout", "-q", "--orphan", "fresh")
     git(repo, "rm", "-q", "--cached", "run.sh")
     git(repo, "commit", "-q", "-m", "Fresh")
@@ -84,8 +80,7 @@ def test_a_rewritten_target_does_not_bring_back_what_was_taken_out(bench: Bench,
 def test_a_branch_that_is_checked_out_is_never_moved(bench: Bench, repo: Path) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
     assert f"main is checked out in {repo}" in str(bench.git.find_obstacle(where))
-    commit = bench.git.commit(where, where.base, {"a.py": ""}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": ""})
     with pytest.raises(GitError, match="git merge"):
         bench.git.advance(where, commit, where.base)
     assert git(repo, "rev-parse", "main") == where.base
@@ -104,8 +99,7 @@ def test_a_branch_that_is_being_rebased_is_never_moved(bench: Bench, repo: Path)
 
 def test_a_commit_is_found_again_on_its_branch_or_in_the_target(bench: Bench, repo: Path, dev: Workspace) -> None:
     assert bench.git.find_commit(dev, 7) is None
-    commit = bench.git.commit(dev, dev.base, {"a.py": "2"}, message())
-    assert commit
+    commit = make_commit(bench.git, dev, {"a.py": "2"})
     assert bench.another().find_commit(dev, 7) == commit
     assert bench.git.advance(dev, commit, dev.base)
     land(bench.git, bench.git.open(str(repo), "dev", 77, "y"), {"pkg/b.py": "3"})

@@ -15,7 +15,7 @@ import pytest
 from nightshift.core.errors import ReferenceLocked
 from nightshift.core.tasks.revisions import Workspace
 from nightshift.git.manager import GitManager
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit
 from tests.support.git_repo import git
 
 DAY_S = 86_400
@@ -67,8 +67,7 @@ def lock(repo: Path, name: str) -> Path:
 def test_a_locked_target_is_told_once_and_the_commit_keeps_its_branch(
     manager: GitManager, dev: Workspace, hasty: HastyGit
 ) -> None:
-    commit = manager.commit(dev, dev.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(manager, dev, {"a.py": "2\n"})
     left = lock(dev.repo, "refs/heads/dev")
     hasty.moves()
     with pytest.raises(ReferenceLocked) as raised:
@@ -85,7 +84,6 @@ def test_a_locked_target_is_told_once_and_the_commit_keeps_its_branch(
 def test_a_lock_that_goes_while_git_waits_is_no_lock(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     with subprocess.Popen(["sh", "-c", f"sleep 0.5; rm {lock(repo, 'refs/heads/dev')}"]):
         assert bench.git.advance(where, commit, where.base)

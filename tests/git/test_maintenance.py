@@ -11,15 +11,14 @@ import time
 from pathlib import Path
 
 from nightshift.core.tasks.revisions import Commit, Workspace
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit, message
 from tests.support.git_repo import fingerprint, git
 
 
 def land(bench: Bench, task_id: int, text: str = "") -> tuple[Workspace, Commit]:
     """Make a task whose commit is on main with a note; return the task's workspace and the commit."""
     where = bench.git.open(None, None, task_id, f"task {task_id}")
-    commit = bench.git.commit(where, where.base, {f"m{task_id}.py": text or f"x = {task_id}\n"}, message(task_id))
-    assert commit
+    commit = make_commit(bench.git, where, {f"m{task_id}.py": text or f"x = {task_id}\n"}, task_id)
     assert bench.git.advance(where, commit, where.base)
     bench.git.note(where, commit.id, f"evidence {task_id}")
     return where, commit
@@ -65,8 +64,7 @@ def test_many_work_while_it_is_packed(bench: Bench) -> None:
         try:
             while not over.is_set():
                 where = manager.open(None, None, number, "x")
-                commit = manager.commit(where, where.base, {f"m{number}.py": f"{number}\n"}, message(number))
-                assert commit
+                commit = make_commit(manager, where, {f"m{number}.py": f"{number}\n"}, number)
                 for _ in range(50):
                     tip = manager.tip(where)
                     moved = commit if tip == commit.parent else manager.rebase(where, commit, tip)
@@ -93,8 +91,7 @@ def test_many_work_while_it_is_packed(bench: Bench) -> None:
 
 def test_what_nothing_names_is_dropped_when_it_is_old(bench: Bench) -> None:
     where, _ = land(bench, 1)
-    lost = bench.git.commit(where, where.base, {"lost.py": "y\n"}, message(2))
-    assert lost
+    lost = make_commit(bench.git, where, {"lost.py": "y\n"}, 2)
     branches = [each for each in bench.git.maintenance.branches() if each.commit == lost.id]
     git(bench.workspace, "update-ref", "-d", branches[0].name)
     age(bench, 13)
@@ -109,8 +106,7 @@ def test_only_integrated_branches_of_chosen_tasks_are_deleted(bench: Bench) -> N
     for number in (1, 2, 3):
         land(bench, number)
     where = bench.git.open(None, None, 4, "task 4")
-    unintegrated = bench.git.commit(where, where.base, {"four.py": "4\n"}, message(4))
-    assert unintegrated
+    unintegrated = make_commit(bench.git, where, {"four.py": "4\n"}, 4)
     git(bench.workspace, "branch", "agent/1-mine", "main")  # A visitor's branch, on another task's commit
     bench.git.maintenance.pack()
     asked: list[frozenset[int]] = []

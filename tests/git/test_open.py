@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.errors import GitError
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit
 from tests.support.git_repo import git, make_repo, write
 
 
@@ -122,8 +122,7 @@ def test_a_worktree_of_a_bare_repository_works(bench: Bench, repo: Path, tmp_pat
     git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     where = bench.git.open(str(tmp_path / "side"), None, 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     assert where.target == "refs/heads/side"
     assert git(tmp_path / "bare.git", "rev-parse", commit.branch) == commit.id
     assert "checked out" in str(bench.git.find_obstacle(where))
@@ -135,8 +134,7 @@ def test_a_shallow_clone_works(bench: Bench, repo: Path, tmp_path: Path) -> None
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
     git(tmp_path / "shallow", "branch", "dev")
     where = bench.git.open(str(tmp_path / "shallow"), "dev", 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     assert bench.git.advance(where, commit, where.base)
     assert bench.git.contains(where, commit)
     assert [line.task_id for line in bench.git.recent_commits(where, 9, "dev")] == [7, None]

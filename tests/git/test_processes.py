@@ -122,16 +122,6 @@ def test_a_command_that_another_one_ended_is_no_answer(tmp_path: Path) -> None:
         killed.ask("cat-file")
 
 
-def test_what_a_process_prints_is_read_by_lines_and_by_bytes_until_it_ends(processes: Processes) -> None:
-    process = start(processes, "sh", "-c", "printf 'one\\n'; sleep 0.05; printf 'two\\nthree fo'; printf 'ur'")
-    assert process.stdout
-    output = Output(process.stdout)
-    output.deadline = time.monotonic() + LONG_S
-    assert [output.readline(), output.readline(), output.read(6)] == [b"one\n", b"two\n", b"three "]
-    assert [output.readline(), output.readline(), output.read(3)] == [b"four", b"", b""]
-    processes.end(process)
-
-
 class _Late(subprocess.Popen[bytes]):
     """A process that ends after its pipes are checked but before its exit status is checked."""
 

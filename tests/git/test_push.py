@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import secrets
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from nightshift.core.events import Kind
 from nightshift.core.tasks.revisions import Commit, Workspace
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit, message
 from tests.support.git_repo import fingerprint, git
 
 
@@ -26,8 +25,7 @@ def remote(tmp_path: Path) -> Path:
 @pytest.fixture
 def committed(bench: Bench, repo: Path) -> tuple[Workspace, Commit]:
     where = bench.git.open(str(repo), None, 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     return where, commit
 
 
@@ -89,18 +87,6 @@ def test_notes_that_somebody_else_pushed_are_left_and_the_branch_goes_alone(
     assert git(remote, "rev-parse", "refs/notes/nightshift") == theirs
     assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
     assert bench.events[-1].kind is Kind.PUSHED
-
-
-def test_a_remote_that_refuses_both_because_of_the_notes_gets_the_branch_alone(
-    bench: Bench, repo: Path, remote: Path, committed: Committed
-) -> None:
-    git(repo, "remote", "add", "origin", str(remote))
-    git(remote, "config", "receive.maxInputSize", "8k")
-    bench.git.note(committed[0], committed[1].id, secrets.token_hex(50_000))
-    result = bench.git.push(committed[0], committed[1].branch)
-    assert result.pushed, result.detail
-    assert "its evidence (git notes) was refused there" in result.detail
-    assert git(remote, "rev-parse", "agent/7-x") == committed[1].id
 
 
 def test_a_remote_that_is_gone_is_a_result_without_the_password(bench: Bench, repo: Path, committed: Committed) -> None:

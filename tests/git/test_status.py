@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench
 from tests.git.test_hostile import script
 from tests.support.git_repo import fingerprint, git, make_repo, write
 from tests.support.home import ROOT
@@ -41,17 +41,6 @@ def test_a_look_compares_a_branch_with_what_it_tracks(bench: Bench, tmp_path: Pa
     status = bench.git.statuses.read(str(repo))
     assert (status.upstream, status.ahead, status.behind) == ("origin/main", 2, 1)
     assert status.remote == "https://***@example.invalid/x.git"
-
-
-def test_the_daemons_own_repository_follows_its_tasks(bench: Bench) -> None:
-    where = bench.git.open(None, None, 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
-    assert bench.git.advance(where, commit, where.base)
-    status = bench.git.statuses.read(None)
-    assert (status.branch, status.changed) == ("main", 0)
-    assert status.newest is not None
-    assert (status.newest.id, status.newest.task_id) == (commit.id, 7)
 
 
 def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(bench: Bench, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit, message
 from tests.git.test_locks import lock
 from tests.support.git_repo import git
 from tests.support.processes import words
@@ -49,8 +49,7 @@ def silent_remote(repo: Path) -> Iterator[socket.socket]:
 
 def test_a_push_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, silent_remote: socket.socket) -> None:
     where = bench.git.open(str(repo), None, 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     results = list[bool]()
     asking = Asking(lambda: results.append(bench.git.push(where, commit.branch, LONG_S).pushed))
     connection, _ = silent_remote.accept()
@@ -64,8 +63,7 @@ def test_a_push_that_hangs_ends_with_the_manager(bench: Bench, repo: Path, silen
 def test_a_move_that_waits_for_a_lock_ends_with_the_manager(bench: Bench, repo: Path) -> None:
     git(repo, "branch", "dev")
     where = bench.git.open(str(repo), "dev", 7, "x")
-    commit = bench.git.commit(where, where.base, {"a.py": "2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "2\n"})
     left = lock(repo, "refs/heads/dev")
     asking = Asking(lambda: bench.git.advance(where, commit, where.base))
     wait_for_git("update-ref")

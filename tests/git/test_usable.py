@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from nightshift.core.errors import GitError
 from nightshift.git.discovery import discover
 from nightshift.git.usable import refuse_unusable_place
-from tests.support.daemon import ROOT
 from tests.support.git_repo import OWNER, fingerprint, git, make_repo
 
 
@@ -93,28 +90,6 @@ def test_the_author_is_the_one_that_git_reads(tmp_path: Path, config: bytes, aut
     git(repo, "remote", "add", "origin", "https://work/shop.git")
     person = discover(repo, {"PATH": OWNER["PATH"], "HOME": str(home)}).configuration.author
     assert f"{person.name} <{person.email}>" == author
-
-
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
-        (b"[include]\n\tpath = .gitconfig\n", "exceeded maximum include depth"),
-        (b'[alias]\n\tfix = "!f() {\n', "bad config line 2"),
-    ],
-)
-def test_a_configuration_that_git_cannot_read_is_told_in_its_words(tmp_path: Path, config: bytes, words: str) -> None:
-    """Check that git's own message is reported.
-
-    The check runs in a separate process because GitPython starts git when it is imported.
-    """
-    (tmp_path / ".gitconfig").write_bytes(config)
-    look = "import os, sys; from nightshift.git.discovery import discover; from pathlib import Path; "
-    look += "discover(Path(sys.argv[1]), dict(os.environ)).configuration"
-    env = {"PATH": OWNER["PATH"], "HOME": str(tmp_path)}
-    command = [sys.executable, "-c", look, str(make_repo(tmp_path / "shop"))]
-    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
-    last = ended.stderr.rstrip().rpartition("\nnightshift.core.errors.GitError: ")[2]
-    assert (last[:6], words in last) == ("repo: ", True)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.tasks.revisions import Workspace
-from tests.git.conftest import Bench, message
+from tests.git.conftest import Bench, make_commit
 from tests.support.git_repo import git
 
 
@@ -31,8 +31,7 @@ def test_a_task_commits_although_its_worktree_is_gone(bench: Bench, repo: Path, 
     assert bench.git.tip(where) == where.base
     remove(repo, side, how)
     bench.git._repositories.find(where).close()
-    commit = bench.git.commit(where, where.base, {"a.py": "a = 2\n"}, message())
-    assert commit
+    commit = make_commit(bench.git, where, {"a.py": "a = 2\n"})
     assert git(repo, "rev-parse", commit.branch) == commit.id
     assert git(repo, "show", f"{commit.id}:a.py") == "a = 2"
     bench.git.note(where, commit.id, "evidence")
