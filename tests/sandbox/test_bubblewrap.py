@@ -11,7 +11,7 @@ import pytest
 from nightshift.core.isolation import Ended, SandboxJob, SandboxLimits
 from nightshift.sandbox.bubblewrap import STILL, BubblewrapSandbox
 from tests.support.processes import mark, start
-from tests.support.sandboxes import bubblewrap, hierarchy, open_it, own_groups
+from tests.support.sandboxes import bubblewrap, hierarchy, open_it
 
 SHELL = ("/bin/sh", "-c")
 THERE = [
@@ -118,15 +118,3 @@ async def test_without_control_groups_each_process_is_bounded() -> None:
     )
     assert memory.stdout == b"refused\n"
     assert processes.stdout != b"done\n", "the shell gives up when it cannot fork"
-
-
-async def test_groups_are_gone_after_their_jobs(box: BubblewrapSandbox) -> None:
-    groups = hierarchy()
-    assert groups is not None or os.geteuid() != 0, "root has control groups"
-    if groups is not None:
-        before = own_groups()
-        group = groups.create(SandboxLimits())
-        assert own_groups() > before, "the control: they would be seen"
-        group.remove()
-        await box.run(shell("true"))
-        assert own_groups() <= before

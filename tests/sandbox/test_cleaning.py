@@ -97,14 +97,6 @@ def test_printed_output_holds_nothing_that_a_terminal_obeys(raw: str) -> None:
     assert output.count("\n") == raw.count("\n")
 
 
-def test_paths_that_were_dropped_are_told_as_they_are() -> None:
-    dropped = {"sk-proj-abcdefghij0123456789.py": "steers"}
-    verdict = verdict_of("x")
-    evidence = dataclasses.replace(verdict.evidence, dropped=dropped, suites={"test_a.py": "given"})
-    after = clean(dataclasses.replace(verdict, evidence=evidence), MASKED).evidence
-    assert (after.dropped, after.suites) == (dropped, {"test_a.py": "given"})
-
-
 NOISY = f"""
 import os
 import sys

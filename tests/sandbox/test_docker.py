@@ -16,7 +16,7 @@ import pytest
 
 from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import Mount, SandboxJob, SandboxLimits
-from nightshift.sandbox import choose, docker_engine, docker_image, launcher
+from nightshift.sandbox import choose, docker_engine, launcher
 from nightshift.sandbox.docker import DockerSandbox
 from tests.support import engine
 from tests.support.processes import alive, mark, start
@@ -176,32 +176,6 @@ async def test_containers_of_a_dead_daemon_are_removed_and_those_of_a_living_one
     assert not alive(word)
 
 
-async def test_an_image_that_has_gone_is_found_again(box: DockerSandbox) -> None:
-    images = iter(["nightshift-sandbox:gone", box._image])
-    own = DockerSandbox(box._engine, lambda: next(images), runtime().python)
-    assert (await own.run(shell("echo here"))).stdout == b"here\n"
-
-
-def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, api: Any) -> None:
-    """The image's root has a single file, so that building it takes little time."""
-    root = docker_image.Root(files=(), texts={"etc/hosts": "one"})
-    first = docker_image.make_image(box._engine, root, "nightshift-test")
-    made_at = api.inspect_image(first)["Created"]
-    assert docker_image.make_image(box._engine, root, "nightshift-test") == first
-    assert api.inspect_image(first)["Created"] == made_at
-    second = docker_image.make_image(box._engine, replace(root, texts={"etc/hosts": "two"}), "nightshift-test")
-    assert second != first
-    assert [image["RepoTags"] for image in api.images(name="nightshift-test")] == [[second]]
-    api.remove_image(second)
-
-
-def test_the_same_machine_gives_the_same_image() -> None:
-    root = docker_image.collect(runtime().python)
-    assert root.digest == docker_image.collect(runtime().python).digest
-    assert {path.parts[1] for path in root.files} <= {"usr", "etc", "bin", "sbin", "lib", "lib32", "lib64"}
-    assert not [path for path in root.files if path.lstat().st_mode & 0o4000], "no program with rights of its own"
-
-
 def test_an_image_of_the_owner_s_can_be_built_and_used(box: DockerSandbox, api: Any, folder: Path) -> None:
     """Runs the steps of the Dockerfile on a base image that needs no registry."""
     build_args = {"BASE": box._image, "PYTHON": runtime().python[-1], "JOB_UID": str(launcher.job_uid())}
@@ -214,16 +188,6 @@ def test_an_image_of_the_owner_s_can_be_built_and_used(box: DockerSandbox, api: 
     api.remove_image(OWN, force=True)
     assert choice.sandbox is not None, choice.report
     assert "FAILED" not in choice.report
-
-
-async def test_an_image_that_is_not_there_is_an_error_that_tells_how_to_make_it(
-    box: DockerSandbox, folder: Path
-) -> None:
-    choice = await choose(
-        "docker", runtime=runtime(), scratch=folder, docker_host=engine.host(), docker_image="no-such-image"
-    )
-    assert choice.sandbox is None
-    assert "there is no image no-such-image (DOCKER_IMAGE); type `docker build -t no-such-image - <" in choice.report
 
 
 async def test_without_an_engine_the_report_says_what_to_do(folder: Path) -> None:

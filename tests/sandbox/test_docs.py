@@ -22,7 +22,6 @@ from tests.sandbox.test_isolation_contract import (
     test_a_command_runs_in_a_private_copy,
     test_a_file_is_bounded,
     test_a_job_can_be_cancelled_while_it_is_being_set_up,
-    test_a_job_that_closes_its_streams_goes_on,
     test_a_shown_folder_cannot_be_changed,
     test_any_bytes_go_in_and_come_out,
     test_cancelling_kills_at_once_and_leaves_nothing,

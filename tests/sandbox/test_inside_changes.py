@@ -45,19 +45,3 @@ def test_what_was_changed_while_the_clock_stood_still_is_read() -> None:
     before.stamps["a"] = changes.stamp(os.lstat("a"))
     before.newest = before.stamps["a"][2]
     assert changes.list_changes(before) == ({"a": "3"}, {})
-
-
-def test_only_what_was_touched_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = unpack({"a": "1", "b": "2"})
-    before.newest += 1
-    Path("b").write_text("2")
-    read, content = list[str](), changes.content
-
-    def noted(path: str, digest: str | None) -> bytes | None:
-        read.append(path)
-        data: bytes | None = content(path, digest)
-        return data
-
-    monkeypatch.setattr(changes, "content", noted)
-    assert changes.list_changes(before) == ({}, {})
-    assert read == ["b"]

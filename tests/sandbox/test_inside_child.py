@@ -4,7 +4,6 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -22,10 +21,6 @@ def reporting(_job_fd: int, events: int, words: Sequence[str]) -> int:
 def waiting(job_fd: int, events: int, _words: Sequence[str]) -> int:
     os.write(events, child.read_all(job_fd))
     return 0
-
-
-def descriptors() -> set[str]:
-    return {path.name for path in Path("/proc/self/fd").iterdir()}
 
 
 def test_a_child_is_watched_to_its_end() -> None:
@@ -93,16 +88,6 @@ def test_a_child_is_cut_off_by_the_limit_that_it_reaches(name: str) -> None:
     )
     assert (outcome["ended"], outcome["limit"], outcome["exit"]) == ("timeout", limit, None)
     assert (outcome["cpu_s"] >= 0.6) is (limit == "processor")
-
-
-def test_a_child_that_is_discarded_leaves_no_process_and_no_descriptor() -> None:
-    before = descriptors()
-    unwanted = child.Child(waiting, [])
-    unwanted.discard()
-    assert descriptors() == before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(unwanted.pid, os.WNOHANG)
-    unwanted.discard()
 
 
 @pytest.mark.parametrize("sizes", [[10], [11], [7, 13, 21], [1] * 45])

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import ctypes
 import io
-import json
 import os
 import resource
 from pathlib import Path
@@ -21,22 +20,6 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def job(listed: list[tuple[str, bytes]]) -> tuple[dict[str, Any], io.BytesIO]:
     shown = [(path, len(content)) for path, content in listed]
     return {"files": shown}, io.BytesIO(b"".join(content for _, content in listed))
-
-
-def test_what_was_packed_outside_is_read_inside(tmp_path: Path) -> None:
-    header = json.dumps({"a": 1}).encode()
-    (tmp_path / "in").write_bytes(b"%d\n%s" % (len(header), header) + b"rest")
-    descriptor = os.open(tmp_path / "in", os.O_RDONLY)
-    message, source = files.receive(descriptor)
-    assert message == {"a": 1}
-    assert source.read() == b"rest"
-    os.close(descriptor)
-
-
-def test_files_come_with_their_bytes() -> None:
-    header, source = job([("a/b.py", b"one"), ("c", b""), ("d", b"three")])
-    assert list(files.contents(header, source)) == [("a/b.py", b"one"), ("c", b""), ("d", b"three")]
-    assert not list(Path().iterdir())
 
 
 def test_files_are_written_with_their_modes() -> None:

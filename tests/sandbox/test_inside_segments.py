@@ -29,11 +29,6 @@ def test_output_is_told_apart_by_test_and_cut_from_the_front() -> None:
     assert outputs["b"].endswith("end")
 
 
-def test_what_a_test_printed_is_dropped_where_nobody_asks_for_it() -> None:
-    stream = line(b"a") + b"unasked" + line(DROPPED) + b"between" + line(b"b") + b"asked" + line(b"") + b"behind"
-    assert take(stream).take_outputs() == {"": "betweenbehind", "b": "asked"}
-
-
 def test_few_bytes_are_kept_and_what_was_running_is_among_them() -> None:
     many = b"".join(line(b"%d" % number) + b"x" * SEGMENT + line(b"") for number in range(1000))
     outputs = take(many, line(b"last") + b"here").take_outputs()

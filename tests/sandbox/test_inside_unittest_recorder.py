@@ -65,12 +65,6 @@ def test_a_test_ends_as_unittest_says(
     assert of_kind(events, "finish")[0]["exit"] == (result == "failed")
 
 
-def test_lines_of_test_files_are_told(tmp_path: Path) -> None:
-    body = "class Base:\n    def test_a(self): self.assertTrue(1)\n\nclass A(Base, unittest.TestCase): pass\n"
-    (end,) = of_kind(run(tmp_path, body), "end")
-    assert (end["id"], end["lines"]) == ("tests/test_cart.py::A::test_a", ["tests/test_cart.py:6"])
-
-
 def test_a_file_that_cannot_be_imported_is_named_with_its_fault(tmp_path: Path) -> None:
     events = run(tmp_path, "import nowhere\n")
     (fault,) = of_kind(events, "collect")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,19 +31,6 @@ def test_a_closed_folder_gets_a_stand_in_that_stays_the_same(folder: Path, tmp_p
     wanted.rmdir()
     job_folders.private(tmp_path / "other", folder)
     assert not stand_in.exists(), "what stood in for a folder that is gone is gone too"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="a plain user's jobs need no stand-in")
-def test_several_may_sweep_at_the_same_time(folder: Path, tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    job_folders.public(tmp_path / "first", folder)
-    above = folder / f"nightshift-{os.geteuid()}"
-    for number in range(300):
-        (above / f"gone-{number}.stands-in-for").write_text(str(tmp_path / "gone"))
-    with ThreadPoolExecutor(8) as threads:
-        folders = list(threads.map(lambda number: job_folders.public(tmp_path / f"new-{number}", folder), range(8)))
-    assert all(each.is_dir() for each in folders)
-    assert not list(above.glob("gone-*"))
 
 
 def test_a_folder_that_is_a_link_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import functools
 import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -14,14 +12,11 @@ import pytest
 
 from nightshift.core.isolation import SandboxJob, SandboxLimits
 from nightshift.core.ports import Sandbox
-from nightshift.sandbox import cgroups, docker_image, launcher
+from nightshift.sandbox import cgroups, launcher
 from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 from nightshift.sandbox.cgroups import V1, V2, CgroupError, Hierarchy
-from nightshift.sandbox.docker import DockerSandbox
-from nightshift.sandbox.docker_engine import Engine
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.process import ProcessSandbox
-from tests.support import engine
 from tests.support.sandboxes import runtime
 
 NICE = 7
@@ -88,24 +83,3 @@ def _weight_of(group_tree: Hierarchy) -> int:
     assert isinstance(group_tree, V1 | V2)
     folder = group_tree.parent if isinstance(group_tree, V2) else group_tree.parents[2]
     return int((folder / ("cpu.weight" if isinstance(group_tree, V2) else "cpu.shares")).read_text())
-
-
-def test_weights_fall_by_a_quarter_with_each_level_and_never_to_nothing() -> None:
-    assert [launcher.weight(nice, 1024) for nice in (0, 1, 10, 19)] == [1024, 819, 110, 15]  # as in the kernel's table
-    assert (launcher.weight(19, 1), launcher.weight(19, 20, 10)) == (1, 10)
-
-
-async def test_a_container_weighs_less() -> None:
-    reached = Engine(engine.host())
-    try:
-        make_image = functools.partial(docker_image.from_machine, reached, runtime())
-        box = DockerSandbox(reached, make_image, runtime().python, nice=NICE)
-        begun = await box.begin(job(LOOK))
-        try:
-            description = await asyncio.to_thread(reached._api.inspect_container, begun._name)
-        finally:
-            await begun.discard()
-    finally:
-        reached.close()
-    assert description["HostConfig"]["CpuShares"] == 215, "the kernel's weight of that level"
-    assert description["HostConfig"]["BlkioWeight"] in {0, 105}, "0 where the engine's kernel cannot weigh it"

@@ -14,13 +14,11 @@ import psutil
 import pytest
 
 from nightshift.core.errors import SandboxUnready
-from nightshift.core.isolation import WORK, Ended, Layer, Mount, SandboxJob, SandboxLimits, SandboxResult
+from nightshift.core.isolation import WORK, Ended, Mount, SandboxJob, SandboxLimits, SandboxResult
 from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.runtime import COMMANDS
-from nightshift.sandbox.trees import lay_out
 from tests.support.processes import words
-from tests.support.sandboxes import bubblewrap, own_groups, runtime
-from tests.support.trees import TextTree
+from tests.support.sandboxes import bubblewrap, runtime
 
 LIMITS = SandboxLimits(wall_s=10, memory_mb=128)
 PATIENT = replace(LIMITS, wall_s=60)
@@ -107,11 +105,6 @@ async def test_a_fork_server_that_was_killed_is_replaced(nested: NestedSandbox) 
     assert (await nested.run(shell("echo 2"))).stdout == b"2\n"
 
 
-async def test_jobs_at_once_get_their_own_answers(nested: NestedSandbox) -> None:
-    results = await asyncio.gather(*(nested.run(shell("cat", stdin=b"%d" % n)) for n in range(12)))
-    assert [int(result.stdout) for result in results] == list(range(12))
-
-
 async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
     running = await a_long_job(nested)
     assert fork_servers()
@@ -137,22 +130,6 @@ async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: Nest
     assert (silent.exit_code, silent.ended) == (3, Ended.EXITED)
     assert late.ended is Ended.TIMEOUT
     assert flood.ended is Ended.OUTPUT_LIMIT
-
-
-def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
-    """Sandboxes are removed in the background, but all are gone when the caller's loop has ended."""
-
-    async def once(pause_s: float) -> None:
-        box = NestedSandbox(bubblewrap(), runtime())
-        answer = await box.run(shell("echo answer; exec >&-; exec sleep 60.9", answers=True))
-        assert answer.stdout == b"answer\n"
-        await asyncio.sleep(pause_s)
-        await box.aclose()
-
-    before = own_groups()
-    for number in range(3):
-        asyncio.run(once(0.002 * number))
-        assert own_groups() <= before
 
 
 async def test_an_environment_has_a_fork_server_of_its_own_that_shows_its_folders(
@@ -228,12 +205,3 @@ def describe(key: bytes) -> bytes:
     }  # fmt: skip
     header = json.dumps(instructions).encode()
     return b"%d\n" % len(header) + header
-
-
-async def test_layers_are_laid_below_a_file_system_of_the_job_and_not_copied(
-    nested: NestedSandbox, folder: Path
-) -> None:
-    await asyncio.to_thread((folder / "tree").mkdir)
-    await asyncio.to_thread(lay_out, TextTree({"a.txt": "a"}), folder / "tree")
-    result = await nested.run(shell("stat -f -c %T . a.txt; cat a.txt", layers=(Layer(host=folder / "tree"),)))
-    assert result.stdout.decode().split() == ["overlayfs", "overlayfs", "a"], result.stderr

@@ -149,8 +149,3 @@ def test_a_program_is_prepared_again_when_its_code_has_changed_and_kept_when_it_
         open_runtime(runner, programs=[program])
     assert open_runtime(runner)
     assert prepare(runner, [program])
-
-
-def test_what_another_process_has_just_moved_to_its_place_stops_no_set_up(runner: Path, program: Program) -> None:
-    (runner / ".moved").symlink_to("nowhere")  # a listed entry that is gone when it is examined
-    assert prepare(runner, [program])

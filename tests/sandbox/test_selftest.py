@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from pathlib import Path
-
-import pytest
 
 from nightshift.core.isolation import Ended, SandboxJob, SandboxResult
 from nightshift.sandbox import selftest
@@ -38,21 +34,3 @@ class Silent:
 async def test_silence_is_no_evidence() -> None:
     probe_result = await selftest.probe(Silent(), runtime())
     assert not any(finding.passed for finding in probe_result.findings)
-
-
-@pytest.fixture
-def bait_of_the_dead() -> Path:
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    left = Path(tempfile.gettempdir(), f"nightshift-probe-{dead.pid}-left")
-    left.touch()
-    return left
-
-
-def list_left(folder: Path) -> list[Path]:
-    return list(folder.iterdir())
-
-
-async def test_the_bait_of_a_process_that_was_killed_is_removed(bait_of_the_dead: Path) -> None:
-    await selftest.probe(Silent(), runtime())
-    assert bait_of_the_dead not in list_left(bait_of_the_dead.parent)

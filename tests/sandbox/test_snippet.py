@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,20 +13,15 @@ from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import Ended
 from nightshift.core.ports import Sandbox
 from nightshift.sandbox import run_python
-from nightshift.sandbox.process import ProcessSandbox
 from tests.support.sandboxes import bubblewrap, open_folder, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(params=["bubblewrap", "process"])
-async def isolation(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
+@pytest.fixture
+def isolation() -> Sandbox:
     runtime()  # builds the runtime again if the code is newer
-    if request.param == "bubblewrap":
-        yield bubblewrap()
-    else:
-        with open_folder() as folder:
-            yield ProcessSandbox(folder)
+    return bubblewrap()
 
 
 async def test_code_files_and_input_go_in_and_streams_and_status_come_back(isolation: Sandbox) -> None:

@@ -102,14 +102,6 @@ def test_only_the_trees_used_last_stay_where_nobody_uses_the_others(folder: Path
     assert {trees[1].commit, trees[2].commit} <= trees_in(folder), "a run may still be in it"
 
 
-def test_the_tree_that_another_differs_from_stays_with_it(folder: Path) -> None:
-    store = TreeStore(folder, keep=2, idle_s=0)
-    for n in range(4):
-        tree = TextTree({**MANY, "n.txt": str(n)})
-        assert lying(store, tree) == tree.files
-    assert len(trees_in(folder)) == 2
-
-
 def test_what_earlier_daemons_left_is_removed_when_nobody_used_it_for_long(folder: Path) -> None:
     old, new = TextTree({"a": "old"}), TextTree({"a": "new"})
     store = TreeStore(folder)
