@@ -138,20 +138,6 @@ def test_second(store, tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out == 'shown\\n'
     assert len(store) == 1
 """,
-    "custom_equality": """
-class Money:
-    def __init__(self, cents):
-        self.cents = cents
-
-    def __add__(self, other):
-        return Money(self.cents + other.cents)
-
-    def __eq__(self, other):
-        return self.cents == other.cents
-
-def test_money():
-    assert add(Money(1), Money(2)) == Money(3)
-""",
     "children": """
 import subprocess, sys
 from concurrent.futures import ProcessPoolExecutor

@@ -1,9 +1,10 @@
-"""The number of sandboxes that a verdict uses, and the requests that these sandboxes get."""
+"""The runs of a verdict: how many there are, what each is sent, and how a long suite is divided among them."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -140,3 +141,62 @@ async def test_a_run_of_which_a_process_was_killed_runs_once_more(
     verdict = await judge_change(box, folder, RIGHT, given)
     assert verdict.passed == passes, verdict.reason
     assert len(box.jobs) == runs
+
+
+# The tests below judge a suite that exceeds the time limit of one run.
+
+APP = "def one():\n    return 1\n"
+WORK = (
+    "import time\n\n\ndef work():\n    until = time.process_time() + 0.5\n"
+    "    while time.process_time() < until:\n        pass\n"
+)
+CONFTEST = "import pytest\n\n\n@pytest.fixture(scope='session')\ndef one():\n    yield 1\n"
+FILES = tuple(f"tests/{folder}/test_{folder}{name}.py" for folder in ("x", "y") for name in ("a", "b", "c"))
+LONG = {
+    "app.py": APP,
+    "work.py": WORK,
+    "tests/conftest.py": CONFTEST,
+    **{
+        path: f"import app\nfrom work import work\n\n\ndef test_{n}(one):\n    work()\n    assert app.one() == one\n"
+        "\n\ndef test_more(one):\n    assert one == 1\n"
+        for n, path in enumerate(FILES)
+    },
+}
+LONG_GIVEN = {"test_given.py": "import app\n\n\ndef test_two(capsys):\n    assert app.two() == 2\n"}
+LONG_RIGHT = APP + "\n\ndef two():\n    return 2\n"
+
+
+async def judge_long(box: Recording, folder: Path, app: str, base: dict[str, str] | None = None) -> Verdict:
+    runner = SuiteRunner(box, runtime(), emit=lambda _: None, staging_dir=folder / "staging")
+    job = SuiteJob(
+        base=TextTree({**LONG, **(base or {})}), change={"app.py": app}, given=LONG_GIVEN, regression=FILES,
+        limits=RunLimits(cpu_s=2.5),
+    )  # fmt: skip
+    return await runner.judge(job)
+
+
+async def test_what_one_run_has_no_time_for_runs_in_further_ones(box: Recording, folder: Path) -> None:
+    verdict = await judge_long(box, folder, LONG_RIGHT)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert verdict.reason == "13 tests passed"
+    assert len(verdict.results) == len({case.id for case in verdict.results}) == 13
+    assert set(verdict.evidence.suites) == {*FILES, *LONG_GIVEN}
+    runs = ([path for path in request["session"]["files"] if path in LONG] for request in box.requests)
+    of_base = [files for files in runs if files]
+    assert of_base[0] == list(FILES)
+    assert len(of_base) > 1
+    assert all(set(later) < set(earlier) for earlier, later in pairwise(of_base))
+
+
+async def test_a_failure_in_a_later_run_is_found(box: Recording, folder: Path) -> None:
+    last = LONG[FILES[-1]].replace("one == 1", "not hasattr(__import__('app'), 'two')")
+    verdict = await judge_long(box, folder, LONG_RIGHT, {FILES[-1]: last})
+    assert verdict.failing == {f"{FILES[-1]}::test_more"}
+    assert verdict.reason == "1 failed of 13 tests"
+
+
+async def test_a_baseline_takes_as_many_runs_as_it_needs(box: Recording, folder: Path) -> None:
+    old = {path: LONG[path].replace("assert one == 1", "assert one == 7") for path in FILES}
+    verdict = await judge_long(box, folder, LONG_RIGHT, old)
+    assert verdict.passed, f"{verdict.reason} {verdict.failures}"
+    assert verdict.before == tuple(f"{path}::test_more" for path in FILES)

@@ -91,12 +91,6 @@ async def test_a_file_that_is_not_there_is_named(rig: Rig) -> None:
     assert (await rig.suite.try_out(replace(JOB, given={}))).reason == "there are no tests to run"
 
 
-async def test_what_failed_before_the_change_is_told_apart(rig: Rig) -> None:
-    trial = await rig.suite.try_out(replace(JOB, only=("tests/test_other.py", "tests/test_app.py")))
-    assert results(trial) == {"tests/test_app.py::test_one": "passed"}
-    assert (trial.reason, trial.before) == ("", ("tests/test_other.py::test_other",))
-
-
 async def test_the_tests_that_the_change_can_break_run_when_none_are_named(rig: Rig) -> None:
     suite = WithRegression(rig.suite, ImportCache())
     broken = replace(JOB, change={"app.py": "def two():\n    return 2\n"}, whole_tree=False)

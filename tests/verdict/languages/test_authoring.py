@@ -92,11 +92,6 @@ def test_javascript_is_shown_by_signatures_comments_and_routes() -> None:
     ]  # fmt: skip
 
 
-def test_what_cannot_be_read_offers_nothing() -> None:
-    assert READER.describe_offer("a.py", "def f(:", None) == READER.describe_offer("a.md", "# A", None) == []
-    assert READER.describe_imports("a.py", "def f(:", None, {}, lambda _: None) == ""
-
-
 _LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12).map("\n".join)
 
 

@@ -1,4 +1,4 @@
-"""The example in docs/reference/languages.md works as written: it keeps the contract, and judges a real repository.
+"""The example in docs/reference/languages.md works as written: it keeps the contract, and judges a change with it.
 
 A new language needs a new member of an enumeration. So the example runs in a child process, in a copy of our package to
 which the page's lines were applied.
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.doc_pages import follow, run_in
-from tests.support.git_repo import make_repo
 from tests.support.sandboxes import runtime
 
 SOURCE = "add() {\n    echo $(( $1 + $2 ))\n}\n\nhalf() {\n    echo $(( $1 / 2 ))\n}\n"
@@ -48,24 +47,19 @@ def test_the_contract_of_a_language_holds_for_the_example(package: Path) -> None
 
 
 JUDGE = """
-import asyncio, json, os, pathlib, sys
+import asyncio, json, sys
 from nightshift.core.tasks.task import Language
 from nightshift.core.tasks.verdicts import SuiteJob
-from nightshift.core.tasks.revisions import Author
-from nightshift.git.manager import GitManager
 from nightshift.verdict.runner import SuiteRunner
 from tests.support.sandboxes import bubblewrap, open_folder, runtime
-repo, jobs = sys.argv[1], json.loads(sys.argv[2])
+from tests.support.trees import TextTree
+tree, jobs = TextTree(json.loads(sys.argv[1])), json.loads(sys.argv[2])
 
 async def main():
     with open_folder() as folder:
-        author = Author(name="Owner", email="owner@example.org")
-        git = GitManager(workspace=folder / "own", author=author, auto_push=False, emit=print, environ=dict(os.environ))
-        tree = git.tree(repo, git.resolve(repo, "HEAD"))
         runner = SuiteRunner(bubblewrap(), runtime(), emit=lambda event: None, staging_dir=folder / "staging")
         made = [SuiteJob(base=tree, language=Language.SHELL, **job) for job in jobs]
         verdicts = await asyncio.gather(*map(runner.judge, made))
-        git.close()
     print(json.dumps([{
         "passed": each.passed, "reason": each.reason, "label": each.evidence.label, "twins": each.evidence.twins,
         "results": {case.id: case.result for case in each.results}, "dropped": dict(each.evidence.dropped),
@@ -76,8 +70,8 @@ asyncio.run(main())
 """
 
 
-def test_a_change_is_judged_by_the_tests_of_the_example(package: Path, tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo", {"add.sh": SOURCE.partition("\n\n")[0] + "\n", "add_test.sh": TEST})
+def test_a_change_is_judged_by_the_tests_of_the_example(package: Path) -> None:
+    tree = json.dumps({"add.sh": SOURCE.partition("\n\n")[0] + "\n", "add_test.sh": TEST})
     right: dict[str, object] = {
         "change": {"add.sh": SOURCE}, "given": {"half_test.sh": HALF}, "regression": ["add_test.sh"],
     }  # fmt: skip
@@ -85,7 +79,7 @@ def test_a_change_is_judged_by_the_tests_of_the_example(package: Path, tmp_path:
     own = {"change": {"add.sh": SOURCE.replace("$1 / 2", "$1 - 4")}, "own": {"half_test.sh": HALF}}
     cheating = {**right, "change": {"add.sh": SOURCE, "add_test.sh": "test_add() {\n    true\n}\n"}}
     jobs = json.dumps([right, broken, own, cheating])
-    passed, regressed, self_tested, refused = json.loads(run_in(package, JUDGE, str(repo), jobs))
+    passed, regressed, self_tested, refused = json.loads(run_in(package, JUDGE, tree, jobs))
 
     both = {"half_test.sh::test_half": "passed", "add_test.sh::test_add": "passed"}
     assert (passed["passed"], passed["label"], passed["results"]) == (True, "exit_code", both), passed

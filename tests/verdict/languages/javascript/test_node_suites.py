@@ -85,13 +85,6 @@ async def test_what_proves_nothing_is_refused(what: str, judge: Judge) -> None:
     assert reason in verdict.reason
 
 
-async def test_each_file_has_a_process_of_its_own(judge: Judge) -> None:
-    counter = {"count.mjs": "let n = 0;\nexport const next = () => (n += 1);\n"}
-    text = f"{HEAD}import {{ next }} from '../count.mjs';\ntest('first', () => {{ assert.equal(next(), 1); }});\n"
-    verdict = await js(judge, counter, {"test/a.test.mjs": text, "test/b.test.mjs": text})
-    assert (verdict.passed, verdict.evidence.twins) == (True, 2), verdict.reason
-
-
 async def test_a_script_of_assertions_is_a_test_of_its_own_name(judge: Judge) -> None:
     script = (
         "import assert from 'node:assert/strict';\nimport { add } from '../add.mjs';\n\nassert.equal(add(2, 2), 4);\n"
@@ -162,3 +155,22 @@ def test_typescript_is_refused_where_node_is_too_old() -> None:
     assert (flagged.refusal("a.mts"), new.refusal("a.cts")) == ("", "")
     assert "--experimental-strip-types" in flagged.flags
     assert "--experimental-strip-types" not in new.flags
+
+
+ORDINARY = Path(__file__).parent / "ordinary"
+"""Programs with their tests. Each file starts with a line of four slashes and its path; its text follows."""
+
+
+def program(name: str) -> dict[str, str]:
+    parts = f"\n{(ORDINARY / f'{name}.txt').read_text()}".split("\n//// ")[1:]
+    return {path: f"{text}\n" for path, _, text in (part.partition("\n") for part in parts)}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in ORDINARY.iterdir()))
+async def test_an_ordinary_program_is_accepted(name: str, judge: Judge) -> None:
+    files = program(name)
+    given = {path: text for path, text in files.items() if path.startswith("test/")}
+    change = {path: text for path, text in files.items() if path not in given}
+    verdict = await judge(change, given, language=Language.JAVASCRIPT, cpu_s=30)
+    assert verdict.passed, (verdict.reason, verdict.failures)
+    assert verdict.evidence.twins

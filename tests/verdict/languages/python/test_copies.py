@@ -130,12 +130,6 @@ def test_helpers_are_followed_when_they_are_called_for_certain() -> None:
     )
 
 
-@pytest.mark.parametrize("elsewhere", ["VALUE = check(1)\n", "@check\ndef other(): pass\n"])
-def test_helpers_that_others_use_as_well_are_left_alone(elsewhere: str) -> None:
-    text = f"def check(x):\n    a(x)\n{elsewhere}def test():\n    check(1)\n"
-    assert sort(text)[0] == ["check(1)"]
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_an_empty_text_is_changed_only_where_there_is_no_other_check(seed: int) -> None:
     """Avoids invalid values, because some objects parse the value that they are compared with.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,11 @@ from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.runtime import Runtime
 from nightshift.verdict.languages.plan import Plan, Role
+from nightshift.verdict.languages.python import commands
 from nightshift.verdict.languages.python import plan as python
 from nightshift.verdict.languages.python.plan import plan_copies
+from nightshift.verdict.languages.python.pytest_settings import PytestSettings
+from nightshift.verdict.languages.python.suite import copy_tests, suite_paths
 from tests.support.trees import TextTree
 
 RUNTIME = Runtime(python=("python",), version="3.11", mounts=(), libraries=())
@@ -94,3 +98,47 @@ def test_copies_take_the_place_of_the_files_under_the_same_names() -> None:
     assert "def test_new()" in text
     assert "assert app.x == 1" not in text
     assert plan_copies(replace(suite_plan, files=suite_plan.files[1:]), (), (), lambda _: None) is None
+
+
+def test_the_tests_among_some_files_are_found_by_their_names() -> None:
+    tests = {"tests/test_a.py": "", "tests/helper.py": "", "tests/data.json": ""}
+    assert suite_paths(tests, PytestSettings()) == ["tests/test_a.py"]
+    assert suite_paths({"check.py": "", "conftest.py": ""}, PytestSettings()) == ["check.py"]
+
+
+def test_what_is_no_python_has_no_copy() -> None:
+    assert copy_tests("def test_a(:\n", PytestSettings(), random.Random(1)) is None
+
+
+TESTS = ["tests/test_a.py", "tests/test_b.py", "tests/sub/test_c.py", "other/test_d.py"]
+PATHS = ["app.py", *TESTS, "tests/helper.py"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "files"),
+    [
+        (["pytest"], TESTS),
+        (["/usr/bin/python3.12", "-B", "-m", "pytest", "tests/sub/"], ["tests/sub/test_c.py"]),
+        (["pytest", "-n", "4", "--cov", "app", "tests/test_a.py"], ["tests/test_a.py"]),
+        (["pytest", "tests/test_a.py::test_one"], ["tests/test_a.py"]),
+        (["pytest", "-k", "one", "other"], ["other/test_d.py"]),
+    ],
+)  # fmt: skip
+def test_pytest_commands_name_their_files(argv: list[str], files: list[str]) -> None:
+    command = commands.parse(argv)
+    assert command is not None
+    assert command.files(PATHS, PytestSettings()) == files
+
+
+def test_all_words_are_kept() -> None:
+    command = commands.parse(["pytest", "-k", "a and b", "-m", "not slow", "--ignore=x", "-q", "tests"])
+    assert command is not None
+    assert command.words == ("-k", "a and b", "-m", "not slow", "--ignore=x", "-q", "tests")
+    assert command.targets == ("tests",)
+
+
+@pytest.mark.parametrize(
+    "argv", [["make", "test"], ["python", "run.py"], ["python", "-m", "unittest"], ["sh", "-c", "pytest"], []]
+)
+def test_other_commands_are_not_pytest(argv: list[str]) -> None:
+    assert commands.parse(argv) is None

@@ -86,9 +86,3 @@ def test_pytest_finds_the_same_files_by_itself(
     pytest.main(["--collect-only", "-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:asyncio"], plugins=[Look()])
     assert seen == expected
     assert set(read(pytest__ini=(tmp_path / "pytest.ini").read_text()).collected(TREE)) == expected
-
-
-def test_a_folder_that_is_named_is_entered_though_pytest_would_pass_it_over() -> None:
-    settings = PytestSettings(test_paths=("tests",))
-    assert settings.collected(TREE, ["build", "./bench/"]) == ["bench/test_speed.py", "build/test_built.py"]
-    assert settings.collected(TREE, ["nowhere"]) == []
