@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from nightshift.app.models import nothing_runs
+from nightshift.app.acp import nowhere
 from nightshift.core.errors import ConfigError
 from nightshift.models.base import BackendSettings
 from nightshift.models.chain import build_chain
 
 BARE = BackendSettings()
-ENGINE = BackendSettings(runs=nothing_runs)
-WITH_ENGINE = BackendSettings(openai_api_key="sk-1", runs=nothing_runs)
+ENGINE = BackendSettings(runs=nowhere)
+WITH_ENGINE = BackendSettings(openai_api_key="sk-1", runs=nowhere)
 
 
 def chain(settings: BackendSettings, **more: Any) -> list[str]:

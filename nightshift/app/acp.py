@@ -28,7 +28,7 @@ _ANSWER_S = 30.0
 
 
 def nowhere() -> str:
-    """Stand in for the function `AgentPlaces` in a chain of models that is only inspected and never asked."""
+    """Stand in for `AgentPlaces` and `SandboxRuns` in models that are only inspected and never asked."""
     return "no sandbox is made here"
 
 

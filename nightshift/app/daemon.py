@@ -22,7 +22,7 @@ from nightshift.app import extras
 from nightshift.app.commit_actions import CommitActions, make_commit_services
 from nightshift.app.forges import connections_of, forge_hook, forge_job, open_poller
 from nightshift.app.hub import HubMember, open_hub
-from nightshift.app.maintenance import Maintenance, cleanup_jobs, sweep_orphans
+from nightshift.app.maintenance import Cleanup, Maintenance, sweep_orphans
 from nightshift.app.notices import notification_jobs
 from nightshift.app.reload import LiveSettings, ReloadHook
 from nightshift.app.services import Services
@@ -187,7 +187,7 @@ class Daemon:
     def _add_jobs(self) -> None:
         """Add the periodic jobs that need more than the database."""
         scheduler, store, services = self._maintenance.scheduler, self._store, self._services
-        scheduler.add(cleanup_jobs(lambda: self._settings, store, services, self._clock))
+        scheduler.add(Cleanup(lambda: self._settings, store, services, self._clock).jobs())
         scheduler.add([forge_job(self._poller)])
         scheduler.add([PeriodicJob(name="side threads", every_s=side_threads.LOOK_S, run=self._side_threads.look)])
         if self._restarts_itself:

@@ -7,7 +7,7 @@ import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -88,10 +88,8 @@ MINUTE_S, HOUR_S, WEEK_S = 60.0, 3600.0, 7 * 86_400.0
 DISK_S = 30.0
 
 
-def cleanup_jobs(
-    settings: Callable[[], Settings], store: StoreServices, services: Services, clock: Clock
-) -> Sequence[PeriodicJob]:
-    """Return the jobs that limit the disk space of a daemon that runs for months: pruning, packing and the disk guard.
+class Cleanup:
+    """Makes the jobs that limit the disk space of a daemon that runs for months: pruning, packing and the disk guard.
 
     Args:
         settings: returns the current settings.
@@ -99,11 +97,6 @@ def cleanup_jobs(
         services: the workers' services whose data grow.
         clock: gives the current time.
     """
-    return _Cleanup(settings, store, services, clock).jobs()
-
-
-class _Cleanup:
-    """Makes the jobs that limit the disk space of a daemon that runs for months."""
 
     def __init__(
         self, settings: Callable[[], Settings], store: StoreServices, services: Services, clock: Clock

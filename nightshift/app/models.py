@@ -27,14 +27,6 @@ from nightshift.storage.memory.embedders import Choice, EmbedderMissing, Endpoin
 from nightshift.storage.memory.store import LongTermMemory
 
 
-def nothing_runs() -> str:
-    """Return the reason why there is no sandbox.
-
-    Serves as sandbox access for models that are only inspected, never run.
-    """
-    return "no sandbox is made here"
-
-
 def make_models(
     settings: Settings,
     store: StoreServices,
@@ -119,17 +111,12 @@ def _routing_config(settings: Settings, mask: Masker) -> RoutingConfig:
             reply_tokens=settings.model_max_tokens,
             precheck_s=settings.repair_first_s,
         ),
-        prices=prices_of(settings),
+        prices={name: Price(**price.model_dump()) for name, price in settings.model_prices.items()},
         masker=mask,
         phase_models=phase_routes(settings.phase_models),
         thinking=ThinkingConfig.of(settings.model_thinking, phase_routes(settings.phase_thinking, "phase_thinking")),
         measured=settings.routing == "measured",
     )
-
-
-def prices_of(settings: Settings) -> dict[str, Price]:
-    """Return the prices of models; a key is `backend=model` or only `model`."""
-    return {name: Price(**price.model_dump()) for name, price in settings.model_prices.items()}
 
 
 def _spending_limits(settings: Settings) -> SpendingLimits:

@@ -25,8 +25,9 @@ from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
+from nightshift.app.acp import nowhere
 from nightshift.app.doctor.backends import one_word
-from nightshift.app.models import backend_settings, nothing_runs
+from nightshift.app.models import backend_settings
 from nightshift.app.notices import channels, send_test
 from nightshift.app.reload import LiveSettings, on_loop
 from nightshift.config.catalogue import Described, Kind, describe, to_json_value
@@ -202,7 +203,7 @@ class ConnectionTests:
         return backend, note
 
     def _read_typed(self, trial: ModelTestIn) -> tuple[BackendSettings, str]:
-        stored = backend_settings(self._settings(), nothing_runs)
+        stored = backend_settings(self._settings(), nowhere)
         address, key = ADDRESSES.get(trial.backend), f"{trial.backend}_api_key"
         values: dict[str, Any] = {}
         note, usual = "", getattr(BackendSettings(), address or "", None)

@@ -91,11 +91,6 @@ class Settings(
         return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
     @property
-    def own_environment(self) -> Mapping[str, str]:
-        """Variables for another Nightshift process on this home: the whole environment of this process."""
-        return {**os.environ, **({} if self.folders else {"NIGHTSHIFT_HOME": str(self.home)})}
-
-    @property
     def acp_environment(self) -> Mapping[str, str]:
         """Variables that the owner lets the agent see."""
         own = (self.openai_api_key, self.anthropic_api_key, self.gemini_api_key)

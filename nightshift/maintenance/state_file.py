@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -60,12 +60,8 @@ class LastRun:
 
 def to_json(status: DaemonStatus, totals: Totals, now: datetime, *, clean: bool) -> str:
     """Return the state as JSON, one value per line."""
-    return json.dumps(_snapshot(status, totals, now, clean), indent=2) + "\n"
-
-
-def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) -> Mapping[str, object]:
     spent, due = totals.spent, status.next_checkpoint_at
-    return {
+    state = {
         "version": status.version,
         "pid": status.pid,
         "running": not clean,
@@ -101,6 +97,7 @@ def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) 
         ],
         "next_checkpoint_at": to_text(due) if due else None,
     }
+    return json.dumps(state, indent=2) + "\n"
 
 
 def from_json(text: str) -> LastRun:

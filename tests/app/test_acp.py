@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightshift.app.acp import nowhere, prepare_agents
-from nightshift.app.models import chain_of, nothing_runs
+from nightshift.app.models import chain_of
 from nightshift.config.load import Settings, load_settings
 from nightshift.models.acp.agent import AgentPlace
 from nightshift.models.acp.backend import AcpBackend
@@ -32,7 +32,7 @@ def settings(home: Path, **more: Any) -> Settings:
 
 
 def make(acp_settings: Settings) -> AcpBackend:
-    (backend,) = chain_of(acp_settings, nothing_runs)
+    (backend,) = chain_of(acp_settings, nowhere)
     assert isinstance(backend, AcpBackend)
     return backend
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightshift.app.acp import nowhere
 from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, warning
 from nightshift.app.doctor.running import read_status
-from nightshift.app.models import chain_of, nothing_runs
+from nightshift.app.models import chain_of
 from nightshift.app.suites import find_sandbox
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.dialogue import Message, ModelRequest
@@ -35,7 +36,7 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
         yield from _check_models_of_daemon(status["models"])
         return
     try:
-        chain = chain_of(context.settings, nothing_runs)
+        chain = chain_of(context.settings, nowhere)
     except ConfigError as error:
         yield from (fault("models", text, "correct model_type, model_name and their settings") for text in error.faults)
         return

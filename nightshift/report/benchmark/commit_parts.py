@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -113,8 +113,3 @@ def _text(tree: Tree, path: str) -> str | None:
 
 def _of(texts: Mapping[str, str | None], parts: Mapping[str, Part], wanted: Part) -> dict[str, str]:
     return {path: text for path, text in texts.items() if parts[path] is wanted and text is not None}
-
-
-def tests_in(paths: Collection[str]) -> bool:
-    """Check whether any of these files is a test file that a test runner can run."""
-    return any(map(is_suite, paths))

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 
-from nightshift.core.tasks.commit_message import draft_of, subject_of, task_of, trailers
-from nightshift.core.tasks.revert import undoes
+from nightshift.core.code.dependencies import is_suite
+from nightshift.core.tasks.commit_message import draft_of, subject_of, task_of, trailers, undoes
 from nightshift.core.tasks.revisions import ChangedFile, ChangingCommit
-from nightshift.report.benchmark.commit_parts import Part, part_of, tests_in
+from nightshift.report.benchmark.commit_parts import Part, part_of
 from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped, key_of
 
 MOST_FILES, MOST_LINES = 5, 200
@@ -40,14 +40,6 @@ class Filter(StrEnum):
     FLAKY = "tests that pass now and then"
     NAMES = "tests that only miss a name"
     LEAK = "words that give the change away"
-
-    @property
-    def mined(self) -> bool:
-        """True if the filter needs only the history; the other filters need test runs."""
-        return self in _MINED
-
-
-_MINED = tuple(Filter)[: tuple(Filter).index(Filter.TEXT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +114,7 @@ def _faults(commit: ChangingCommit) -> Iterator[tuple[Filter, str]]:
         yield Filter.OWN, "its message has Nightshift's trailers"
     if not sources:
         yield Filter.SOURCES, "it changes no file of sources"
-    if not tests_in([file.path for file in tests if file.added]):
+    if not any(is_suite(file.path) for file in tests if file.added):
         yield Filter.TESTS, "it adds nothing to a file of tests"
     if steering := _of(commit.files, Part.LOCK, Part.CI):
         yield Filter.LOCKS, f"it changes {steering[0].path}"

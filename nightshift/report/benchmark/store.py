@@ -162,7 +162,7 @@ class BenchmarkStore:
         return self._of(Dropped, "dropped", repo)
 
     def add_mined(self, outcomes: Iterable[Candidate | Dropped]) -> None:
-        """Store the results for commits that were examined for the first time."""
+        """Store what was found about commits: candidates, or why they are no items, which removes their candidates."""
         with self._writing():
             for outcome in outcomes:
                 add = rows.add_candidate if isinstance(outcome, Candidate) else rows.add_dropped
@@ -172,10 +172,6 @@ class BenchmarkStore:
         """Store an item, and remove its candidate."""
         with self._writing():
             rows.add_item(self._conn, _row(item))
-
-    def drop(self, dropped: Dropped) -> None:
-        """Store why a commit is not an item, and remove its candidate."""
-        self.add_mined([dropped])
 
     # Methods about arms, runs and results.
 

@@ -216,5 +216,5 @@ async def validate_all(
             item_count += 1
             store.add_item(outcome)
         else:
-            store.drop(outcome)
+            store.add_mined([outcome])
         tell(outcome)

@@ -198,35 +198,30 @@ def list_validated(conn: Connection, repo: str) -> frozenset[str]:
 
 def add_candidate(conn: Connection, row: Mapping[str, Value]) -> None:
     """Store a commit that passed the filters; an existing row is left unchanged."""
-    conn.execute(
-        """INSERT INTO candidates (key, repo, commit_id, parent, message, lines, files, committed_at)
-        VALUES (:key, :repo, :commit_id, :parent, :message, :lines, :files, :committed_at) ON CONFLICT DO NOTHING""",
-        row,
-    )
+    _insert(conn, "candidates", row)
 
 
 def add_item(conn: Connection, row: Mapping[str, Value]) -> None:
     """Store an item. It replaces its candidate row, or updates an existing item row."""
     conn.execute("DELETE FROM candidates WHERE key = :key", row)
-    conn.execute(
-        """INSERT INTO items (key, repo, commit_id, parent, subject, statement, lines, files, committed_at,
-        fail_to_pass, pass_to_pass_count) VALUES (:key, :repo, :commit_id, :parent, :subject, :statement,
-        :lines, :files, :committed_at, :fail_to_pass, :pass_to_pass_count) ON CONFLICT (key) DO UPDATE SET
-        statement = excluded.statement, fail_to_pass = excluded.fail_to_pass,
-        pass_to_pass_count = excluded.pass_to_pass_count""",
-        row,
-    )
+    _insert(conn, "items", row, change=("statement", "fail_to_pass", "pass_to_pass_count"))
 
 
 def add_dropped(conn: Connection, row: Mapping[str, Value]) -> None:
     """Store that a commit was dropped, by which filter and for which reason."""
     conn.execute("DELETE FROM candidates WHERE key = :key", row)
-    conn.execute(
-        """INSERT INTO dropped (key, repo, commit_id, subject, filter, reason)
-        VALUES (:key, :repo, :commit_id, :subject, :filter, :reason) ON CONFLICT (key) DO UPDATE SET
-        filter = excluded.filter, reason = excluded.reason""",
+    _insert(conn, "dropped", row, change=("filter", "reason"))
+
+
+def _insert(conn: Connection, table: str, row: Mapping[str, Value], change: Sequence[str] = ()) -> bool:
+    """Insert a row; return False if there is one already, of which only the columns `change` are changed."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in change)
+    added = conn.execute(
+        f"INSERT INTO {table} ({', '.join(row)}) VALUES (:{', :'.join(row)}) "  # noqa: S608  names of ours
+        f"ON CONFLICT DO {f'UPDATE SET {changes}' if change else 'NOTHING'}",
         row,
     )
+    return bool(added.rowcount)
 
 
 def arms(conn: Connection) -> Sequence[Row]:
@@ -236,11 +231,7 @@ def arms(conn: Connection) -> Sequence[Row]:
 
 def add_arm(conn: Connection, row: Mapping[str, Value]) -> None:
     """Store an arm; an existing arm of that name is left unchanged."""
-    conn.execute(
-        """INSERT INTO arms (name, backend, model, protocol, tools, readers, memory)
-        VALUES (:name, :backend, :model, :protocol, :tools, :readers, :memory) ON CONFLICT DO NOTHING""",
-        row,
-    )
+    _insert(conn, "arms", row)
 
 
 def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
@@ -294,14 +285,7 @@ def round_results(conn: Connection, run: str, number: int) -> Sequence[Row]:
 
 def add_round_result(conn: Connection, row: Mapping[str, Value]) -> bool:
     """Store an item's result under an arm in a round. Return False, and change nothing, if there is one already."""
-    added = conn.execute(
-        """INSERT INTO round_results (run, round, item, arm, solved, outcome, cost_usd, tokens_in, tokens_out, seconds,
-        iterations, format_errors, finished_at, version) VALUES (:run, :round, :item, :arm, :solved, :outcome,
-        :cost_usd, :tokens_in, :tokens_out, :seconds, :iterations, :format_errors, :finished_at, '')
-        ON CONFLICT DO NOTHING""",
-        row,
-    )
-    return bool(added.rowcount)
+    return _insert(conn, "round_results", {**row, "version": ""})
 
 
 def note_spent(conn: Connection, row: Mapping[str, Value]) -> None:

@@ -15,6 +15,7 @@ from nightshift.core.tasks.queueing import NOT_PUSHED
 from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.task import Spent
 from nightshift.storage.db import spending
+from nightshift.storage.db.codec import read_row
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Row
 
@@ -114,7 +115,7 @@ class BriefQueries:
     def failed(self, since: datetime, until: datetime) -> list[FailedTask]:
         """List the tasks that failed in the span, by id."""
         rows = self._rows(_FAILED, TITLE_CHARS, to_text(since), to_text(until))
-        return [_read_failed(row) for row in rows]
+        return [read_row(FailedTask, row) for row in rows]
 
     def spent(self, since: datetime, until: datetime) -> Spent:
         """Sum the model usage of all calls in the span."""
@@ -123,17 +124,3 @@ class BriefQueries:
 
     def _rows(self, query: str, *values: str | int) -> list[Row]:
         return self._db.reader().execute(query, values).fetchall()
-
-
-def _read_failed(row: Row) -> FailedTask:
-    return FailedTask(
-        id=row["id"],
-        title=row["title"],
-        repo=row["repo"],
-        ending=Ending(row["ending"]) if row["ending"] else None,
-        reason=row["reason"],
-        ended_at=from_text(row["ended_at"]),
-        error=row["error"],
-        signature=row["signature"],
-        blocker=row["blocker"],
-    )

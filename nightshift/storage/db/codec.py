@@ -10,17 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
-from nightshift.core.clock import to_text
+from nightshift.core.clock import from_text, to_text
 from nightshift.core.text.masking import Plain
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+    from nightshift.storage.db.sqlite import Row
 
 T = TypeVar("T")
 
@@ -76,6 +80,32 @@ def decode(kind: type[T], text: str) -> T:
             return adapter.validate_python(json.loads(text))
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
+
+
+def read_row(kind: Callable[..., T], row: Row | Mapping[str, Any], /, **read: object) -> T:
+    """Make a dataclass from a row whose columns have the names of its fields.
+
+    Columns of times, booleans and members of enumerations are converted. `read` has the fields that are already
+    converted, or that have no column.
+    """
+    cells = ((name, row[name], convert) for name, convert in _converters(kind).items() if name not in read)
+    values = {name: cell if convert is None or cell is None else convert(cell) for name, cell, convert in cells}
+    return kind(**values, **read)
+
+
+@cache
+def _converters(kind: Any) -> Mapping[str, Callable[[Any], object] | None]:
+    hints = get_type_hints(kind)
+    return {field.name: _converter(hints[field.name]) for field in fields(kind)}
+
+
+def _converter(hint: Any) -> Callable[[Any], object] | None:
+    members = get_args(hint)
+    if len(members) == 2 and NoneType in members:
+        hint = next(member for member in members if member is not NoneType)
+    if hint is datetime:
+        return from_text
+    return hint if isinstance(hint, type) and issubclass(hint, bool | Enum) else None
 
 
 def spec_digest(task_id: int, text: str) -> str:

@@ -16,7 +16,7 @@ from nightshift.core.built_in import BUILT_IN
 from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.routing import ModelResult, Results, Route
 from nightshift.core.tasks.states import Ending, Phase
-from nightshift.storage.db.codec import storable
+from nightshift.storage.db.codec import read_row, storable
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 
@@ -88,10 +88,7 @@ class ModelResults:
         """Read the route that was decided for an attempt; None if there is none."""
         query = "SELECT kind, ladder, first, cheap, explored, why FROM model_routes WHERE task_id = ? AND attempt = ?"
         row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
-        if row is None:
-            return None
-        values = dict(row)
-        return Route(**{**values, "ladder": tuple(json.loads(row["ladder"])), "explored": bool(row["explored"])})
+        return row and read_row(Route, row, ladder=tuple(json.loads(row["ladder"])))
 
     def keep(self, task_id: int, attempt: int, route: Route) -> Future[None]:
         """Store the route that was decided for an attempt. An existing route is not changed."""

@@ -13,25 +13,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.events import Kind, MoveData
 from nightshift.core.tasks.change_checks import Answerer, AskKind
 from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import ENDED, Ending, Status
+from nightshift.storage.db.codec import read_row
 from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_of, signs_of
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.pruning import events_pruned
 from nightshift.storage.db.sqlite import Row
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-T = TypeVar("T", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +265,7 @@ def _earlier(row: Row) -> EndedTask:
 
 
 def _log_row(row: Row) -> LogRow:
-    return _build(LogRow, row, at=from_text(row["at"]), data=json.loads(row["data"]))
+    return read_row(LogRow, row, data=json.loads(row["data"]))
 
 
 TASK_COLUMNS = (
@@ -325,7 +320,7 @@ class ReportQueries:
             "WHERE at >= ? AND at < ? ORDER BY id",
             *(since, until),
         )
-        return [_build(ModelCall, row, at=from_text(row["at"])) for row in rows]
+        return [read_row(ModelCall, row) for row in rows]
 
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
         """List the commits of the span, oldest first and without drafts."""
@@ -416,25 +411,14 @@ class ReportQueries:
 
 def read_ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
     """Convert a row with the columns `TASK_COLUMNS`. The task must have ended."""
-    return _build(
-        EndedTask,
-        row,
-        status=Status(row["status"]),
-        ending=Ending(row["ending"]) if row["ending"] else None,
-        created_at=from_text(row["created_at"]),
-        not_before=_time(row["not_before"]),
-        started_at=_time(row["started_at"]),
-        ended_at=from_text(row["ended_at"]),
-    )
+    return read_row(EndedTask, row)
 
 
 def _commit(row: Row, until: datetime) -> CommitRow:
-    return _build(
+    return read_row(
         CommitRow,
         row,
-        at=from_text(row["at"]),
         commit=row["commit_id"],
-        integrated=bool(row["integrated"]),
         pushed=_before(row["pushed_at"], until),
         reviewed=_before(row["reviewed_at"], until),
         reverted=row["reverted_by"] is not None and _before(row["reviewed_at"], until),
@@ -446,40 +430,23 @@ def _commit(row: Row, until: datetime) -> CommitRow:
 
 
 def _failure(row: Row) -> FailureRow:
-    solved = bool(row["solved"])
-    return _build(FailureRow, row, at=from_text(row["at"]), solved=solved, lesson=row["lesson"] if solved else "")
+    return read_row(FailureRow, row, lesson=row["lesson"] if row["solved"] else "")
 
 
 def _trial(row: Row) -> TrialRow:
-    return _build(TrialRow, row, at=from_text(row["ended"]), control=bool(row["control"]), solved=bool(row["solved"]))
+    return read_row(TrialRow, row, at=from_text(row["ended"]))
 
 
 def _ask(row: Row, until: datetime) -> AskRow:
     answered = _before(row["answered_at"], until)
-    return _build(
+    return read_row(
         AskRow,
         row,
-        kind=AskKind(row["kind"]),
         granted=bool(row["granted"]) if answered else None,
-        asked_at=from_text(row["asked_at"]),
         answered_at=from_text(row["answered_at"]) if answered else None,
         assumed=answered and row["answered_by"] == Answerer.ASSUMED,
     )
 
 
-def _build(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
-    """Build a value from a row's columns. `read` holds the fields that need a conversion and are already converted."""
-    return kind(**{name: row[name] for name in _names(kind) if name not in read}, **read)
-
-
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
-
-
 def _before(text: str | None, until: datetime) -> bool:
     return text is not None and from_text(text) < until
-
-
-def _time(text: str | None) -> datetime | None:
-    return from_text(text) if text else None

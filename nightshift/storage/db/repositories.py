@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from nightshift.core.clock import from_text, to_text
+from nightshift.core.clock import to_text
 from nightshift.core.tasks.revisions import OurCommits
-from nightshift.storage.db.codec import encode
+from nightshift.storage.db.codec import encode, read_row
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import workspace_of
 
@@ -31,12 +31,11 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
     )
     workspace = workspace_of(conn)
     return {
-        (row["repo"] or workspace): OurCommits(
+        (row["repo"] or workspace): read_row(
+            OurCommits,
+            row,
             repo=row["repo"] or workspace,
             commits=row["commits"] - drafts.get(row["repo"], 0),
-            unpushed=row["unpushed"],
-            last_at=from_text(row["last_at"]),
-            pushed_at=row["pushed_at"] and from_text(row["pushed_at"]),
         )
         for row in rows
     }

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.errors import StaleFence
 from nightshift.core.events import Event, Kind
@@ -25,7 +25,7 @@ from nightshift.core.tasks.verdicts import Result
 from nightshift.core.text.masking import Masker
 from nightshift.core.tools import ToolCall, form_reports
 from nightshift.storage.db import artifacts, prompts, spending, tool_forms
-from nightshift.storage.db.codec import decode, encode, storable, to_json_value
+from nightshift.storage.db.codec import decode, encode, read_row, storable, to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection, Row
@@ -125,22 +125,7 @@ class Call:
 
 def step_of(row: Row) -> StepRow:
     """Convert a row of the table `steps`."""
-    return StepRow(
-        attempt=row["attempt"],
-        step_no=row["step_no"],
-        iteration=row["iteration"],
-        phase=Phase(row["phase"]),
-        outcome=Outcome(row["outcome"]),
-        note=row["note"],
-        data=json.loads(row["data"]),
-        work=row["work"],
-        passed=row["passed"],
-        failed=row["failed"],
-        total=row["total"],
-        started_at=from_text(row["started_at"]),
-        ended_at=from_text(row["ended_at"]),
-        duration_s=row["duration_s"],
-    )
+    return read_row(StepRow, row, data=json.loads(row["data"]))
 
 
 def iteration_of(row: Row) -> IterationRow:
@@ -149,41 +134,14 @@ def iteration_of(row: Row) -> IterationRow:
         PhaseTime(phase=Phase(phase), outcome=Outcome(outcome), duration_s=duration_s)
         for phase, outcome, duration_s in json.loads(row["phases"])
     )
-    return IterationRow(
-        attempt=row["attempt"],
-        iteration=row["iteration"],
-        phases=tuple(phases),
-        passed=row["passed"],
-        failed=row["failed"],
-        total=row["total"],
-        tokens_in=row["tokens_in"],
-        tokens_out=row["tokens_out"],
-        cost_usd=row["cost_usd"],
-        duration_s=row["duration_s"],
-        started_at=from_text(row["started_at"]),
-        ended_at=from_text(row["ended_at"]),
-        lessons=row["lessons"],
-    )
+    return read_row(IterationRow, row, phases=tuple(phases))
 
 
 def call_of(row: Row) -> Call:
     """Convert a row of the table `replies`."""
-    return Call(
-        attempt=row["attempt"],
-        step_no=row["step_no"],
-        call_no=row["call_no"],
-        iteration=row["iteration"],
-        phase=Phase(row["phase"]),
-        backend=row["backend"],
-        model=row["model"],
-        tokens_in=row["tokens_in"],
-        tokens_out=row["tokens_out"],
-        cost_usd=row["cost_usd"],
-        latency_s=row["latency_s"],
-        finish=Finish(row["finish"]),
-        prompt=row["prompt"],
-        reply=row["reply"],
-        at=from_text(row["at"]),
+    return read_row(
+        Call,
+        row,
         tool_calls=tuple(ToolCall(**call) for call in json.loads(row["tool_calls"] or "[]")),
         thoughts="\n\n".join(filter(None, (thought["text"] for thought in json.loads(row["thoughts"] or "[]")))),
     )

@@ -12,14 +12,14 @@ from concurrent.futures import Future
 from dataclasses import astuple, dataclass
 from datetime import datetime
 
-from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.errors import StaleFence
 from nightshift.core.events import Event, Kind, ToolCalledData
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.core.tools import ToolPlace, ToolRecord, brief
 from nightshift.storage.db import artifacts
-from nightshift.storage.db.codec import decode, encode, storable
+from nightshift.storage.db.codec import decode, encode, read_row, storable
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection
@@ -152,16 +152,7 @@ def calls(conn: Connection, task_id: int, attempt: int, step_no: int) -> list[St
         "WHERE task_id = ? AND attempt = ? AND step_no = ? ORDER BY call_no, seq"
     )
     return [
-        StoredCall(
-            **{name: row[name] for name in ("attempt", "step_no", "call_no", "seq", "name", "brief")},
-            arguments=row["arguments"],
-            result=row["result"],
-            chars=row["chars"],
-            changed=row["change"] is not None,
-            ok=bool(row["ok"]),
-            took_s=row["took_s"],
-            at=from_text(row["at"]),
-        )
+        read_row(StoredCall, row, changed=row["change"] is not None)
         for row in conn.execute(query, (task_id, attempt, step_no))
     ]
 

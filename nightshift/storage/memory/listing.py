@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.shares import Share
-from nightshift.storage.db.codec import like, storable
+from nightshift.storage.db.codec import like, read_row, storable
 from nightshift.storage.db.sqlite import Connection, Row
 from nightshift.storage.memory import elsewhere, recall_log
 from nightshift.storage.memory.recall_log import Assignment
@@ -207,21 +207,7 @@ def uses(conn: Connection, kind: LessonKind, item: int, limit: int) -> list[Use]
         "WHERE r.kind = ? AND r.item = ? ORDER BY r.task_id DESC, r.attempt DESC LIMIT ?",
         (kind, item, limit),
     )
-    return [_use(row) for row in rows]
-
-
-def _use(row: Row) -> Use:
-    return Use(
-        task_id=row["task_id"],
-        description=row["description"],
-        attempt=row["attempt"],
-        arm=Assignment(row["arm"]),
-        score=row["score"],
-        at=from_text(row["at"]),
-        solved=None if row["solved"] is None else bool(row["solved"]),
-        iterations=row["iterations"],
-        tokens=row["tokens"],
-    )
+    return [read_row(Use, row) for row in rows]
 
 
 def states(conn: Connection) -> dict[tuple[LessonKind, State], int]:

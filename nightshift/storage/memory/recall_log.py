@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from nightshift.core.clock import to_text
 from nightshift.core.shares import Interval, Share, difference, mean_difference
+from nightshift.storage.db.codec import read_row
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.elsewhere import EVERYONE, TABLES, Tally, add_shares
@@ -203,15 +204,4 @@ def of_task(conn: Connection, task_id: int) -> list[NearLesson]:
         f"SELECT attempt, kind, item, arm, score, solved, {about} AS about FROM recalls "  # noqa: S608  a constant
         "WHERE task_id = ? ORDER BY attempt, score DESC LIMIT 200"
     )
-    return [
-        NearLesson(
-            attempt=row["attempt"],
-            kind=row["kind"],
-            item=row["item"],
-            arm=Assignment(row["arm"]),
-            score=row["score"],
-            about=row["about"] or "",
-            solved=None if row["solved"] is None else bool(row["solved"]),
-        )
-        for row in conn.execute(query, (task_id,))
-    ]
+    return [read_row(NearLesson, row, about=row["about"] or "") for row in conn.execute(query, (task_id,))]
