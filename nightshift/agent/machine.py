@@ -25,8 +25,7 @@ from nightshift.agent.owner_words import return_to_owner
 from nightshift.agent.services import AgentServices, Runner
 from nightshift.core.errors import NightshiftError, PromptTooLong
 from nightshift.core.events import Emitter, Kind, Level
-from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
-from nightshift.core.tasks.best_change import holds_work
+from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step, holds_work
 from nightshift.core.tasks.projects import DEPENDENCY_FILES, Scope, whole_of
 from nightshift.core.tasks.states import TERMINAL_PHASES, Outcome, Phase
 

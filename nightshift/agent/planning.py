@@ -43,8 +43,7 @@ from nightshift.core.code.paths import clash_among, is_test_path, path_fault
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Question, Step
 from nightshift.core.tasks.change_checks import Ask, package_subject
 from nightshift.core.tasks.states import Outcome, Phase
-from nightshift.core.tasks.subtasks import FEWEST, MOST, Subtask, as_plan
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.task import FEWEST_PARTS, MOST_PARTS, Subtask, TaskSpec, as_plan
 from nightshift.core.text.encoding import in_one_line
 from nightshift.core.text.masking import printable
 
@@ -273,8 +272,8 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
     raw = _read_list(text)
     if raw is None:
         return None
-    if not FEWEST <= len(raw) <= MOST:
-        return f"A task is split into {FEWEST} to {MOST} subtasks, not into {len(raw)}."
+    if not FEWEST_PARTS <= len(raw) <= MOST_PARTS:
+        return f"A task is split into {FEWEST_PARTS} to {MOST_PARTS} subtasks, not into {len(raw)}."
     subtasks = list[SubtaskIn]()
     for number, item in enumerate(raw, 1):
         read_subtask = _part(number, item)

@@ -22,7 +22,7 @@ from nightshift.core.tasks import projects
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.commit_message import slug
 from nightshift.core.tasks.projects import ROOT
-from nightshift.core.tasks.subtasks import RESERVED
+from nightshift.core.tasks.task import RESERVED
 from nightshift.core.text.masking import printable
 
 _LINE = re.compile(

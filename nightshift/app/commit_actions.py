@@ -23,8 +23,7 @@ from nightshift.config.load import Settings
 from nightshift.core.clock import utc_now
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.errors import UnknownTask
-from nightshift.core.tasks.integrating import Discarded, Integrated
-from nightshift.core.tasks.revert import Reverted
+from nightshift.core.tasks.commit_message import Discarded, Integrated, Reverted
 from nightshift.git.manager import GitManager
 from nightshift.maintenance.instance_lock import InstanceLock
 from nightshift.storage.db.commit_ledger import CommitLedger

@@ -44,10 +44,8 @@ from nightshift.core.code.repository_commands import Found
 from nightshift.core.code.tree import Tree, read_text
 from nightshift.core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, SandboxError
 from nightshift.core.events import CommitData, Emitter, Event, Kind, Level
-from nightshift.core.tasks.commit_message import subject_of, trailers
-from nightshift.core.tasks.integrating import Discarded, Integrated, result_message
+from nightshift.core.tasks.commit_message import FORCED, Discarded, Integrated, result_message, subject_of, trailers
 from nightshift.core.tasks.projects import WHOLE
-from nightshift.core.tasks.revert import FORCED
 from nightshift.core.tasks.revisions import Commit, LogLine
 from nightshift.core.tasks.states import OPEN
 from nightshift.core.tasks.task import Change

@@ -16,8 +16,7 @@ from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.core.errors import UnknownCommit
 from nightshift.core.events import CommitData, Emitter, Kind
-from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.best_change import holds_work
+from nightshift.core.tasks.attempt_state import AttemptState, holds_work
 from nightshift.core.tasks.commit_message import message_for, subject_of
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.revisions import Workspace

@@ -30,10 +30,9 @@ from nightshift.core.events import Emitter, Event, Kind, Level, RevertedData
 from nightshift.core.isolation import RunLimits
 from nightshift.core.ports import Suite
 from nightshift.core.program import format_command
-from nightshift.core.tasks.commit_message import CommitMessage
+from nightshift.core.tasks.commit_message import FORCED, CommitMessage, Reverted, revert_message
 from nightshift.core.tasks.projects import WHOLE, Scope, scopes_of
 from nightshift.core.tasks.repository_settings import RepositorySettings
-from nightshift.core.tasks.revert import FORCED, Reverted, revert_message
 from nightshift.core.tasks.revisions import Commit, LogLine, Workspace
 from nightshift.core.tasks.task import Language, Limits, TaskSpec
 from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict

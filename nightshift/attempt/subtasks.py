@@ -16,8 +16,7 @@ from nightshift.core.errors import Split
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import ROOT
 from nightshift.core.tasks.states import Phase, Status
-from nightshift.core.tasks.subtasks import Subtask, SubtaskSpec
-from nightshift.core.tasks.task import MAX_PRIORITY, Limits, Task, TaskSpec
+from nightshift.core.tasks.task import MAX_PRIORITY, Limits, Subtask, SubtaskSpec, Task, TaskSpec
 
 _REASON_CHARS = 600
 

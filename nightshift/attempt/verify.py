@@ -23,10 +23,9 @@ from nightshift.core.code.tree import Tree, read_text
 from nightshift.core.errors import CommandBlocked, NoEvidence, SandboxError, UnknownCommit
 from nightshift.core.isolation import RUN_LIMITS, RunLimits
 from nightshift.core.ports import Suite
-from nightshift.core.tasks.best_change import describe_tests
+from nightshift.core.tasks.attempt_state import describe_tests
 from nightshift.core.tasks.change_checks import LINTER_NOTE
-from nightshift.core.tasks.commit_message import draft_of, subject_of, task_of, trailers
-from nightshift.core.tasks.revert import FORCED, undoes
+from nightshift.core.tasks.commit_message import FORCED, draft_of, subject_of, task_of, trailers, undoes
 from nightshift.core.tasks.revisions import CommitFacts
 from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import Evidence, Label, Result, SuiteJob, Verdict

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from nightshift.core.tasks.change_checks import Ask
-    from nightshift.core.tasks.subtasks import SubtaskSpec
+    from nightshift.core.tasks.task import SubtaskSpec
 
 
 class NightshiftError(Exception):

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from nightshift.core.errors import GitError, MergeConflict
-from nightshift.core.tasks.revert import undoes
+from nightshift.core.tasks.commit_message import undoes
 from nightshift.core.tasks.revisions import Commit, LogLine
 from nightshift.git import protocol
 from nightshift.git.merging import three_way

@@ -25,8 +25,7 @@ from nightshift.core.tasks.forking import NOTHING, Amendment, Fork
 from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.queueing import BY_OWNER, Heartbeat, PauseSource, PauseState, RetryPolicy, Submitted
 from nightshift.core.tasks.states import Ending, Status
-from nightshift.core.tasks.subtasks import Family, SubtaskSpec, whole_of
-from nightshift.core.tasks.task import Language, OwnerMessage, Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Family, Language, OwnerMessage, Spent, SubtaskSpec, Task, TaskSpec, whole_of
 from nightshift.core.text.masking import Masker
 from nightshift.queue import approvals, leases, listing, messages, pauses, store, transitions
 from nightshift.queue.listing import Listed, Order, Place, TaskFilter

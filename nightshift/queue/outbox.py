@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from nightshift.core.tasks.states import Status
-from nightshift.core.tasks.subtasks import whole_of
-from nightshift.core.tasks.task import TaskSpec
+from nightshift.core.tasks.task import TaskSpec, whole_of
 from nightshift.queue import store
 from nightshift.queue.store import Transaction
 from nightshift.storage.db.sqlite import Connection

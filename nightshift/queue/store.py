@@ -18,8 +18,7 @@ from nightshift.core.events import Emitter, Event
 from nightshift.core.tasks.forking import Fork
 from nightshift.core.tasks.queueing import WAITING_FOR
 from nightshift.core.tasks.states import Ending, Status
-from nightshift.core.tasks.subtasks import key_range
-from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Spent, Task, TaskSpec, key_range
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db.codec import decode, encode_sparse, like, spec_digest, storable
 from nightshift.storage.db.event_log import EventLog
@@ -204,7 +203,7 @@ def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
 
 
 def subtasks(conn: Connection, parent_id: int, attempt: int | None = None) -> list[Entry]:
-    """List a task's subtasks, from one attempt or from all attempts; see `core.tasks.subtasks` for their keys."""
+    """List a task's subtasks, from one attempt or from all attempts; see `core.tasks.task` for their keys."""
     query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(query, key_range(parent_id, attempt))]
 

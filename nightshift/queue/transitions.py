@@ -19,8 +19,7 @@ from nightshift.core.events import Kind, Level, MoveData
 from nightshift.core.tasks.forking import NOTHING, Amendment, Fork, amend
 from nightshift.core.tasks.queueing import RetryPolicy, Submitted
 from nightshift.core.tasks.states import ENDED, OPEN, Ending, Status, may_move
-from nightshift.core.tasks.subtasks import SubtaskSpec, part_key, whole_of
-from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Spent, SubtaskSpec, Task, TaskSpec, part_key, whole_of
 from nightshift.core.text.faults import name_first
 from nightshift.core.text.formats import duration
 from nightshift.queue import outbox, store

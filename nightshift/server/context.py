@@ -15,10 +15,9 @@ from nightshift.core.code.tree import Tree
 from nightshift.core.errors import GitError, StoreError
 from nightshift.core.hub import Hub
 from nightshift.core.status import DaemonStatus, ModelStatus, Restart
+from nightshift.core.tasks.commit_message import Discarded, Integrated, Reverted
 from nightshift.core.tasks.forecast import WorkSettings
-from nightshift.core.tasks.integrating import Discarded, Integrated
 from nightshift.core.tasks.repository_settings import RepositoryOptions
-from nightshift.core.tasks.revert import Reverted
 from nightshift.core.tasks.revisions import RepositoryStates
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import TaskSpec

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.best_change import holds_work
+from nightshift.core.tasks.attempt_state import AttemptState, holds_work
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Label, Result, Verdict
 from nightshift.storage.db.codec import decode, encode

@@ -16,8 +16,7 @@ from nightshift.core.errors import NightshiftError
 from nightshift.core.events import Kind
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.states import TERMINAL_PHASES, Ending, Outcome, Phase, Status
-from nightshift.core.tasks.subtasks import Subtask
-from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.task import Subtask, Task
 from nightshift.core.tasks.verdicts import Evidence, Label, Verdict
 from tests.support.agent_parts import RIGHT, TESTS, WRONG, Bench, ScriptedModel, Walk, case_for, model_for
 

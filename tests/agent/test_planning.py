@@ -17,7 +17,7 @@ from nightshift.agent.planning import list_planned_packages
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, package_subject
 from nightshift.core.tasks.states import Outcome, Phase
-from nightshift.core.tasks.subtasks import Subtask
+from nightshift.core.tasks.task import Subtask
 from tests.support.agent_parts import Bench, ScriptedModel, block, case_for, model_for
 
 TESTS = {"test_a.py": "from a import a\n\n\ndef test_a():\n    assert a(1) == 1\n"}

@@ -15,7 +15,7 @@ from nightshift.attempt.verify import Verification
 from nightshift.core.errors import NoEvidence, NotReverted, UnknownTask
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.revert import revert_message
+from nightshift.core.tasks.commit_message import revert_message
 from nightshift.core.tasks.states import Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task

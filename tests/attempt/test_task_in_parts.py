@@ -11,8 +11,7 @@ from nightshift.attempt import subtasks
 from nightshift.core.tasks.allowance import lower_limits
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Ending, Phase, Status
-from nightshift.core.tasks.subtasks import Subtask
-from nightshift.core.tasks.task import Kind, Limits, Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Kind, Limits, Spent, Subtask, Task, TaskSpec
 
 SPEC = TaskSpec(
     description="Write all of it.",

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.errors import GitError, MergeConflict
-from nightshift.core.tasks.commit_message import CommitMessage
-from nightshift.core.tasks.revert import revert_message
+from nightshift.core.tasks.commit_message import CommitMessage, revert_message
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.task import Change
 from nightshift.git.manager import GitManager

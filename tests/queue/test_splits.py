@@ -10,8 +10,7 @@ import pytest
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import StaleFence
 from nightshift.core.tasks.states import Ending, Phase, Status
-from nightshift.core.tasks.subtasks import SubtaskSpec
-from nightshift.core.tasks.task import Spent, Task, TaskSpec
+from nightshift.core.tasks.task import Spent, SubtaskSpec, Task, TaskSpec
 from tests.support.store import Store
 
 S = Status

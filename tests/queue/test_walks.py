@@ -16,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from nightshift.core.errors import StaleFence
 from nightshift.core.tasks.states import OPEN, Ending, Status, may_move
-from nightshift.core.tasks.subtasks import SubtaskSpec
-from nightshift.core.tasks.task import Spent, TaskSpec
+from nightshift.core.tasks.task import Spent, SubtaskSpec, TaskSpec
 from nightshift.storage.db.recovery import check_rows
 from tests.support import tiers
 from tests.support.answering import answer

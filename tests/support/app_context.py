@@ -29,8 +29,7 @@ from nightshift.core.errors import (
 )
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.status import DaemonStatus, ModelStatus, Restart, WorkerStatus
-from nightshift.core.tasks.integrating import Discarded, Integrated
-from nightshift.core.tasks.revert import Reverted
+from nightshift.core.tasks.commit_message import Discarded, Integrated, Reverted
 from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.queue.manager import QueueManager

@@ -27,12 +27,12 @@ from nightshift.agent.prompt.neighbours import neighbours, where
 from nightshift.agent.prompt.text import quote
 from nightshift.agent.services import AgentServices
 from nightshift.agent.view import View, base_text
-from nightshift.core.code.django import is_django
 from nightshift.core.code.javascript import Framework, choose_framework, is_source
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Brief
+from nightshift.core.tasks.language_choice import is_django
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.remarks import Gravity

@@ -22,8 +22,7 @@ from nightshift.client.session import Session
 from nightshift.core.clock import utc_now
 from nightshift.core.errors import StoreError
 from nightshift.core.status import DaemonStatus
-from nightshift.core.tasks.integrating import Discarded, Integrated
-from nightshift.core.tasks.revert import Reverted
+from nightshift.core.tasks.commit_message import Discarded, Integrated, Reverted
 from nightshift.core.tasks.states import DaemonState, Status
 from nightshift.core.version import VERSION
 from nightshift.queue.status import inbox_notices, read_stored_status

@@ -1,4 +1,4 @@
-"""Commit messages: a subject, a body, and trailers that recovery and reports read."""
+"""Commit messages of tasks, reverts and integrations, with trailers that recovery and reports read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.best_change import describe_tests
+from nightshift.core.tasks.attempt_state import AttemptState, describe_tests
 from nightshift.core.tasks.remarks import count_by_gravity, mask_remarks
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import FindingKind, Label, Result, Verdict
@@ -188,3 +187,124 @@ def _body(text: str) -> str:
 def _wrap(text: str) -> str:
     lines = text.strip().split("\n")
     return "\n".join(textwrap.fill(line, SUBJECT_CHARS, break_long_words=False) for line in lines)
+
+
+REVERTS, OF_TASK = "Reverts", "Reverted-Task"
+"""Trailers of a revert. `Task` is not used, because recovery treats a task as done if a commit has its `Task` trailer.
+"""
+
+FORCED = "Not judged: its owner wanted it all the same."
+"""Sentence in the message of a commit that was made without a test run, because the owner forced it."""
+
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reverted:
+    """A commit that was reverted or, with `reapplied`, restored.
+
+    `commit` is the agent's commit. `by` is the new commit on `branch` (short name). `judged` is a sentence about the
+    tests that were run.
+    """
+
+    task_id: int
+    commit: str
+    subject: str
+    by: str
+    branch: str
+    repo: str
+    judged: str
+    forced: bool = False
+    reapplied: bool = False
+
+
+def revert_message(subject: str, commit: str, task_id: int, judged: str, *, reapply: bool = False) -> CommitMessage:
+    """Return the message of a revert. For a revert of a revert, it begins as git's own message for reapplying.
+
+    Args:
+        subject: The subject of the agent's commit.
+        commit: The commit to undo: the agent's commit, or its revert.
+        task_id: The task of the agent's commit.
+        judged: A sentence about the tests that were run.
+        reapply: True if `commit` is a revert.
+    """
+    what = f"This brings the work of task {task_id} back" if reapply else f"This takes the work of task {task_id} back"
+    return CommitMessage(
+        subject=f'{"Reapply" if reapply else "Revert"} "{subject}"',
+        body=f"{what}, as its owner asked: it undoes\ncommit {commit}.\n\n{judged}",
+        trailers={REVERTS: commit, OF_TASK: str(task_id)},
+    )
+
+
+def undoes(message: str) -> str | None:
+    """Return the full id of the commit that a message reverts, by Nightshift's or git's wording.
+
+    Returns None if it reverts none. Git's own sentence counts only in commits without a task, because a model writes
+    the body of a task's commit.
+    """
+    if match := _ID.fullmatch(trailers(message).get(REVERTS, "")):
+        return match[0]
+    by_git = _BY_GIT.search(message) if task_of(message) is None else None
+    return by_git[1] if by_git else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integrated:
+    """A commit that is on its target branch.
+
+    `commit` is the commit on the target branch. `waited` is the commit that waited on `branch`. `commit` and `waited`
+    differ if the target branch had moved meanwhile, or if `waited` was a draft. `judged` is a sentence about the test
+    run. `label` is the label of the commit's verdict. `already` is True if nothing had to be done. `ended` are the
+    other forks of the task, which were cancelled.
+    """
+
+    task_id: int
+    commit: str
+    waited: str
+    subject: str
+    branch: str
+    target: str
+    repo: str
+    judged: str
+    label: str
+    forced: bool = False
+    already: bool = False
+    ended: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded:
+    """A commit whose branch was removed; `undo` is the command that creates the branch again.
+
+    `already` is True if the branch no longer existed. `is_at_remote` is True if the branch was pushed and still exists
+    at the remote.
+    """
+
+    task_id: int
+    commit: str
+    subject: str
+    branch: str
+    repo: str
+    undo: str
+    already: bool = False
+    is_at_remote: bool = False
+
+
+def result_message(message: str, mark: str, label: str, remark: str = "") -> CommitMessage:
+    """Return the message with which a commit lands: a normal result's message, with the label of the last verdict.
+
+    Args:
+        message: The message of the commit that waited.
+        mark: The name of the task in its commits.
+        label: The label; empty if no run vouches for the commit.
+        remark: A paragraph below the text.
+    """
+    replaced = {"Draft-Of", "Task", "Verdict"}
+    remaining = {name: value for name, value in trailers(message).items() if name not in replaced}
+    paragraphs = [*without_trailers(message).split("\n\n")[1:], remark]
+    return CommitMessage(
+        subject=subject_of(message).removeprefix("Draft: "),
+        body="\n\n".join(each for each in paragraphs if each and not each.startswith("A draft: ")),
+        trailers={"Task": mark, **remaining, "Verdict": label},
+    )

@@ -1,4 +1,7 @@
-"""Chooses the language of a task if the owner does not set it: from the task itself, or else from its repository."""
+"""Chooses the language of a task if the owner does not set it: from the task itself, or else from its repository.
+
+Also recognises projects of Django, whose tests run with `manage.py test`.
+"""
 
 from __future__ import annotations
 
@@ -108,3 +111,8 @@ def _most(languages: Iterable[Language | None]) -> Language | None:
     """
     ranked = Counter(language for language in languages if language).most_common(1)
     return ranked[0][0] if ranked else None
+
+
+def is_django(text_of: Callable[[str], str | None]) -> bool:
+    """Check whether the root has the `manage.py` of a project; `text_of` returns a file's text, or None."""
+    return "DJANGO_SETTINGS_MODULE" in (text_of("manage.py") or "")

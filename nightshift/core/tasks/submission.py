@@ -36,8 +36,7 @@ from nightshift.core.tasks.case_input import MAX_CASES, CaseIn
 from nightshift.core.tasks.held_out import ValueCase
 from nightshift.core.tasks.language_choice import choose_language
 from nightshift.core.tasks.projects import name_fault
-from nightshift.core.tasks.subtasks import RESERVED
-from nightshift.core.tasks.task import Explore, Kind, Language, Limits, Lint, TaskSpec
+from nightshift.core.tasks.task import RESERVED, Explore, Kind, Language, Limits, Lint, TaskSpec
 from nightshift.core.text import plain_data
 from nightshift.core.text.strict import Strict, without_nul
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from nightshift.core.tasks.states import cause_first
-from nightshift.core.tasks.subtasks import Family
-from nightshift.core.tasks.task import Task
+from nightshift.core.tasks.task import Family, Task
 from nightshift.core.text.plain_data import shallow
 from nightshift.server.formatting import Mask, short
 from nightshift.server.schemas import Child, Draft, Iteration, TaskDetail, TaskSummary

@@ -12,8 +12,7 @@ from nightshift.attempt.verify import Check, Judgement, Standing
 from nightshift.attempt.verifying import Verified
 from nightshift.core.clock import Moment
 from nightshift.core.errors import BranchRefused
-from nightshift.core.tasks.integrating import Discarded, Integrated
-from nightshift.core.tasks.revert import Reverted
+from nightshift.core.tasks.commit_message import Discarded, Integrated, Reverted
 from nightshift.server.commits import Commits, CommitsQuery, IntegrateIn, RevertIn, Reviewed, ReviewIn
 from nightshift.server.context import COMMIT_WALL_S, AppContext, wait_for
 from nightshift.server.endpoint import Reply, Routes

@@ -13,7 +13,7 @@ from nightshift.core.built_in import BUILT_IN
 from nightshift.core.clock import Clock, from_text, to_text, utc_now
 from nightshift.core.events import CommitData, Event, Kind, Level
 from nightshift.core.status import SavedReplies
-from nightshift.core.tasks.best_change import tests_in_words
+from nightshift.core.tasks.attempt_state import tests_in_words
 from nightshift.core.tasks.task import Spent
 from nightshift.core.tasks.verdicts import Label
 from nightshift.storage.db import spending

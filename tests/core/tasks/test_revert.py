@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.tasks.commit_message import CommitMessage, task_of
-from nightshift.core.tasks.revert import revert_message, undoes
+from nightshift.core.tasks.commit_message import CommitMessage, revert_message, task_of, undoes
 
 ONE, OTHER = "a1" * 20, "b2" * 20
 HOSTILE = st.one_of(

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nightshift.core.code.django import is_django
 from nightshift.core.code.paths import folders_of
+from nightshift.core.tasks.language_choice import is_django
 
 CONFIG_FILES = (
     "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
