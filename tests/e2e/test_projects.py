@@ -21,9 +21,7 @@ def days(a, b):
 """
 MOON = "import moonphase\n\n\ndef moons(nights):\n    return nights * moonphase.FULL\n"
 
-Story = dict[str, tuple[str, str, str, str]]
-
-STORY: Story = {
+STORY: dict[str, tuple[str, str, str, str]] = {
     "A till that adds up prices": (
         "Project: corner-shop - the till of a corner shop\n1. till.py: total(prices) adds them up.",
         "till.py",
@@ -61,36 +59,20 @@ def test_change():
         "from moons import moons\n\n\ndef test_moons():\n    assert moons(3) == 3\n    assert moons(5) == 5\n",
     ),
 }
-MORE: Story = {
-    "Half the nights": (
-        "Project: almanac\n1. half.py: half(nights), with moonphase.\n\nPackages: moonphase",
-        "half.py",
-        "import moonphase\n\n\ndef half(nights):\n    return nights * moonphase.FULL // 2\n",
-        "from half import half\n\n\ndef test_half():\n    assert half(8) == 4\n    assert half(5) == 2\n",
-    ),
-    "Sell by moonlight": (
-        "Project: corner-shop\n1. night.py, with moonphase.\n\nPackages: moonphase",
-        "night.py",
-        "import moonphase\n\n\ndef moonlit(price):\n    return price + moonphase.FULL\n",
-        "from night import moonlit\n\n\ndef test_moonlit():\n    assert moonlit(8) == 9\n    assert moonlit(0) == 1\n",
-    ),
-}
-"""Two tasks that need a package which one project already has: a task of that project, and a task of another one."""
-TALES = STORY | MORE
 
 
 class Model:
-    """A model that plans, writes and tests as `TALES` says; `seen` has each prompt by task and phase."""
+    """A model that plans, writes and tests as `STORY` says; `seen` has each prompt by task and phase."""
 
     def __init__(self) -> None:
         self.seen: dict[tuple[str, str], str] = {}
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         text = "\n".join(message["content"] for message in messages)
-        words = next(words for words in TALES if words in text)
+        words = next(words for words in STORY if words in text)
         self.seen[words, phase] = text
-        plan, path, code, tests = TALES[words]
-        own = f"tests/test_{path.removesuffix('.py')}_{list(TALES).index(words)}.py"
+        plan, path, code, tests = STORY[words]
+        own = f"tests/test_{path.removesuffix('.py')}_{list(STORY).index(words)}.py"
         return {
             "CLARIFYING": json.dumps({"goal": words}),
             "PLANNING": plan,
@@ -135,11 +117,6 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
         assert [task["project"] for task in (*begun, moon)] == ["corner-shop", "almanac", "almanac"]
         shown = daemon.cli("--show", str(moon["task_id"])).stdout
         assert [line.split() for line in shown.splitlines() if line.startswith("project")] == [["project", "almanac"]]
-        (half,) = daemon.wait(daemon.submit(description=next(iter(MORE))))
-        assert half["ending"] == "committed", "what its own project has was asked for again"
-        (elsewhere,) = daemon.wait(daemon.submit(description=list(MORE)[1]))
-        assert (elsewhere["ending"], elsewhere["project"]) == ("committed", "corner-shop"), elsewhere
-        assert len(daemon.get("/api/approvals")["approvals"]) == 1, "what was allowed in a project was asked for again"
         prompt = model.seen[change, "PLANNING"]
         assert "corner-shop: the till of a corner shop" in prompt
         assert "almanac: days and moons" in prompt
@@ -159,6 +136,6 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
     assert sorted(path.name for path in clone.iterdir() if path.name[0] != ".") == ["almanac", "corner-shop"]
     assert (clone / "almanac" / "requirements.txt").read_text() == "pytest\nmoonphase==1.0\n"
     assert (clone / "corner-shop" / "README.md").read_text().startswith("# corner-shop\n\nthe till of a corner shop\n")
-    assert "3 passed" in bare_pytest(clone / "almanac", tmp_path / "libraries")
-    assert (clone / "corner-shop" / "requirements.txt").read_text() == "pytest\nmoonphase==1.0\n"
-    assert "3 passed" in bare_pytest(clone / "corner-shop", tmp_path / "others")
+    assert "2 passed" in bare_pytest(clone / "almanac", tmp_path / "libraries")
+    assert (clone / "corner-shop" / "requirements.txt").read_text() == "pytest\n"
+    assert "2 passed" in bare_pytest(clone / "corner-shop", tmp_path / "others")

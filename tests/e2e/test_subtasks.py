@@ -134,17 +134,6 @@ def test_when_a_part_fails_the_whole_is_planned_anew_in_one_piece_on_what_the_ot
     assert len(history(tmp_path)) == 2
 
 
-def test_cancelling_the_whole_ends_the_parts_that_run_and_those_that_wait(tmp_path: Path) -> None:
-    with WireServer(Model()) as server, Daemon(tmp_path, settings_for(server)) as daemon:
-        server.fail_next("hang", 9, phase="CODING")
-        parent_id = split(daemon)
-        server.until(lambda: sum(request.fault == "hang" for request in server.requests) == 2, 30)
-        assert daemon.ask("POST", f"/api/task/{parent_id}/cancel")[0] == 200
-        tasks = daemon.wait(parent_id, *(child["task_id"] for child in children(daemon, parent_id)))
-        assert [task["status"] for task in tasks] == ["cancelled"] * 4
-    assert not (tmp_path / "workspace" / "left.py").exists()
-
-
 @pytest.mark.parametrize(
     ("more", "why"),
     [

@@ -28,11 +28,6 @@ def settings(repo: Path, text: str, file: str = ".git/config") -> None:
         config.write(text)
 
 
-def hooks_of_its_own(repo: Path, program: Path) -> None:
-    for name in HOOKS:
-        copy(program, repo / ".git/hooks" / name)
-
-
 def hooks_in_its_files(repo: Path, program: Path) -> None:
     for name in HOOKS:
         copy(program, repo / "tools" / name)
@@ -49,17 +44,9 @@ def settings_of_one_worktree(repo: Path, program: Path) -> None:
     settings(repo, f"[core]\n\tfsmonitor = {program}\n", ".git/config.worktree")
 
 
-def a_monitor_of_files(repo: Path, program: Path) -> None:
-    settings(repo, f"[core]\n\tfsmonitor = {program}\n")
-
-
 def a_filter_of_contents(repo: Path, program: Path) -> None:
     write(repo, {".gitattributes": "*.py filter=evil\n"})
     settings(repo, f'[filter "evil"]\n\tclean = {program}\n\tsmudge = {program}\n')
-
-
-def a_program_for_differences(repo: Path, program: Path) -> None:
-    settings(repo, f"[diff]\n\texternal = {program}\n")
 
 
 def a_driver_for_merges(repo: Path, program: Path) -> None:
@@ -78,37 +65,15 @@ def a_repository_among_its_files(repo: Path, program: Path) -> None:
     git(repo, "add", "vendor/inner", ".gitmodules")
 
 
-def a_command_for_connections(repo: Path, program: Path) -> None:
-    settings(repo, f'[core]\n\tsshCommand = {program}\n[remote "origin"]\n\turl = ssh://127.0.0.1:1/none\n')
-
-
 def a_helper_for_passwords(repo: Path, program: Path) -> None:
     settings(repo, f"[credential]\n\thelper = {program}\n[core]\n\taskPass = {program}\n")
     settings(repo, '[remote "origin"]\n\turl = http://127.0.0.1:1/none\n[http]\n\tproxyAuthMethod = basic\n')
     settings(repo, f'[core]\n\tgitProxy = {program}\n[remote "origin"]\n\tpushurl = git://127.0.0.1:1/none\n')
 
 
-def an_address_that_names_a_program(repo: Path, program: Path) -> None:
-    settings(repo, f'[protocol "ext"]\n\tallow = always\n[remote "origin"]\n\turl = ext::{program}\n')
-
-
-def a_program_at_the_other_end(repo: Path, program: Path) -> None:
-    git(repo, "init", "-q", "--bare", str(repo.parent / "other"))
-    settings(repo, f'[remote "origin"]\n\turl = {repo.parent / "other"}\n\treceivepack = {program}\n')
-
-
-def hooks_at_the_other_end(repo: Path, program: Path) -> None:
-    git(repo, "init", "-q", "--bare", str(repo.parent / "other"))
-    for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction"):
-        copy(program, repo.parent / "other/hooks" / name)
-    settings(repo, f'[remote "origin"]\n\turl = {repo.parent / "other"}\n')
-
-
 TRAPS: tuple[Trap, ...] = (
-    hooks_of_its_own, hooks_in_its_files, settings_in_its_files, settings_of_one_worktree, a_monitor_of_files,
-    a_filter_of_contents, a_program_for_differences, a_driver_for_merges,
-    a_signature, a_repository_among_its_files, a_command_for_connections,
-    a_helper_for_passwords, an_address_that_names_a_program, a_program_at_the_other_end, hooks_at_the_other_end,
+    hooks_in_its_files, settings_in_its_files, settings_of_one_worktree, a_filter_of_contents, a_driver_for_merges,
+    a_signature, a_repository_among_its_files, a_helper_for_passwords,
 )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,10 +27,6 @@ def answer(phase: str, messages: list[dict[str, str]]) -> str:
     text = "\n".join(message["content"] for message in messages)
     match = re.search(r"number_(\d+)", text)
     name = match[1] if match else "0"
-    if phase == "CLARIFYING":
-        return json.dumps(
-            {"goal": "know a number", "questions": [{"question": "Which number?", "default": "this one"}]}
-        )
     if phase == "PLANNING":
         return f"1. number_{name}.py with a function value"
     return f"Summary: Know the number {name}\n\n```python path=number_{name}.py\ndef value():\n    return {name}\n```"
@@ -69,27 +64,8 @@ class Federation:
         daemon.start()
         return daemon
 
-    @contextmanager
-    def away(self, *, hangs: bool) -> Iterator[None]:
-        """Make the hub's server unavailable for the `with` block.
-
-        The server is killed, or with `hangs` suspended, so that its connections stay open but get no answer.
-        """
-        if hangs:
-            with self.server.stands_still():
-                yield
-        else:
-            self.server.kill()
-            yield
-            self.server.start()
-
-    @property
-    def queue(self) -> HubQueue:
-        """The hub's queue as seen by a client that is not a node."""
-        return HubQueue(self.connection)
-
     def tasks(self) -> list[HubTask]:
-        return self.queue.find(limit=1000)
+        return HubQueue(self.connection).find(limit=1000)
 
     def open_tasks(self) -> list[HubTask]:
         return [task for task in self.tasks() if task.status not in {Status.DONE, Status.FAILED, Status.CANCELLED}]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -45,18 +44,12 @@ class Manager:
             assert time.monotonic() < end, f"{word} did not come; heard: {self.heard}"
             time.sleep(0.02)
 
-    def falls_silent(
-        self, word: str, for_s: float, within_s: float = 90.0, meanwhile: Callable[[], None] = lambda: None
-    ) -> None:
-        """Wait until no message that begins with `word` has come for `for_s` seconds.
-
-        `meanwhile` is called again and again during the wait.
-        """
+    def falls_silent(self, word: str, for_s: float, within_s: float = 90.0) -> None:
+        """Wait until no message that begins with `word` has come for `for_s` seconds."""
         end = time.monotonic() + within_s
         count, since = self.count(word), time.monotonic()
         while time.monotonic() - since < for_s:
             assert time.monotonic() < end, f"{word} goes on coming"
-            meanwhile()
             time.sleep(0.05)
             if (now := self.count(word)) != count:
                 count, since = now, time.monotonic()

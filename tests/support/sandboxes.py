@@ -106,11 +106,6 @@ def groups() -> set[str]:
     return {f"{folder}/{name}" for folder, names, _ in walked if folder.endswith("/nightshift") for name in names}
 
 
-def own_groups() -> set[str]:
-    """List the control groups of this process. An earlier test may have left some that its event loop still removes."""
-    return {group for group in groups() if f"/{os.getpid()}-" in group}
-
-
 @contextlib.contextmanager
 def open_folder() -> Iterator[Path]:
     """Create a folder that the user of jobs can enter, unlike pytest's own folders."""

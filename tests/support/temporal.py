@@ -6,11 +6,10 @@ import itertools
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 import pytest
 
 from nightshift.core.errors import ExtraMissing, HubAway
@@ -60,17 +59,6 @@ class TemporalServer:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-
-    @contextmanager
-    def stands_still(self) -> Iterator[None]:
-        """Suspend the server, so that its connections stay open but get no answer."""
-        assert self.process
-        process = psutil.Process(self.process.pid)
-        process.suspend()
-        try:
-            yield
-        finally:
-            process.resume()
 
     def address(self, namespace: str, port: int | None = None) -> str:
         return f"temporal://127.0.0.1:{port or self.port}/{namespace}"
