@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,19 +150,6 @@ async def test_only_what_the_change_brought_is_held_against_it(judge: Judge) -> 
     assert verdict.passed, verdict.reason
     verdict = await judge({"README.md": f"{old}\n[b](none.md)\n"}, base={**TREE, "README.md": old}, documents=True)
     assert [failure.frame for failure in verdict.failures] == ["README.md:7"]
-
-
-async def test_docstrings_are_run(judge: Judge) -> None:
-    good, bad = (SHOP.replace("Add up.", f"Add up.\n\n    >>> total([1, 2])\n    {n}\n    ") for n in (3, 4))
-    right, wrong = await asyncio.gather(
-        judge({"shop/cart.py": good}, base=TREE, documents=True),
-        judge({"shop/cart.py": bad}, base=TREE, documents=True),
-    )
-    assert right.passed, right.reason
-    assert "1 example checked" in right.reason
-    assert not wrong.passed
-    assert wrong.failures[0].frame == "shop/cart.py:2"
-    assert "`total([1, 2])` gives 3 instead of 4" in wrong.reason
 
 
 async def test_a_doctest_line_that_failed_before_is_not_held_against_a_change(judge: Judge) -> None:

@@ -99,14 +99,6 @@ async def test_the_tests_that_the_change_can_break_run_when_none_are_named(rig: 
     assert results(named) == {"tests/test_two.py::test_two": "passed"}
 
 
-async def test_a_command_is_run_as_in_a_verdict(rig: Rig) -> None:
-    trial = await rig.suite.try_out(replace(JOB, given={}, command=("pytest", "tests/test_app.py")))
-    assert results(trial) == {"tests/test_app.py::test_one": "passed"}
-    script = replace(JOB, given={}, command=("python", "-c", "import app; exit(app.two())"))
-    failed = await rig.suite.try_out(script)
-    assert "exit status 2" in failed.reason
-
-
 async def test_no_verdict_is_on_some_tests(rig: Rig) -> None:
     with pytest.raises(ValueError, match="all of a job's tests"):
         await rig.suite.judge(replace(JOB, only=("tests/test_two.py",)))

@@ -95,7 +95,6 @@ def test_a_file_keeps_its_names_and_has_a_copy_beside_its_text() -> None:
     ("path", "constraint", "built"),
     [
         ("a/b_windows_test.go", "", False),
-        ("windows_test.go", "", True),
         ("a_test.go", "//go:build linux && !cgo", True),
         ("a_test.go", "//go:build !(darwin || windows) && go1.18", True),
         ("a_test.go", "//go:build integration || e2e", False),
