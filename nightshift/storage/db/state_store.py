@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from nightshift.core.built_in import BUILT_IN
-from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.events import CommitData, Event, Kind, Level
 from nightshift.core.status import SavedReplies
 from nightshift.core.tasks.attempt_state import tests_in_words
 from nightshift.core.tasks.task import Spent
 from nightshift.core.tasks.verdicts import Label
 from nightshift.storage.db import spending
-from nightshift.storage.db.codec import encode, storable
+from nightshift.storage.db.codec import encode, read_row, storable
 from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
@@ -273,25 +273,11 @@ def _tell_recorded(commit: Commit) -> Event:
 
 def commit_of(row: Row, workspace: str) -> Commit:
     """Convert a row of `git_commits`. `workspace` is the path of the daemon's own repository."""
-    return Commit(
-        task_id=row["task_id"],
-        attempt=row["attempt"],
+    return read_row(
+        Commit,
+        row,
         repo=row["repo"] or workspace,
-        branch=row["branch"],
         commit=row["commit_id"],
-        base=row["base"],
-        subject=row["subject"],
-        label=row["label"],
-        model=row["model"],
-        iterations=row["iterations"],
-        integrated=bool(row["integrated"]),
         files=files_of(row["files"]),
         signs=signs_of(row["signs"]),
-        pushed_at=row["pushed_at"] and from_text(row["pushed_at"]),
-        at=from_text(row["at"]),
-        target=row["target"],
-        reviewed_at=row["reviewed_at"] and from_text(row["reviewed_at"]),
-        reverted_by=row["reverted_by"],
-        discarded_at=row["discarded_at"] and from_text(row["discarded_at"]),
-        id=row["id"],
     )
