@@ -70,21 +70,6 @@ async def test_a_reply_that_changes_nothing_is_not_judged_again() -> None:
     assert "left every file as it was" in bench.model.prompt(4)
 
 
-async def test_a_retry_shows_the_change_so_far_as_a_diff_and_names_new_files_only() -> None:
-    base = {"add.py": "def add(a, b):\n    return a * b\n\n\ndef other():\n    return 1\n"}
-    edit = "```python path=add.py\n<<<<<<< SEARCH\n    return a * b\n=======\n    return a - b\n>>>>>>> REPLACE\n```\n"
-    right = "```python path=add.py\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n```\n"
-    bench = Bench(model_for(edit + block("helper.py", "x = 'only once'\n"), right), base=base)
-    work = await bench.run(case_for("Mend `add` in add.py and add helper.py", tests=TESTS))
-    assert (work.phase, work.iteration) == (P.COMMIT, 2)
-    first, again = (bench.model.prompt(at) for at in (1, 3))
-    assert "Your change so far" not in first
-    assert "## Your change so far" in again
-    assert "-    return a * b\n+    return a - b" in again
-    assert "helper.py is new" in again
-    assert again.count("only once") == 1
-
-
 # Replies that contain no file.
 
 

@@ -82,12 +82,6 @@ def test_a_quoted_message_and_an_option_lead_to_the_file_that_holds_them() -> No
     assert first_for("--indent-columns does nothing", files) == "app/cli.py"
 
 
-def test_rare_words_count_more_than_common_ones_and_sources_more_than_tests() -> None:
-    files = {f"app/stock{n}.py": "# stock of goods\ndef count(): ...\n" for n in range(6)}
-    files |= {"app/bar.py": "# goods, with a progress bar\n", "tests/test_bar.py": "# goods: progress bar, progress\n"}
-    assert first_for("The progress of goods in stock is wrong", files) == "app/bar.py"
-
-
 def test_a_file_is_read_once_for_its_content_and_a_changed_one_anew() -> None:
     tree, symbol_cache = counting(shop()), SymbolCache()
     read(View(tree, {}), symbol_cache)

@@ -49,15 +49,6 @@ async def test_the_same_wrong_code_for_ever_ends_as_stuck_within_a_few_tries() -
     assert bench.walk.count(P.PLANNING) == 2
 
 
-async def test_the_limit_of_tries_gives_up_and_names_the_last_failure() -> None:
-    bench = Bench(model_for(WRONG, RIGHT))
-    work = await bench.run(case_for(tests=TESTS, iterations=1, warn_at=1))
-    assert (work.phase, work.ending, work.iteration) == (P.ABANDON, Ending.GAVE_UP, 1)
-    assert "1 try" in work.reason
-    assert "test_add.py::test_add: AssertionError" in work.reason
-    assert bench.model.phases == [P.PLANNING, P.CODING]
-
-
 async def test_each_step_is_stored_before_the_next_phase_runs() -> None:
     bench = Bench(model_for(WRONG, RIGHT))
     asked_before: list[int] = []

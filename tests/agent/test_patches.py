@@ -29,12 +29,3 @@ def test_each_new_line_stands_in_a_piece_under_its_number(before: list[str], aft
         removed = [line for piece in file_pieces for line in re.findall(r"^      - (.*)$", piece.text, re.MULTILINE)]
         added = {n for piece in file_pieces for n in map(int, re.findall(r"^ *(\d+) \+ ", piece.text, re.MULTILINE))}
         assert len("\n".join(before).split("\n")) - len(removed) == len("\n".join(after).split("\n")) - len(added)
-
-
-def test_new_changed_and_removed_files_are_told_apart_and_untouched_ones_left_out() -> None:
-    spec = parse_spec({"description": "Change", "files": {"given.py": "x = 1\n"}})
-    tree = FileTree({"old.py": "a\n", "gone.py": "b\n"})
-    change = {"given.py": "x = 1\n", "old.py": "c\n", "gone.py": None, "fresh.py": "d\n"}
-    (piece,) = pieces(tree, spec, change, 5000)
-    assert piece.paths == ("fresh.py", "gone.py", "old.py")
-    assert all(head in piece.text for head in ("fresh.py (new)", "gone.py (removed)", "old.py (changed)"))

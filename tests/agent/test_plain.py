@@ -75,14 +75,6 @@ async def test_an_answer_without_a_file_is_asked_for_again_bolder_and_in_other_w
     assert bench.forms == [False, True]
 
 
-async def test_a_file_to_change_is_shown_indented_and_an_afresh_answer_begins_from_it() -> None:
-    base = {"add.py": "def add(a, b):\n    return 0\n"}
-    bench = bench_of(WRONG, OTHER, RIGHT, base=base)
-    await bench.run(case_for("Mend add in add.py", tests=TESTS))
-    assert "This is add.py:\n\n    def add(a, b):\n        return 0" in ask(bench, 0)
-    assert ask(bench, 1) == ask(bench, 2) == ask(bench, 0)
-
-
 async def test_of_a_long_python_file_single_functions_are_asked_for_and_put_into_it() -> None:
     others = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(200))
     base = {"add.py": f"{others}def add(a, b):\n    return a - b\n"}

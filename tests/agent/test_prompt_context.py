@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from nightshift.agent.file_ranking import interest_in
 from nightshift.agent.library import FileTree
 from nightshift.agent.prompt.context import (
@@ -13,7 +10,6 @@ from nightshift.agent.prompt.context import (
     show_files,
     surroundings,
 )
-from nightshift.agent.prompt.excerpts import parts
 from nightshift.agent.python_outline import list_wanted_files, local_files, signatures
 from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View
@@ -148,10 +144,3 @@ def test_of_a_long_file_the_stretches_that_the_task_is_about_are_shown_as_they_a
     assert "    class ProgressBar\n" in section.text
     assert section.text.count("def helper_") < 70
     assert estimate_tokens(section.text) <= 3000
-
-
-@given(st.text(max_size=300), st.sampled_from(["a.py", "a.mjs", "a.txt"]))
-def test_whatever_a_file_holds_its_parts_are_lines_of_it_in_order(text: str, path: str) -> None:
-    file_parts = parts(path, text)
-    assert [part.first for part in file_parts] == sorted(part.first for part in file_parts)
-    assert all(part.first >= 1 for part in file_parts)

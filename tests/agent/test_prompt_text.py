@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.agent.kinds import kind_of
 from nightshift.agent.prompt.text import quote
 from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tasks.task import Kind
 from tests.support.agent_parts import RIGHT, TESTS, WRONG, Bench, block, case_for, model_for
 
 P = Phase
@@ -71,19 +68,6 @@ async def test_two_calls_of_a_phase_share_their_beginning() -> None:
     shared = "".join(pair[0] for pair in pairs)
     assert "## The tests" in shared
     assert "test_add.py" in shared
-
-
-@pytest.mark.parametrize(
-    ("description", "kind"),
-    [
-        ("Create a FastAPI health check endpoint", Kind.WEB_APP),
-        ("A command line tool that counts words, exit code 2 on wrong usage", Kind.CLI_TOOL),
-        ("An ETL pipeline: read CSV files, aggregate by day, write JSONL", Kind.DATA_PIPELINE),
-        ("Write a clip function for clients", Kind.LIBRARY),
-    ],
-)
-def test_the_kind_is_inferred_from_the_words(description: str, kind: Kind) -> None:
-    assert kind_of(case_for(description).task.spec) is kind
 
 
 async def test_what_the_owner_allowed_and_denied_stands_beside_the_task() -> None:

@@ -68,12 +68,6 @@ def test_the_most_pressing_comes_first_and_what_needs_the_owner_is_never_left_ou
     assert (overall.state, overall.text) == (state, text)
 
 
-def test_a_model_that_nobody_has_looked_at_yet_is_not_missed() -> None:
-    unknown = replace(AWAY, checked_at=None)
-    assert replace(UP, models=(unknown, AWAY), parked=PARKED).overall.text == "Idle"
-    assert not replace(UP, models=(unknown,)).overall.lacks_model
-
-
 def test_a_model_that_is_left_alone_after_failures_is_none() -> None:
     held = replace(MODEL, circuit=CircuitState.OPEN, detail="HTTP 500")
     assert replace(UP, models=(held,), parked=PARKED).overall.state is OverallState.NO_MODEL

@@ -16,15 +16,6 @@ def bounds(interval: Interval) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("part", "total", "low", "high"),
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
-)
-def test_the_interval_of_a_rate_is_that_of_newcombe_s_table(part: int, total: int, low: float, high: float) -> None:
-    """R. G. Newcombe, “Two-sided confidence intervals for the single proportion”, 1998, table I, method 3."""
-    assert bounds(wilson(Share(part, total))) == pytest.approx((low, high), abs=5e-5)
-
-
-@pytest.mark.parametrize(
     ("share", "other", "low", "high"),
     [
         (Share(56, 70), Share(48, 80), 0.0524, 0.3339),

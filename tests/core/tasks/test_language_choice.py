@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nightshift.core.tasks.language_choice import choose_language
-from nightshift.core.tasks.submission import as_input, parse_spec
+from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Language
 
 PYTHON, JAVASCRIPT, GO = Language.PYTHON, Language.JAVASCRIPT, Language.GO
@@ -35,10 +35,3 @@ def test_names_go_before_folders_and_folders_before_the_repository(
     fields: dict[str, object], paths: tuple[str, ...], language: Language
 ) -> None:
     assert choose_language(parse_spec(fields), lambda: paths) is language
-
-
-@pytest.mark.parametrize("language", ["python", "javascript", "go"])
-def test_what_the_owner_says_holds_whatever_is_named(language: str) -> None:
-    spec = parse_spec({"description": "Port app.js and main.go and tool.py", "language": language})
-    assert spec.language == language
-    assert parse_spec(as_input(spec)) == spec

@@ -67,10 +67,3 @@ def test_a_tasks_own_fields_go_before_those_of_its_repository() -> None:
 def test_a_task_with_tests_or_cases_is_judged_by_them_alone() -> None:
     given = parse(ALL).apply_to(TaskSpec(description="x", tests={"test_a.py": "def test_a(): assert 1"}))
     assert given.test_command == ()
-
-
-def test_a_linter_that_is_left_out_is_a_rule_that_does_not_hold() -> None:
-    some = parse({"linters": ["ruff", "mypy"]}).apply_to(TaskSpec(description="x"))
-    assert set(some.allow) == set(Linter) - {Linter.RUFF, Linter.MYPY}
-    assert set(parse({"linters": []}).apply_to(TaskSpec(description="x")).allow) == set(Linter)
-    assert parse({}).apply_to(TaskSpec(description="x")).allow == ()
