@@ -16,7 +16,7 @@ from nightshift.app.store import StoreServices, open_store
 from nightshift.config.load import load_settings
 from nightshift.core.events import Kind
 from nightshift.core.status import DaemonStatus
-from nightshift.core.tasks.states import DaemonState, Ending
+from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.task import TaskSpec
 from tests.support.clocks import HandClocks
 
@@ -35,22 +35,17 @@ class End(Exception):
 
 @dataclass
 class Home:
-    """A home whose daemon runs for some simulated days.
-
-    If `resumes` is set, the owner ends every pause.
-    """
+    """A home whose daemon runs for some simulated days."""
 
     path: Path
     clocks: HandClocks = field(default_factory=HandClocks)
-    settings: dict[str, Any] = field(default_factory=dict)
-    resumes: bool = True
 
     def days(self, number: float, *, dies: bool = False) -> Counter[Kind]:
         """Run for a number of simulated days; return the numbers of events by kind."""
         import asyncio
 
         with ExitStack() as stack:
-            settings = load_settings({"state_interval_s": DAY_S, **self.settings}, home=self.path)
+            settings = load_settings({"state_interval_s": DAY_S}, home=self.path)
             self.store = open_store(settings, stack, self.clocks)
             newest = self.store.events.newest_id()
             asyncio.run(self._live(number, dies))
@@ -77,7 +72,7 @@ class Home:
                 next_checkpoint_at=self.maintenance.checkpoint.due_at(),
             )  # fmt: skip
 
-        settings = load_settings({"state_interval_s": DAY_S, **self.settings}, home=self.path)
+        settings = load_settings({"state_interval_s": DAY_S}, home=self.path)
         self.maintenance = Maintenance(lambda: settings, self.store, status, self.clocks.all(), sleep=sleep)
         await self.maintenance.take_over()
         with pytest.raises(End):
@@ -90,7 +85,7 @@ class Home:
         store.queue.submit(TaskSpec(description="x")).result()
         if task := store.queue.claim("w").result():
             store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()
-        elif self.resumes:
+        else:
             store.queue.resume().result()
 
     def state(self) -> dict[str, Any]:
@@ -120,11 +115,3 @@ def test_restarts_and_deaths_change_nothing_about_the_week(home: Home) -> None:
     assert counts[Kind.CHECKPOINT] == 2
     assert counts[Kind.CLOCK_JUMPED] == counts[Kind.WORKER_ERROR] == 0
     assert (home.state()["starts"], home.state()["state"]) == (16, "running")
-
-
-def test_without_its_owner_the_daemon_waits_at_the_first_checkpoint(home: Home) -> None:
-    home.resumes = False
-    counts = home.days(21)
-    assert counts[Kind.CHECKPOINT] == 1
-    assert home.state()["state"] == DaemonState.CHECKPOINT
-    assert home.state()["next_checkpoint_at"] is None

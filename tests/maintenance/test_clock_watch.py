@@ -124,17 +124,6 @@ def test_the_leases_of_its_own_tasks_are_renewed_with_the_sweep_itself(machine: 
         assert [each.id for each in store.queue.sweep([(task.id, task.fence)]).result()] == [lost.id]
 
 
-def test_after_a_step_back_a_resting_task_is_due_as_soon_as_it_was(machine: Machine) -> None:
-    with machine.up() as (store, watch):
-        task_id = park(store, machine.clocks, HOUR)
-        machine.clocks.set_by_s(-10 * YEAR)
-        look(watch)
-        assert store.queue.get(task_id).not_before == machine.clocks() + timedelta(hours=1)
-        assert list_events(store)[0].data["sooner"] == 1
-        machine.clocks.pass_s(HOUR)
-        assert store.queue.tick().result() == 1
-
-
 def test_a_time_that_the_owner_set_stands(machine: Machine) -> None:
     wanted = machine.clocks() + timedelta(days=3)
     with machine.up() as (store, watch):

@@ -11,14 +11,10 @@ import pytest
 from nightshift.app.notices import channels, send_test
 from nightshift.config.load import load_settings
 from nightshift.core.clock import utc_now
-from nightshift.core.events import Kind
 from nightshift.maintenance.notify.channels import COMMAND, Channels
 from nightshift.maintenance.notify.notices import Notice, NoticeKind
-from nightshift.maintenance.notify.notifier import KEY
-from tests.maintenance.notify.test_notifier import Post
 from tests.support.doc_pages import list_shown_files
 from tests.support.receiver import Receiver, receiving
-from tests.support.store import open_store
 
 FILES = list_shown_files("notifications.md")
 TOKEN = "matrix-token-for-tests"
@@ -61,21 +57,3 @@ async def test_the_room_shows_a_notice_as_plain_text_and_nobody_is_mentioned(
     assert receiver.paths == [f"{AT}event-7"]
     (content,) = receiver.notices
     assert content == {"msgtype": "m.text", "body": f"{NOTICE.title}\n{NOTICE.message}", "m.mentions": {}}
-
-
-async def test_a_notice_that_the_server_did_not_accept_comes_again_under_the_same_id(
-    example: Channels, receiver: Receiver, tmp_path: Path
-) -> None:
-    with open_store(tmp_path / "db.sqlite") as store:
-        at = Post(store, example)
-        await at.notifier().turn()
-        receiver.statuses = [503]
-        at.happen()
-        await at.notifiers[0].turn()
-        (failure,) = at.list_events(Kind.NOTIFY_FAILED)
-        assert "HTTP 503" in failure.message
-        store.clock.advance(61)
-        await at.notifier().turn()  # another daemon, which knows only the database
-        assert store.state.get(KEY)["lanes"][COMMAND]["waiting"] == []
-        (sent,) = at.list_events(Kind.NOTIFIED)
-    assert receiver.paths == [f"{AT}{sent.data['notice']}"] * 2

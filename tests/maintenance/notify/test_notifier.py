@@ -95,18 +95,6 @@ async def test_a_receiver_that_was_away_gets_each_notice_later_also_from_another
     assert at.store.state.get(KEY)["lanes"]["notify_url"]["waiting"] == []
 
 
-async def test_a_daemon_that_dies_before_the_first_try_tells_it_after_its_start(at: Post, receiver: Receiver) -> None:
-    await at.notifier().turn()
-    receiver.statuses = [500]
-    at.happen()
-    await at.notifier().turn()
-    at.happen()  # this notice is stored by a daemon that dies before its next turn
-    at.store.clock.advance(3600)
-    at.now += WINDOW_S
-    await at.notifier().turn()
-    assert len({notice["id"] for notice in receiver.notices}) == 2
-
-
 async def test_a_steady_flow_is_slowed_and_nothing_of_it_is_lost(at: Post, receiver: Receiver) -> None:
     notifier = at.notifier()
     await notifier.turn()

@@ -1,6 +1,5 @@
 """Backups are sound, never block the daemon, and are rotated by age."""
 
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -116,29 +115,6 @@ def test_rotation_keeps_the_newest_and_its_own_whatever_the_clock_says(
     days = [at.date() for at in left[len(newest) :]]
     assert len(days) == len(set(days)) <= daily
     assert all(NOW.date() - timedelta(days=daily) <= day < NOW.date() for day in days)
-
-
-def test_the_writer_goes_on_while_a_backup_is_made(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.sqlite") as db:
-        done = threading.Event()
-
-        def write() -> None:
-            number = 0
-            while not done.is_set():
-                note(db, number)
-                number += 1
-
-        thread = threading.Thread(target=write)
-        thread.start()
-        try:
-            backup_paths = [
-                backups.make(tmp_path / "a.sqlite", tmp_path / "b", NOW + timedelta(hours=n), keep=9, daily=0)
-                for n in range(5)
-            ]
-        finally:
-            done.set()
-            thread.join()
-    assert len(set(backup_paths)) == 5
 
 
 def emit(path: Path, *kinds: Kind, task_id: int | None = None) -> None:

@@ -1,19 +1,15 @@
 """The log: order, cursor, filters, masking, and subscribers."""
 
 import logging
-import re
 import threading
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.states import Phase
-from nightshift.storage.db.codec import like, storable
 from nightshift.storage.db.event_log import EventLog
 from tests.support.store import HandClock, Store, open_store
 
@@ -131,13 +127,6 @@ def test_filters_can_be_combined(store: Store) -> None:
     ]
     assert log.after(0, limit=9, text="no 1_") == []
     assert len(log.after(0, limit=100, text="100%")) == 40
-
-
-@given(st.text(max_size=8))
-def test_a_search_takes_every_character_literally(part: str) -> None:
-    literal = like(part).removeprefix("%").removesuffix("%")
-    assert re.sub(r"\\(.)", r"\1", literal, flags=re.DOTALL) == storable(part)
-    assert not re.search(r"(?<!\\)(\\\\)*[%_]", literal)
 
 
 def test_secrets_are_masked_in_message_and_data(tmp_path: Path) -> None:
