@@ -376,9 +376,9 @@ class _Events:
         self.running.pop(str(event["id"]), None)
         self.tests.append(
             CaseReport(
-                id=str(event["id"]), result=Result(event["result"]), fault=_fault(event["fail"]), lines=_lines(event),
+                id=str(event["id"]), result=Result(event["result"]), fault=_fault(event["fail"]),
                 duration_s=float(event.get("s", 0.0)), is_marked=event.get("marked") is True,
-                output=str(event.get("output", "")),
+                output=str(event.get("output", "")), lines=tuple(map(str, event.get("lines", ()))),
             )
         )  # fmt: skip
 
@@ -400,10 +400,6 @@ class _Events:
 
     def _note(self, event: Mapping[str, Any]) -> None:
         self.notes.append(str(event["text"])[:200])
-
-
-def _lines(event: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(map(str, event.get("lines", ())))
 
 
 def _fault(data: Any) -> Fault | None:

@@ -25,7 +25,7 @@ from nightshift.core.text.encoding import encode
 from nightshift.verdict import pages
 from nightshift.verdict.languages import plan
 from nightshift.verdict.page_checks import Files, Finding, findings
-from nightshift.verdict.run import NativeRun
+from nightshift.verdict.run import NativeRun, text_before
 from nightshift.verdict.suite_runs import SuiteRuns
 
 KIND = "Documentation"
@@ -124,7 +124,7 @@ def _read_pages(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
     for path, text in sorted(job.change.items()):
         if not text or len(text) > _MAX_CHARS:
             continue
-        before = _before(job, path) or ""
+        before = text_before(job, path) or ""
         if is_document(path):
             old_messages = {finding.message for finding in findings(path, before, files)}
             faults += [finding for finding in findings(path, text, files) if finding.message not in old_messages]
@@ -146,10 +146,6 @@ def _files(job: SuiteJob) -> Files:
         return over[path] if path in over else text_of(job.base, path)
 
     return Files((job.base.entries().keys() | over.keys()) - gone, text_at)
-
-
-def _before(job: SuiteJob, path: str) -> str | None:
-    return job.start[path] if path in job.start else text_of(job.base, path)
 
 
 def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:

@@ -20,9 +20,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nightshift.core.code.line_changes import list_written_lines
-from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, SuiteJob, TriedMutant
 from nightshift.core.text.encoding import encode
@@ -30,7 +30,7 @@ from nightshift.verdict.findings.hollow import describe_hollow
 from nightshift.verdict.languages import dialect_of, language_of, plan
 from nightshift.verdict.languages.dialect import Fault, Text
 from nightshift.verdict.languages.plan import Plan, Role
-from nightshift.verdict.run import NativeRun
+from nightshift.verdict.run import NativeRun, text_before
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import TimeLimit
 
@@ -235,7 +235,7 @@ async def _measure_base(job: SuiteJob, planned: Plan, native: NativeRun, runs: S
 async def _measure(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> MutationScore:
     """Try the mutants of the change, two at a time."""
     change = {path: text for path, text in job.change.items() if path not in planned.dropped}
-    broken = await asyncio.to_thread(mutants, change, _without(job))
+    broken = await asyncio.to_thread(mutants, change, partial(text_before, job))
     cpu_s, idle_s = (max(SHORTEST_S, LONGEST * each) for each in (native.cpu_s, native.wall_s))
     time, score = runs.time(job).at_most(cpu_s, idle_s=idle_s), MutationScore(tried=())
     for start in range(0, len(broken), AT_ONCE):
@@ -259,16 +259,4 @@ async def _notice(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRun
 
 def changes_anything(job: SuiteJob) -> bool:
     """Check whether a job's change alters any file."""
-    before = _without(job)
-    return any(text != before(path) for path, text in job.change.items())
-
-
-def _without(job: SuiteJob) -> Callable[[str], str | None]:
-    """Return a function that reads the text of a file without the change."""
-
-    def before(path: str) -> str | None:
-        if path in job.start:
-            return job.start[path]
-        return text_of(job.base, path)
-
-    return before
+    return any(text != text_before(job, path) for path, text in job.change.items())

@@ -10,7 +10,8 @@ from collections.abc import Set as Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from nightshift.core.tasks.verdicts import CaseResult, Failure, Result
+from nightshift.core.code.tree import text_of
+from nightshift.core.tasks.verdicts import CaseResult, Failure, Result, SuiteJob
 
 EXPECTED = "it failed, as its mark says"
 """Message of a test that failed and is marked as expected to fail. Such a test counts as skipped."""
@@ -113,6 +114,11 @@ class NativeRun:
     def has_failed(self, test: str) -> bool:
         """Check whether a test, or its file as a whole, failed in this run."""
         return test in self.failed or test.partition("::")[0] in self.failed
+
+
+def text_before(job: SuiteJob, path: str) -> str | None:
+    """Return a file's text without the change; None if the file does not exist."""
+    return job.start[path] if path in job.start else text_of(job.base, path)
 
 
 def file_of(test: str) -> str:

@@ -162,7 +162,7 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
         **services.describe(runtime),
         "node": runtime.node.path if runtime.node else None,
         "go": golang.describe(runtime.go) if runtime.go else None,
-        **_times(TimeLimit.of(job.limits)),
+        **TimeLimit.of(job.limits).instructions(),
         "output_bytes": FLOOD_BYTES,
     }
     command = SandboxJob(
@@ -174,11 +174,6 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
         limits=services.limit(_limits(job, runtime, [size for _, size in files]), runtime),
     )
     return _Staged(job=command, key=key)
-
-
-def _times(time: TimeLimit) -> dict[str, float]:
-    """Return the command's time limits as instructions for the trusted parent."""
-    return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
 
 
 def _limits(job: ShellJob, runtime: Runtime, sizes: list[int]) -> SandboxLimits:

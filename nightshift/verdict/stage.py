@@ -192,7 +192,7 @@ def _tell_limit(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
     """Return a time limit as instructions for the trusted parent. For a program, only the clock counts."""
     if plan.program is not None:
         return {"wall_s": time.cpu_s, "cpu_s": None, "idle_s": None}
-    return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
+    return time.instructions()
 
 
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:

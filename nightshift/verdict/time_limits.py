@@ -75,6 +75,10 @@ class TimeLimit:
         """Return the limit that the owner set."""
         return cls(cpu_s=limits.cpu_s, idle_s=limits.cpu_s, wall_s=clock(limits) * limits.cpu_s)
 
+    def instructions(self) -> dict[str, float | None]:
+        """Return the limit as instructions for the trusted parent process."""
+        return {"wall_s": self.wall_s, "cpu_s": self.cpu_s, "idle_s": self.idle_s}
+
     def at_most(self, cpu_s: float, idle_s: float | None = None) -> TimeLimit:
         """Return this limit with less processor time and idle time.
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from nightshift.core.code.dependencies import ImportCache, closure
 from nightshift.core.code.paths import is_test_path
-from nightshift.core.code.tree import text_of
 from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
 from nightshift.verdict.findings.assets import find_denied
 from nightshift.verdict.languages import test_config
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
+from nightshift.verdict.run import text_before
 
 COPIED_FILES = 10
 """A test command gets must-fail copies only if it runs at most this many files."""
@@ -96,9 +96,7 @@ class JobFiles:
 
     def _before(self, path: str) -> str | None:
         """Return a file's text without the change."""
-        if path in self._job.start:
-            return self._job.start[path]
-        return text_of(self._job.base, path)
+        return text_before(self._job, path)
 
     def _text(self, path: str) -> str | None:
         return self._over[path] if path in self._over else self._before(path)

@@ -15,6 +15,7 @@ from nightshift.agent.python_outline import parse_python
 from nightshift.core.code import golang
 from nightshift.core.code.javascript import is_source
 from nightshift.verdict.languages.javascript import interface as javascript_tests
+from nightshift.verdict.languages.python.outline import last_name
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -137,7 +138,7 @@ def _own_helpers(tree: ast.Module) -> set[str]:
 
 def _list_inherited(holder: ast.ClassDef | None, elsewhere: set[str]) -> set[str]:
     """List the `self` methods that a class calls and does not define, if a base class is from another test module."""
-    if holder is None or not elsewhere.intersection(map(_last_name, holder.bases)):
+    if holder is None or not elsewhere.intersection(map(last_name, holder.bases)):
         return set()
     asked = {node.func.attr for node in ast.walk(holder) if isinstance(node, ast.Call) and _is_own(node.func)}
     return asked - {function.name for function in _functions(holder)}
@@ -159,8 +160,4 @@ def _calls(node: ast.AST, names: set[str]) -> bool:
 
 
 def _name_called(node: ast.AST) -> str:
-    return _last_name(node.func) if isinstance(node, ast.Call) else ""
-
-
-def _last_name(node: ast.AST | None) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return last_name(node.func) if isinstance(node, ast.Call) else ""

@@ -90,11 +90,8 @@ def _joins_texts(node: Node) -> bool:
     """Check whether an operand shows that an expression concatenates strings."""
     kinds = {"interpreted_string_literal", "raw_string_literal"}
     sides = (node.child_by_field_name("left"), node.child_by_field_name("right"))
-    return any(side is not None and (side.type in kinds or _is_sum_of_texts(side)) for side in sides)
-
-
-def _is_sum_of_texts(node: Node) -> bool:
-    return node.type == "binary_expression" and _joins_texts(node)
+    operands = [side for side in sides if side is not None]
+    return any(side.type in kinds or (side.type == "binary_expression" and _joins_texts(side)) for side in operands)
 
 
 def _names_a_package(node: Node) -> bool:

@@ -128,8 +128,8 @@ class _Copy:
             else:
                 continue
             changed.append(case)
-        if is_uncertain:
-            edits += [edit for check in self._outside() for edit in check.handed]
+        if is_uncertain:  # The tests may call functions outside of them.
+            edits += [edit for check in self._below(self._root) for edit in check.handed]
         return edit(encode(text), edits), tuple(changed)
 
     def _ending(self, callback: Node) -> Iterator[Edit]:
@@ -178,10 +178,6 @@ class _Copy:
         """Return all checks inside a node, except checks in nested tests."""
         calls = (inner for inner in self._own(node) if inner.type == "call_expression")
         return [check for call in calls if (check := self._perturber.check(call))]
-
-    def _outside(self) -> list[Check]:
-        """Return the checks outside of the tests, in functions that tests may call."""
-        return self._below(self._root)
 
     def _own(self, node: Node) -> Iterator[Node]:
         waiting = [node]

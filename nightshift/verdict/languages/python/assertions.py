@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from nightshift.core.code.parsing import parse
+from nightshift.verdict.languages.python.outline import last_name
 
 _OF_TYPES = frozenset({"assertIsInstance", "assertNotIsInstance", "assertIsNotNone", "assertHasAttr"})
 
@@ -25,7 +26,7 @@ def _is_check(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant) and not _is_of_types(node.test)
     if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = last_name(node.func)
         if name in _OF_TYPES or any(getattr(each, "id", "") == "NotImplementedError" for each in node.args):
             return False
         if name in {"assertTrue", "assertFalse"}:

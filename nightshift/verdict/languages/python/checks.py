@@ -18,6 +18,7 @@ from typing import Any
 
 from nightshift.sandbox.inside.close_values import close
 from nightshift.sandbox.source import Edit, Source
+from nightshift.verdict.languages.python.outline import last_name
 
 _COMPLEMENT: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.NotEq: "==", ast.Is: "is not",
@@ -45,6 +46,7 @@ CONSONANTS = "bcdfghjklmnpqrstvwxz"
 FAR = 1e15
 """Numbers of at least this size are changed by a multiple of their own absolute value."""
 TRIES = 16
+_NO_LITERAL = object()
 
 
 class Rank(IntEnum):
@@ -180,11 +182,9 @@ class Perturber:
 
     def _other_literal(self, node: ast.expr, *, far: bool = False) -> Edit | None:
         """Return the edit that changes a literal, also inside a call to `approx`; None if there is no literal."""
-        if isinstance(node, ast.Call) and _name(node.func) == "approx" and node.args:
+        if isinstance(node, ast.Call) and last_name(node.func) == "approx" and node.args:
             node, far = node.args[0], True
-        try:
-            value = ast.literal_eval(node)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        if (value := _value(node)) is _NO_LITERAL:
             return None
         other = self._other(value, far=far)
         return None if other == value or repr(other) == repr(value) else self._source.replace(node, repr(other))
@@ -219,20 +219,21 @@ def beyond(value: Any, chance: random.Random) -> Any:
     return close(value, chance)
 
 
-def _is_literal(node: ast.expr) -> bool:
+def _value(node: ast.expr) -> Any:
+    """Return the value of a literal; `_NO_LITERAL` for any other expression."""
     try:
-        ast.literal_eval(node)
+        return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
+        return _NO_LITERAL
+
+
+def _is_literal(node: ast.expr) -> bool:
+    return _value(node) is not _NO_LITERAL
 
 
 def _number(node: ast.expr) -> float | None:
     """Return the value of a literal number; None for anything else."""
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
+    value = _value(node)
     return float(value) if type(value) in (int, float) and abs(value) < FAR else None
 
 
@@ -243,7 +244,3 @@ def _join_edits(source: Source, first: Edit, second: Edit) -> Edit:
 
 def _is_bool(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
-
-
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from nightshift.sandbox.source import Edit, Source
 from nightshift.verdict.languages.python.checks import Check, Perturber, Rank
-from nightshift.verdict.languages.python.outline import Function
+from nightshift.verdict.languages.python.outline import Function, last_name
 
 HELPER = "nightshift_inside.must_fail"
 """Module inside the sandbox that a copy imports if edits of its text alone cannot make the checks fail."""
@@ -211,8 +211,7 @@ def _yields(function: Function) -> bool:
 
 
 def _swallows(context: ast.expr) -> bool:
-    function = context.func if isinstance(context, ast.Call) else context
-    return (function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")) in _SWALLOW
+    return last_name(context.func if isinstance(context, ast.Call) else context) in _SWALLOW
 
 
 def _names(node: ast.AST) -> Iterator[str]:

@@ -14,7 +14,7 @@ from nightshift.core.code.parsing import parse
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox.source import Edit, Source
 from nightshift.verdict.languages.dialect import DOUBTFUL, LIKELY, PLAIN, Fault, Text, shorten
-from nightshift.verdict.languages.python.outline import Function
+from nightshift.verdict.languages.python.outline import Function, last_name
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "+"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),
@@ -224,5 +224,5 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def _speaks(call: ast.Call) -> bool:
     """Check whether a call only prints, logs or writes something, which tests rarely check."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = last_name(call.func)
     return name in {"print", "debug", "info", "warning", "error", "exception", "log", "echo", "write", "flush"}

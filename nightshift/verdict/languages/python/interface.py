@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from nightshift.agent.python_outline import parse_python, places
 from nightshift.core.ports import LEFT_OUT
+from nightshift.verdict.languages.python.outline import last_name
 
 _DOC_LINES, _LINE_CHARS, _VALUE_CHARS = 30, 200, 60
 _MOST_OPTIONS, _MOST_IMPORTED = 30, 12
@@ -165,7 +166,7 @@ def _near(definitions: Sequence[Definition], touched: Sequence[Definition]) -> l
         for definition in definitions
         if definition in touched
         or definition.name in used
-        or (_is_code(definition) and names & _names(definition.node))
+        or (isinstance(definition.node, _Function) and names & _names(definition.node))
     ]
     holders = {definition.holder for definition in chosen} | {
         definition.name for definition in chosen if isinstance(definition.node, ast.ClassDef)
@@ -175,10 +176,6 @@ def _near(definitions: Sequence[Definition], touched: Sequence[Definition]) -> l
         for definition in definitions
         if definition in chosen or definition.name in holders or _makes(definition, holders)
     ]
-
-
-def _is_code(definition: Definition) -> bool:
-    return isinstance(definition.node, _Function)
 
 
 def _makes(definition: Definition, holders: Container[str]) -> bool:
@@ -231,7 +228,7 @@ def _calls(tree: ast.Module) -> Iterator[str]:
     """Describe the options and routes that calls declare, and the URL paths that the code compares requests with."""
     options, paths = list[str](), dict[str, None]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name_called(node) in _OPTIONS | _ROUTES and _opens_with_text(node):
+        if isinstance(node, ast.Call) and last_name(node.func) in _OPTIONS | _ROUTES and _opens_with_text(node):
             options.append(ast.unparse(node)[:_LINE_CHARS])
         elif isinstance(node, ast.Compare | ast.MatchValue):
             texts = (constant.value for constant in ast.walk(node) if isinstance(constant, ast.Constant))
@@ -241,10 +238,6 @@ def _calls(tree: ast.Module) -> Iterator[str]:
         yield from (f"    {option}" for option in options[:_MOST_OPTIONS])
     if paths:
         yield f"paths that it compares with: {', '.join(list(paths)[:_MOST_OPTIONS])}"
-
-
-def _name_called(node: ast.Call) -> str:
-    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
 
 
 def _opens_with_text(node: ast.Call) -> bool:

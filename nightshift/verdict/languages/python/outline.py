@@ -71,7 +71,7 @@ class _Reader:
 
     def _class(self, node: ast.ClassDef, name: str, *, required: bool) -> Iterator[Case]:
         chain = list(self._ancestry(node))
-        is_unittest = any(_is_test_case_base(base) for ancestor in chain for base in ancestor.bases)
+        is_unittest = any(last_name(base).endswith("TestCase") for ancestor in chain for base in ancestor.bases)
         if not is_unittest and (not self._settings.is_class(node.name) or _is_hidden(chain)):
             return
         seen: set[str] = set()
@@ -98,9 +98,9 @@ class _Reader:
                 waiting += [self._classes[name] for name in bases if name in self._classes]
 
 
-def _is_test_case_base(base: ast.expr) -> bool:
-    name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
-    return name.endswith("TestCase")
+def last_name(node: ast.expr) -> str:
+    """Return a name, or the last part of a dotted name; empty for any other expression."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_hidden(chain: list[ast.ClassDef]) -> bool:

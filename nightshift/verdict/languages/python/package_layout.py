@@ -16,6 +16,7 @@ from typing import Any
 
 from nightshift.core.code.listing import Listing, last_of
 from nightshift.core.code.parsing import parse
+from nightshift.verdict.languages.python.outline import last_name
 
 CONFIG_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 UNKNOWN_VERSION = "0.0.0"
@@ -469,7 +470,7 @@ def _setup_arguments(text: str) -> dict[str, Any]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             assigned.setdefault(node.targets[0].id, node.value)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name_called(node.func) == "setup"]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and last_name(node.func) == "setup"]
     arguments: dict[str, Any] = {}
     for word in calls[0].keywords if calls else ():
         node = assigned.get(word.value.id, word.value) if isinstance(word.value, ast.Name) else word.value
@@ -479,12 +480,6 @@ def _setup_arguments(text: str) -> dict[str, Any]:
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             continue
     return arguments
-
-
-def _name_called(function: ast.expr) -> str:
-    return (
-        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-    )
 
 
 def _toml(text: str) -> Mapping[str, Any]:
