@@ -6,15 +6,10 @@ import {classes, html, useMemo} from './ui.js';
 const Parts = ({parts}) => (typeof parts === 'string' ? parts
   : parts.map(([name, text]) => (name ? html`<span class=${name}>${text}</span>` : text)));
 
-/**
- * Lines of code.
- * @param {{lines: (string|[string, string][])[], start?: number, numbers?: boolean, label?: string}} props `start` is
- * the number of the first line; `numbers` shows line numbers
- */
-export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html`
-  <pre class=${classes('code', {numbered: numbers})} tabindex="0" aria-label=${label}><code>
-    ${lines.map((parts, index) => html`<span class="line" data-n=${numbers ? start + index : undefined}
-      ><${Parts} parts=${parts} />${'\n'}</span>`)}
+/** Numbered lines of code. @param {{lines: (string|[string, string][])[], label: string}} props */
+export const Code = ({lines, label}) => html`
+  <pre class="code numbered" tabindex="0" aria-label=${label}><code>
+    ${lines.map((parts, index) => html`<span class="line" data-n=${index + 1}><${Parts} parts=${parts} />${'\n'}</span>`)}
   </code></pre>`;
 
 /**
@@ -33,7 +28,7 @@ const Unified = ({rows}) => rows.map((row) => html`<tr class=${classes(row.kind,
   <td class="text"><${Parts} parts=${row.parts} /></td></tr>`);
 
 /** Arrange rows side by side: each block of removed lines is paired with the block of added lines after it. */
-export function paired(rows) {
+function paired(rows) {
   const pairs = [];
   let gone = [];
   let added = [];

@@ -6,17 +6,15 @@ import {onLine, onResync} from './live.js';
 import {Empty, Fault} from './parts.js';
 import {html, useEffect, useRef, useState} from './ui.js';
 
+const FIRST = 200;
 const MOST = 500;
 const NEAR_PX = 40;
 
-/**
- * The newest lines of a task.
- * @param {{task: number, limit?: number}} props
- */
-export function LogLines({task, limit = 200}) {
+/** The newest lines of a task. @param {{task: number}} props */
+export function LogLines({task}) {
   const list = useRef(null);
   const [state, setState] = useState({error: null, count: null, first: 1});
-  useEffect(() => follow(list.current, task, limit, setState), [task, limit]);
+  useEffect(() => follow(list.current, task, setState), [task]);
   const {error, count, first} = state;
   return html`
     ${error ? html`<${Fault} error=${error} />` : null}
@@ -25,7 +23,7 @@ export function LogLines({task, limit = 200}) {
     <p class="more"><a href=${`/logs?task=${task}`}>All lines of this task, with search</a></p>`;
 }
 
-function follow(list, task, limit, setState) {
+function follow(list, task, setState) {
   let last = null;
   let early = [];
   const add = (lines) => {
@@ -40,7 +38,7 @@ function follow(list, task, limit, setState) {
   };
   const load = async () => {
     last = null;
-    const answer = await get('/api/logs', {task, limit});
+    const answer = await get('/api/logs', {task, limit: FIRST});
     if (!answer.ok) return setState((now) => ({...now, error: fault(answer)}));
     list.replaceChildren();
     last = 0;

@@ -10,6 +10,14 @@ const none = html`<span class="none">–</span>`;
 export const Pill = ({status, title, children}) => html`
   <span class=${`pill ${status}`} title=${title}>${children ?? words(status)}</span>`;
 
+const WORTH = {
+  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
+  doubtful: 'warn', draft: 'warn',
+};
+
+/** The label of a commit's verdict, in the colour that says what it is worth. */
+export const Label = ({label}) => html`<${Pill} status=${WORTH[label] ?? ''}>${words(label || 'not judged')}<//>`;
+
 /**
  * A time, by default relative to now. The tooltip has the full local time with its time zone.
  * @param {{at: string|number|null, form?: 'relative'|'clock'|'short'|'day'|'full'}} props `at` is a time of the API or
@@ -42,10 +50,10 @@ export const Money = ({usd, unpriced = 0}) => html`
   <span class="number" title=${unpriced ? `the price of ${counted(unpriced, 'call')} is not set` : undefined}>
     ${money(usd ?? 0, unpriced)}</span>`;
 
-/** A number in short form, with the full number as its tooltip. With `whole`, the full number is shown. */
-export function Count({value, whole = false}) {
+/** A number in short form, with the full number as its tooltip. */
+export function Count({value}) {
   if (value === null || value === undefined) return none;
-  const text = whole ? grouped(value) : tokens(value);
+  const text = tokens(value);
   return html`<span class="number" title=${text === grouped(value) ? undefined : grouped(value)}>${text}</span>`;
 }
 
@@ -69,7 +77,8 @@ export function Meter({value, most, label, low = 0.75, high = 0.95}) {
 }
 
 /** A line chart without axes. `label` says for screen readers what the chart shows. */
-export function Sparkline({values, label, width = 96, height = 22}) {
+export function Sparkline({values, label}) {
+  const [width, height] = [96, 22];
   const known = values.filter((value) => value !== null);
   if (known.length < 2 || !known.some(Boolean)) return html`<span class="sparkline none" aria-hidden="true"></span>`;
   const most = Math.max(...known, 1e-9);

@@ -4,6 +4,7 @@ import {fault, post} from './api.js';
 import {Copy} from './copy.js';
 import {confirmed} from './dialogs.js';
 import {Button} from './forms.js';
+import {Prose} from './marks.js';
 import {status} from './state.js';
 import {UNDO_MS, toast} from './toasts.js';
 import {html} from './ui.js';
@@ -11,8 +12,7 @@ import {html} from './ui.js';
 const LEAVE = 'Leave it on its branch';
 
 /** A text from the daemon with its line breaks. Text in backticks is shown as code. */
-const Lined = ({text}) => text.split('\n').map((line, at) => html`${at ? html`<br />` : null}${
-  line.split('`').map((part, place) => (place % 2 ? html`<code>${part}</code>` : part))}`);
+const Lined = ({text}) => text.split('\n').map((line, at) => html`${at ? html`<br />` : null}<${Prose} text=${line} />`);
 
 const nameOf = (commit) => (commit.subject ? `“${commit.subject}”` : `the commit of task ${commit.task_id}`);
 

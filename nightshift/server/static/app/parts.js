@@ -6,7 +6,7 @@ import {Button} from './forms.js';
 export {Code, Diff} from './code.js';
 export {Confirm, Dialog, Tabs, confirmed} from './dialogs.js';
 export {Button, Check, Field} from './forms.js';
-export {Count, Dot, Meter, Moment, Money, Pill, Prose, Span, Sparkline} from './marks.js';
+export {Count, Dot, Label, Meter, Moment, Money, Pill, Prose, Span, Sparkline} from './marks.js';
 
 /**
  * A card with a heading.

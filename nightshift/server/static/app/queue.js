@@ -146,7 +146,7 @@ function NoRows({list}) {
 }
 
 /** The table with its controls. It requires that the list is loaded. */
-function Rows({list, label, choosable}) {
+function Rows({list}) {
   const {rows, total, next} = list.found.value;
   const [chosen, all, menu] = [useSignal(new Set()), useSignal(false), useSignal(null)];
   const order = useComputed(() => {
@@ -169,8 +169,8 @@ function Rows({list, label, choosable}) {
   const byKey = {m: ['actions for the row', (row, body) => button(row, body)?.click()]};
   if (!rows.length) return html`<${NoRows} list=${list} />`;
   return html`<div class="queue-rows">
-    <${Table} label=${label} rows=${rows} columns=${shown} keyOf=${(task) => task.task_id} order=${sorting} served
-      chosen=${choosable ? chosen : undefined} onOpen=${open} rowKeys=${byKey} />
+    <${Table} label="Tasks" rows=${rows} columns=${shown} keyOf=${(task) => task.task_id} order=${sorting} served
+      chosen=${chosen} onOpen=${open} rowKeys=${byKey} />
     <p class="end"><span class="hint">${rows.length < total ? `${rows.length} of ` : ''}${counted(total, 'task')}</span>
       ${next ? html`<${Button} kind="small" onClick=${list.more}>Show more<//>` : null}</p>
     <${Bulk} list=${list} chosen=${chosen} all=${all} />
@@ -178,25 +178,19 @@ function Rows({list, label, choosable}) {
   </div>`;
 }
 
-/**
- * A list of tasks.
- * @param {{title?: string, id?: string, fixed?: object, linked?: boolean, choosable?: boolean}} props `fixed` is the
- * part of the filter that the owner cannot change (`{status: ['failed']}`, `{repo: '/srv/x'}`, …). With `linked`, the
- * list keeps its filter and order in the page's address; only one list of a page may do so. With `choosable`, rows can
- * be chosen for actions on several tasks. `above` draws content above the filter.
- */
-export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true, choosable = true, above = null}) {
-  const list = useMemo(() => listOfTasks(fixed, linked), []);
+/** The list of tasks. @param {{above: (list: object) => any}} props `above` draws content above the filter */
+export function Queue({above}) {
+  const list = useMemo(listOfTasks, []);
   useEffect(() => {
     list.begin();
     return whenever(KINDS, list.reload, PAUSE_MS);
   }, []);
   const found = list.found.value;
-  return html`<${Card} title=${title} id=${id} class="queue">
-    ${above?.(list)}
-    <${Filter} list=${list} fixed=${fixed} />
+  return html`<${Card} title="Tasks" id="queue" class="queue">
+    ${above(list)}
+    <${Filter} list=${list} />
     ${list.error.value ? html`<${Fault} error=${list.error.value} retry=${list.reload} />` : null}
-    ${found ? html`<${Rows} list=${list} label=${title} choosable=${choosable} />`
+    ${found ? html`<${Rows} list=${list} />`
       : list.error.value ? null : html`<p class="empty" aria-busy="true">…</p>`}
     <${AskPriority} />
   <//>`;

@@ -56,15 +56,15 @@ const Given = ({name, value, onClear}) => html`<span class="given">${name}: <b>$
 /** Format a time from the page's address; `today` stays as it is. */
 const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text)}`);
 
-export function Filter({list, fixed}) {
+export function Filter({list}) {
   const wanted = list.wanted.value;
   const found = list.found.value;
   return html`<div class="queue-filter">
-    ${fixed.q === undefined ? html`<${Search} list=${list} />` : null}
-    ${fixed.status === undefined ? html`<${Statuses} list=${list} />` : null}
-    ${['kind', 'repo'].filter((name) => wanted[name] && fixed[name] === undefined).map((name) => html`
+    <${Search} list=${list} />
+    <${Statuses} list=${list} />
+    ${['kind', 'repo'].filter((name) => wanted[name]).map((name) => html`
       <${Given} key=${name} name=${name} value=${wanted[name]} onClear=${() => list.want({[name]: ''})} />`)}
-    ${wanted.since && fixed.since === undefined ? html`<${Given} name="ended" value=${wanted.since === 'today' ? 'today' : `${at(wanted.since)}${wanted.until ? ` – ${at(wanted.until)}` : ''}`}
+    ${wanted.since ? html`<${Given} name="ended" value=${wanted.since === 'today' ? 'today' : `${at(wanted.since)}${wanted.until ? ` – ${at(wanted.until)}` : ''}`}
       onClear=${() => list.want({since: '', until: ''})} />` : null}
     <span class="unseen" role="status">${found ? counted(found.total, 'task') : ''}</span>
   </div>`;

@@ -8,7 +8,7 @@ export const STATUSES = ['running', 'waiting', 'queued', 'scheduled', 'blocked',
 
 const PAGE = 50;
 const SLICE = 500; // maximum of one request to the API
-const PLAIN = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
+export const PLAIN = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
 
 /**
  * Filter and order of a list. `since` and `until` limit the time when tasks ended; each is a time or `today`.
@@ -17,7 +17,7 @@ const PLAIN = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort
  */
 
 /** Read filter and order from the page's address. @returns {Wanted} */
-export function wantedOf(search) {
+function wantedOf(search) {
   const given = new URLSearchParams(search);
   const text = (name) => given.get(name) ?? PLAIN[name];
   const status = STATUSES.filter((each) => (given.get('status') ?? '').split(',').includes(each));
@@ -41,18 +41,13 @@ export const isFiltered = (wanted) => Object.keys(queryOf({...wanted, sort: 'id'
 
 const foundIn = ({tasks, counts, total, next}, before = []) => ({rows: [...before, ...tasks], counts, total, next});
 
-/**
- * A list of tasks.
- * @param {Partial<Wanted>} fixed the part of the filter that the owner cannot change
- * @param {boolean} linked true keeps filter and order in the page's address
- */
-export function listOfTasks(fixed, linked) {
-  const wanted = signal({...PLAIN, ...(linked ? wantedOf(location.search) : {}), ...fixed});
+/** A list of tasks, with its filter and order in the page's address. */
+export function listOfTasks() {
+  const wanted = signal(wantedOf(location.search));
   const first = address('/api/tasks', {...queryOf(wanted.peek()), limit: PAGE});
   const early = answers.get(first);
   const found = signal(early ? foundIn(early) : null); // {rows, counts, total, next}
   const error = signal(null);
-  const loading = signal(false);
   let many = PAGE;
   let turn = 0;
 
@@ -72,11 +67,9 @@ export function listOfTasks(fixed, linked) {
   };
   const read = async () => {
     const mine = ++turn;
-    loading.value = true;
     const all = await slices(mine);
     if (mine !== turn) return;
     batch(() => {
-      loading.value = false;
       error.value = typeof all === 'string' ? all : null;
       if (typeof all !== 'string') found.value = all;
     });
@@ -85,15 +78,14 @@ export function listOfTasks(fixed, linked) {
     wanted,
     found,
     error,
-    loading,
     reload: read,
     /** Read the rows for the first time, unless they are embedded in the page. */
     begin: () => (answers.delete(first) ? undefined : read()),
     /** Change the filter or the order, and read the rows again. */
     want: (changes) => {
-      wanted.value = {...wanted.peek(), ...changes, ...fixed};
+      wanted.value = {...wanted.peek(), ...changes};
       many = PAGE;
-      if (linked) history.replaceState(history.state, '', linkTo(wanted.peek()));
+      history.replaceState(history.state, '', linkTo(wanted.peek()));
       return read();
     },
     /** Read one more page of rows. */
@@ -105,7 +97,7 @@ export function listOfTasks(fixed, linked) {
 }
 
 /** Return the address of this page with another filter and order. Its other parameters and its fragment stay. */
-export function linkTo(wanted) {
+function linkTo(wanted) {
   const others = [...new URLSearchParams(location.search)].filter(([name]) => !(name in PLAIN));
   return address(location.pathname, {...Object.fromEntries(others), ...queryOf(wanted)}) + location.hash;
 }

@@ -19,7 +19,7 @@ const compared = (one, other) => {
 };
 
 /** Return the rows sorted by a column. */
-export function sorted(rows, columns, order) {
+function sorted(rows, columns, order) {
   const column = order && columns.find(({key}) => key === order.key);
   if (!column?.sort) return rows;
   const value = column.sort === true ? (row) => row[column.key] : column.sort;
@@ -91,12 +91,12 @@ function useChoice(rows, keyOf, chosen) {
 /**
  * A table that can be sorted, with rows that can be chosen.
  * @param {{rows: any[], columns: Column[], keyOf: (row: any) => any, label: string, order?: object, chosen?: object,
- * onOpen?: (row: any) => void, rowClass?: (row: any) => string}} props `order` is a signal of `{key, down}` or null (by
- * default the table has its own). `chosen` is a signal of a set of keys; without it, rows cannot be chosen. `served`
- * means that the rows are already sorted. `rowKeys` maps keys to actions on the current row.
+ * onOpen?: (row: any) => void}} props `order` is a signal of `{key, down}` or null (by default the table has its own).
+ * `chosen` is a signal of a set of keys; without it, rows cannot be chosen. `served` means that the rows are already
+ * sorted. `rowKeys` maps keys to actions on the current row.
  */
 export function Table({
-  rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, rowKeys, served = false, walk = true,
+  rows, columns, keyOf, label, order: given, chosen, onOpen, rowKeys, served = false, walk = true,
 }) {
   const own = useSignal(null);
   const order = given ?? own;
@@ -114,7 +114,7 @@ export function Table({
     <thead><tr>${chosen ? html`<th scope="col" class="choose"><${ChooseAll} rows=${shown} keyOf=${keyOf} chosen=${chosen} /></th>` : null}
       ${columns.map((column) => html`<${Head} key=${column.key} column=${column} order=${order.value} onSort=${sort} />`)}</tr></thead>
     <tbody ref=${body}>${shown.map((row) => html`<${Row} key=${keyOf(row)} id=${keyOf(row)} row=${row} columns=${columns}
-      chosen=${chosen} choose=${choose} isAt=${at.value === keyOf(row)} more=${rowClass?.(row)} />`)}</tbody>
+      chosen=${chosen} choose=${choose} isAt=${at.value === keyOf(row)} />`)}</tbody>
   </table></div>`;
 }
 
@@ -124,8 +124,8 @@ function ChooseAll({rows, keyOf, chosen}) {
     onChange=${() => { chosen.value = all ? new Set() : new Set(rows.map(keyOf)); }} />`;
 }
 
-const Row = ({id, row, columns, chosen, choose, isAt, more}) => html`
-  <tr class=${classes({at: isAt}, more)} aria-current=${isAt ? 'true' : undefined}
+const Row = ({id, row, columns, chosen, choose, isAt}) => html`
+  <tr class=${classes({at: isAt})} aria-current=${isAt ? 'true' : undefined}
     aria-selected=${chosen ? String(chosen.value.has(id)) : undefined} data-key=${id}>
     ${chosen ? html`<td class="choose"><input type="checkbox" aria-label=${`Choose ${id}`} checked=${chosen.value.has(id)}
       onClick=${(event) => choose(id, event.shiftKey)} /></td>` : null}

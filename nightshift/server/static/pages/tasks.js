@@ -23,7 +23,7 @@ function Tasks() {
     <${Forecast} />
     <${Notices} notices=${status.data?.notices ?? []} />
     <div class="columns">
-      <div><a class="only-narrow" href="#new">New task</a><${Queue} title="Tasks" above=${(list) => html`<${Filters} list=${list} /><${Why} list=${list} />`} /></div>
+      <div><a class="only-narrow" href="#new">New task</a><${Queue} above=${(list) => html`<${Filters} list=${list} /><${Why} list=${list} />`} /></div>
       <div role="complementary" aria-label="New task"><${NewTask} /></div>
     </div>`;
 }

@@ -3,16 +3,14 @@
 import {useData} from '../../app/api.js';
 import {Lines} from '../../app/copy.js';
 import {OnBranch} from '../../app/on_branch.js';
-import {Card, Moment, Pill} from '../../app/parts.js';
-import {words} from '../../app/text.js';
+import {Card, Label, Moment} from '../../app/parts.js';
 import {html} from '../../app/ui.js';
 
 const QUERY = {integrated: 0, limit: 5};
 const KINDS = ['commit_recorded', 'integrated', 'discarded', 'reverted'];
-const WORTH = {verified: 'done', tests_passed: 'ok', documented: 'ok', removed: 'ok'};
 
 const Row = ({commit, reload}) => html`<li data-task=${commit.task_id}>
-  <${Pill} status=${WORTH[commit.label] ?? 'warn'}>${words(commit.label || 'not judged')}<//>
+  <${Label} label=${commit.label} />
   <p class="what"><a href=${`/review?task=${commit.task_id}#${commit.commit}`}><span class="number">#${commit.task_id}</span> ${commit.subject}</a>
     <small><code>${commit.branch}</code>${commit.target ? html` for <code>${commit.target}</code>` : null} <${Lines} added=${commit.added} removed=${commit.removed} /> · <${Moment} at=${commit.at} /></small></p>
   <span class="facts"><${OnBranch} commit=${commit} kind="small" reload=${reload} /></span>

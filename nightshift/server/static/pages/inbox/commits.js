@@ -2,18 +2,14 @@
 
 import {fault, post} from '../../app/api.js';
 import {OnBranch} from '../../app/on_branch.js';
-import {Button, Moment, Pill, confirmed} from '../../app/parts.js';
+import {Button, Label, Moment, confirmed} from '../../app/parts.js';
 import {markRead} from '../../app/reads.js';
 import {status, toast} from '../../app/shell.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
-import {counted, words} from '../../app/text.js';
+import {counted} from '../../app/text.js';
 import {classes, html} from '../../app/ui.js';
 import {Copy, Lines, quoted} from '../../app/copy.js';
 
-const WORTH = {
-  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
-  doubtful: 'warn', draft: 'warn',
-};
 const SHOWN = 6;
 
 const File = ({file}) => html`<li><code>${file.path}</code> ${file.added === null ? html`<span class="hint">binary</span>`
@@ -46,7 +42,7 @@ function Commit({commit, walk}) {
   return html`<li id=${name} class=${classes('item', {at: isAt})} aria-current=${isAt ? 'true' : undefined} data-commit=${commit.commit}
     onClick=${() => { walk.at.value = name; }}>
     <p class="whose"><a href=${`/task/${commit.task_id}`}><span class="number">#${commit.task_id}</span> ${commit.subject}</a></p>
-    <p class="facts-line"><code>${commit.commit.slice(0, 12)}</code> <${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//><${OpenCounts} remarks=${commit.remarks} />
+    <p class="facts-line"><code>${commit.commit.slice(0, 12)}</code> <${Label} label=${commit.label} /><${OpenCounts} remarks=${commit.remarks} />
       <span>${commit.integrated ? html`on <b>${commit.target}</b>` : html`waits on <b>${commit.branch}</b>`}</span>
       ${commit.file_count === null ? null : html`<span>${counted(commit.file_count, 'file')} <${Lines} added=${commit.added} removed=${commit.removed} /></span>`}
       <span class="hint"><${Moment} at=${commit.at} /></span></p>

@@ -2,16 +2,12 @@
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
-import {Moment, Pill} from '../../app/parts.js';
+import {Label, Moment, Pill} from '../../app/parts.js';
 import {OpenRemarks} from '../../app/remarks.js';
-import {counted, words} from '../../app/text.js';
+import {counted} from '../../app/text.js';
 import {VerifyAgain} from '../../app/verify.js';
 import {html} from '../../app/ui.js';
 
-const WORTH = {
-  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
-  doubtful: 'warn', draft: 'warn',
-};
 const TONE = {high: 'failed', medium: 'warn', low: ''};
 
 /** The level of risk in one word. */
@@ -29,7 +25,7 @@ export function Verdict({commit}) {
     <section class="card" aria-label="Risk"><div class="card-head"><h3>Risk</h3><${Level} risk=${risk} /><span class="hint">${counted(risk.points, 'point')}</span></div>
       ${risk.reasons.length ? html`<ul class="plain reasons">${risk.reasons.map((reason) => html`<${Reason} key=${reason.text} reason=${reason} />`)}</ul>`
     : html`<p class="empty">Nothing speaks against it.</p>`}</section>
-    <section class="card" aria-label="Evidence"><div class="card-head"><h3>Evidence</h3><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//></div>
+    <section class="card" aria-label="Evidence"><div class="card-head"><h3>Evidence</h3><${Label} label=${commit.label} /></div>
       <dl>${commit.tests_passed === null ? null : html`<dt>tests</dt><dd>${isDraft(commit) ? testsOf(commit) : `${commit.tests_passed} passed`}${commit.held_out ? `, ${commit.held_out} held out` : ''}</dd>`}
         <${Paths} title="agent's tests" paths=${commit.own_tests} /><${Paths} title="changed tests" paths=${commit.changed_tests} />
         <${Paths} title="removed tests" paths=${commit.removed_tests} /><${Paths} title="packages" paths=${commit.packages} /><${Paths} title="may break" paths=${commit.allowed} />

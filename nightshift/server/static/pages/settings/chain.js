@@ -2,11 +2,10 @@
 // not.
 
 import {fault, post} from '../../app/api.js';
-import {Button, Dot, Span} from '../../app/parts.js';
+import {Button, Dot, Prose, Span} from '../../app/parts.js';
 import {status} from '../../app/shell.js';
 import {html, useState} from '../../app/ui.js';
 import {drafts, edit, known, rowOf, shown} from './model.js';
-import {Told} from './told.js';
 
 const BACKENDS = [
   ['openai', 'openai_base_url', 'openai_api_key'], ['anthropic', 'anthropic_base_url', 'anthropic_api_key'],
@@ -41,8 +40,8 @@ function Outcome({backend, answer}) {
   const {works, model, detail, fix, offered, latency_s: latency, reply_s: reply, tokens_out: tokens} = answer.data;
   return html`<p class=${works ? 'good' : 'error'}>${works ? html`${model || 'It'} answers` : 'It does not work'}
       ${' '}(<${Span} seconds=${latency} />)${reply === null ? '' : html`, a reply in <${Span} seconds=${reply} /> for ${tokens} tokens`}.
-      ${' '}<${Told} text=${detail} /></p>
-    ${fix && !works && !detail.includes(fix) ? html`<p class="hint">To fix it: <${Told} text=${fix} />.</p>` : null}
+      ${' '}<${Prose} text=${detail} /></p>
+    ${fix && !works && !detail.includes(fix) ? html`<p class="hint">To fix it: <${Prose} text=${fix} />.</p>` : null}
     ${offered.length ? html`<${Offered} backend=${backend} names=${offered} />` : null}`;
 }
 

@@ -1,10 +1,9 @@
 // One setting: its description, the source of its value, its control, and the error in its draft if there is one.
 
-import {Button, Pill} from '../../app/parts.js';
+import {Button, Pill, Prose} from '../../app/parts.js';
 import {classes, html} from '../../app/ui.js';
 import {Control, GROUPS} from './controls.js';
 import {REMOVE, drafts, edit, isSet, outlook, saved, undo} from './model.js';
-import {Told} from './told.js';
 import {bounds, brief} from './values.js';
 
 const ORIGINS = {
@@ -58,7 +57,7 @@ export function Row({row}) {
     ? html`<span class="name" id=${`l-${name}`}>${name}</span>`
     : html`<label class="name" for=${`c-${name}`} id=${`l-${name}`}>${name}</label>`;
   return html`<div class=${classes('setting', {drafted: name in drafts.value})} data-setting=${name}>
-    <div class="about">${label}<${Badges} row=${row} /><p class="hint" id=${`t-${name}`}><${Told} text=${row.text} /></p>
+    <div class="about">${label}<${Badges} row=${row} /><p class="hint" id=${`t-${name}`}><${Prose} text=${row.text} /></p>
       ${row.waits ? html`<p class="waits">In use until a restart: ${brief(row, row.value)}.</p>` : null}</div>
     <div class="control">${why ? html`<${Locked} row=${row} why=${why} />` : html`<${Editable} row=${row} />`}</div>
   </div>`;

@@ -3,19 +3,14 @@
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
 import {OnBranch} from '../../app/on_branch.js';
-import {Button, Moment, Pill} from '../../app/parts.js';
+import {Button, Label, Moment, Pill} from '../../app/parts.js';
 import {retryOne} from '../../app/queue_acts.js';
 import {markRead} from '../../app/reads.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
-import {words} from '../../app/text.js';
 import {VerifyAgain} from '../../app/verify.js';
 import {html} from '../../app/ui.js';
 import {Revert} from './actions.js';
 
-const WORTH = {
-  verified: 'done', tests_passed: 'ok', behaviour_kept: 'ok', self_tested: 'warn', documented: 'ok', removed: 'ok', exit_code: 'warn',
-  doubtful: 'warn', draft: 'warn',
-};
 
 function Row({task, commit, isNewest}) {
   const again = commit.discarded_at ? `branch ${commit.branch} ${commit.commit}` : `show ${commit.commit.slice(0, 12)}`;
@@ -23,7 +18,7 @@ function Row({task, commit, isNewest}) {
   const where = commit.integrated ? `on ${commit.target || 'its target'}` : `${commit.discarded_at ? 'was' : 'waits'} on ${commit.branch}${commit.target ? ` for ${commit.target}` : ''}`;
   return html`<li><${VerifyAgain} commit=${commit.commit}>${({button, result}) => html`
     <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
-      <span>${where}</span><${Pill} status=${WORTH[commit.label] ?? ''}>${words(commit.label || 'not judged')}<//><${OpenCounts} remarks=${commit.remarks} />
+      <span>${where}</span><${Label} label=${commit.label} /><${OpenCounts} remarks=${commit.remarks} />
       ${commit.added || commit.removed ? html`<${Lines} added=${commit.added} removed=${commit.removed} />` : null}
       <span class="hint"><${Moment} at=${commit.at} /></span>
       ${commit.reverted_by ? html`<${Pill} status="warn">reverted by ${commit.reverted_by.slice(0, 10)}<//>` : null}

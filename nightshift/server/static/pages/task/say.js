@@ -11,8 +11,8 @@ const MAX_CHARS = 4000;
 const saying = signal(false);
 
 /** The button that opens the form. For a running task, its label says that the message interrupts. */
-export const SayButton = ({task, kind = ''}) => html`
-  <${Button} sends kind=${kind} onClick=${() => { saying.value = true; }}>${task.status === 'running' ? 'Interrupt and say…' : 'Say…'}<//>`;
+export const SayButton = ({task}) => html`
+  <${Button} sends onClick=${() => { saying.value = true; }}>${task.status === 'running' ? 'Interrupt and say…' : 'Say…'}<//>`;
 
 /** The dialog with the form. A page contains one instance. */
 export function Say({task, reload}) {

@@ -1,10 +1,9 @@
 // Buttons with common filters of the task list, and a selection of the repository.
 
 import {useData} from '../../app/api.js';
-import {queryOf} from '../../app/queue_model.js';
+import {PLAIN, queryOf} from '../../app/queue_model.js';
 import {html} from '../../app/ui.js';
 
-const NOTHING = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
 const COMMON = [
   ['All', {}],
   ['Needs you', {status: ['waiting']}],
@@ -15,13 +14,13 @@ const COMMON = [
 ];
 
 /** Convert a filter and its sort order to a text. Equal filters have equal texts. */
-const written = (wanted) => new URLSearchParams(Object.entries(queryOf({...NOTHING, ...wanted})).sort()).toString();
+const written = (wanted) => new URLSearchParams(Object.entries(queryOf({...PLAIN, ...wanted})).sort()).toString();
 
 /** True if two filters select the same tasks. The order is ignored. */
 const isSame = (one, other) => written({...one, sort: 'id', order: 'desc'}) === written({...other, sort: 'id', order: 'desc'});
 
 const Choice = ({title, wanted, list}) => html`<li><button type="button" class="chip" aria-pressed=${String(isSame(wanted, list.wanted.value))}
-  onClick=${() => list.want({...NOTHING, ...wanted})}>${title}</button></li>`;
+  onClick=${() => list.want({...PLAIN, ...wanted})}>${title}</button></li>`;
 
 /** The filters. @param {{list: object}} props `list` is the list of tasks that they change */
 export function Filters({list}) {
