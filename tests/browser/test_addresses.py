@@ -16,7 +16,8 @@ from nightshift.server.context import AppContext
 from nightshift.server.pages.page_table import PAGES
 from nightshift.server.serving.listen import Listen
 from tests.support.app_context import Client, fill, serving
-from tests.support.browser import LIVE, PATIENCE_MS, Watch, chromium, context_of, open_live
+from tests.support.attacker import IN_NETWORK
+from tests.support.browser import LIVE, PATIENCE_MS, Watch, context_of, open_live
 from tests.support.worked_task import submit
 
 TOKEN = "sesame-open-the-night"
@@ -79,6 +80,7 @@ def test_pages_lines_and_buttons_work_below_a_path(browser: Browser, app_context
             page = context.new_page()
             watch = Watch(page, address)
             watch.allow("failed GET .*/api/logs/stream")  # leaving a page ends its stream
+            watch.allow("503 GET .*/api/settings")  # this server runs without a daemon
             log_in(page, address)
             assert page.url == f"{address}/"
             for each in PAGES:
@@ -101,11 +103,10 @@ def test_pages_lines_and_buttons_work_below_a_path(browser: Browser, app_context
             watch.check()
 
 
-def test_many_tabs_by_a_name_over_plain_http_share_one_stream(app_context: AppContext) -> None:
+def test_many_tabs_by_a_name_over_plain_http_share_one_stream(browser: Browser, app_context: AppContext) -> None:
     listen = Listen(address="0.0.0.0", port=0, token=TOKEN)
-    rules = "--host-resolver-rules=MAP workstation.local 127.0.0.1"
-    with chromium(rules) as browser, serving(app_context, listen) as client:
-        address = f"http://workstation.local:{client.host.port}"
+    with serving(app_context, listen) as client:
+        address = f"http://{IN_NETWORK}:{client.host.port}"
         with context_of(browser, address) as context:
             pages = [context.new_page() for _ in range(8)]
             log_in(pages[0], address)

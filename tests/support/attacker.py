@@ -8,7 +8,9 @@ from typing import Self
 
 ELSEWHERE = "elsewhere.test"
 """A host name that the tests' browser resolves to this machine, as a DNS rebinding attack would make it."""
-RULES = f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"
+IN_NETWORK = "workstation.local"
+"""A host name that the tests' browser resolves to this machine, as the owner's network would."""
+RULES = f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1,MAP {IN_NETWORK} 127.0.0.1"
 
 TRIES = """<!doctype html><title>a harmless page</title><h1>Kittens</h1>
 <iframe name="hidden"></iframe>
