@@ -16,6 +16,7 @@ from typing import TypeGuard
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, Result
 from nightshift.core.text.faults import name_first
+from nightshift.verdict.languages.python.outline import last_name
 from nightshift.verdict.run import EXPECTED, NativeRun, bare, file_of
 
 _ASSERTING = frozenset({"raises", "warns", "deprecated_call"})
@@ -178,6 +179,6 @@ def _is_check(node: ast.AST) -> TypeGuard[ast.stmt]:
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        name = getattr(node.value.func, "attr", getattr(node.value.func, "id", ""))
+        name = last_name(node.value.func)
         return name.startswith("assert") or name in _ASSERTING
     return False

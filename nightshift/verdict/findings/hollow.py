@@ -17,6 +17,7 @@ from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.language_choice import language_of
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.verdict.languages import dialect_of
+from nightshift.verdict.languages.python.outline import last_name
 from nightshift.verdict.word_names import read_names
 
 _RUNS = re.compile(
@@ -103,11 +104,10 @@ def _list_stubbed(tree: ast.Module) -> Iterator[str]:
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             texts = [
                 each.value for each in node.args[:2] if isinstance(each, ast.Constant) and isinstance(each.value, str)
             ]
-            if called in {"patch", "object", "setattr"} and texts:
+            if last_name(node.func) in {"patch", "object", "setattr"} and texts:
                 yield texts[0].rpartition(".")[2]
 
 

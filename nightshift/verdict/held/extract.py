@@ -24,7 +24,7 @@ from typing import Any
 from nightshift.core.code import literals
 from nightshift.core.tasks.held_out import Compare, ValueCase
 from nightshift.sandbox.source import Source
-from nightshift.verdict.languages.python.outline import Function, outline
+from nightshift.verdict.languages.python.outline import Function, last_name, outline
 from nightshift.verdict.languages.python.pytest_settings import PytestSettings
 from nightshift.verdict.languages.test_config import LIBRARY_NAMES
 
@@ -207,7 +207,7 @@ class _Reader:
         names = [argument.arg for argument in helper.args.args]
         if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _list_stored(helper):
             return None
-        calls = [n for n in ast.walk(self._tree) if isinstance(n, ast.Call) and _last(n.func) == name]
+        calls = [n for n in ast.walk(self._tree) if isinstance(n, ast.Call) and last_name(n.func) == name]
         words = [call.args[0] for call in calls if _is_named_call(call) and len(call.args) == 1]
         given = {self._targets.get(word.id, "") for word in words if isinstance(word, ast.Name)}
         if len(words) != len(calls) or len(given) != 1 or "" in given:
@@ -239,12 +239,16 @@ class _Reader:
         match statement:
             case ast.With(items=[item], body=body):
                 context = item.context_expr
-                raising = isinstance(context, ast.Call) and _last(context.func) in {"raises", "assertRaises", "subTest"}
+                raising = isinstance(context, ast.Call) and last_name(context.func) in {
+                    "raises",
+                    "assertRaises",
+                    "subTest",
+                }
                 return raising and all(isinstance(inner, ast.Expr | ast.Assert) for inner in body)
             case ast.For(body=body, orelse=[]):
                 return all(self._checks_only(inner) for inner in body)
             case ast.Expr(value=ast.Call() as call):
-                asserted = isinstance(call.func, ast.Attribute) and _last(call.func.value) == "self"
+                asserted = isinstance(call.func, ast.Attribute) and last_name(call.func.value) == "self"
                 return asserted or _is_named_call(call)
             case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
                 return not isinstance(value, ast.Await)
@@ -289,7 +293,7 @@ def _table(decorator: ast.expr, names: list[str]) -> ast.List | ast.Tuple | None
     """Return the literal table of a `parametrize` that supplies all arguments of a test; otherwise None."""
     match decorator:
         case ast.Call(func=function, args=[_, ast.List() | ast.Tuple() as table], keywords=[]):
-            fits = _last(function) == "parametrize" and sorted(_list_parameters(decorator)) == sorted(names)
+            fits = last_name(function) == "parametrize" and sorted(_list_parameters(decorator)) == sorted(names)
             return table if fits and names else None
     return None
 
@@ -307,13 +311,13 @@ def _list_parameters(decorator: ast.expr) -> list[str]:
 def _list_bound(target: ast.expr) -> list[str]:
     """Return the loop variables of a `for`; empty if a target is not a plain name."""
     names = target.elts if isinstance(target, ast.Tuple) else [target]
-    return [name.id for name in names if isinstance(name, ast.Name)] if all(map(_last, names)) else []
+    return [name.id for name in names if isinstance(name, ast.Name)] if all(map(last_name, names)) else []
 
 
 def _values(row: ast.expr, count: int) -> list[ast.expr] | None:
     """Return the values of a table's row; None if their number differs, or the row has marks."""
     if isinstance(row, ast.Call):
-        simple = _last(row.func) == "param" and all(keyword.arg == "id" for keyword in row.keywords)
+        simple = last_name(row.func) == "param" and all(keyword.arg == "id" for keyword in row.keywords)
         return list(row.args) if simple and len(row.args) == count else None
     if count == 1:
         return [row]
@@ -327,10 +331,6 @@ def _list_stored(function: ast.FunctionDef) -> set[str]:
 
 def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _last(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,7 +387,7 @@ def _condition(test: ast.expr, scope: Scope) -> ValueCase | None:
             return _within(left, right, scope)
         case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as operand):
             return _with(_call(operand, scope), Compare.FALSE)
-        case ast.Call(func=function) if _last(function) in _ISCLOSE and len(test.args) == 2:
+        case ast.Call(func=function) if last_name(function) in _ISCLOSE and len(test.args) == 2:
             return _near(test.args[0], test, test.args[1], scope) or _near(test.args[1], test, test.args[0], scope)
         case ast.Call():
             return _with(_call(test, scope), Compare.TRUE)
@@ -398,7 +398,7 @@ def _equal(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase | No
     case = _call(called, scope) if isinstance(called, ast.Call) else None
     if case is None:
         return None
-    if isinstance(expected, ast.Call) and _last(expected.func) in _APPROX and len(expected.args) == 1:
+    if isinstance(expected, ast.Call) and last_name(expected.func) in _APPROX and len(expected.args) == 1:
         return _near(called, expected, expected.args[0], scope)
     return _with(case, Compare.EQUAL, expect=_literal(expected, scope))
 
@@ -419,7 +419,7 @@ def _near(called: ast.expr, how: ast.Call, expected: ast.expr, scope: Scope) -> 
     rel, slack = given.pop("rel", given.pop("rel_tol", None)), given.pop("abs", given.pop("abs_tol", None))
     if case is None or given:
         return None
-    if _last(how.func) in _ISCLOSE:
+    if last_name(how.func) in _ISCLOSE:
         rel, slack = 1e-9 if rel is None else rel, slack or 0.0
     return replace(case, compare=Compare.NEAR, expect=_literal(expected, scope), rel=rel, abs=slack)
 
@@ -437,7 +437,7 @@ def _within(left: ast.Call, limit: ast.expr, scope: Scope) -> ValueCase | None:
 
 def _method(call: ast.Call, scope: Scope) -> ValueCase | None:
     """Read a check of unittest, such as `self.assertEqual(f(1), 2)`."""
-    if not isinstance(call.func, ast.Attribute) or _last(call.func.value) != "self" or not call.args:
+    if not isinstance(call.func, ast.Attribute) or last_name(call.func.value) != "self" or not call.args:
         return None
     name, arguments = call.func.attr, call.args
     if name in _EQUALITIES and len(arguments) >= 2:
@@ -471,12 +471,12 @@ def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
     if len(statement.items) != 1 or len(statement.body) != 1 or statement.items[0].optional_vars:
         return None
     context, body = statement.items[0].context_expr, statement.body[0]
-    if not isinstance(context, ast.Call) or _last(context.func) not in _RAISES or not context.args:
+    if not isinstance(context, ast.Call) or last_name(context.func) not in _RAISES or not context.args:
         return None
     if not isinstance(body, ast.Expr) or not isinstance(body.value, ast.Call):
         return None
     kinds = context.args[0]
-    names = [_last(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
+    names = [last_name(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
     has_names = all(name and name[0].isupper() for name in names)
     return _with(_call(body.value, scope), Compare.RAISES, raises=tuple(names)) if has_names else None
 
