@@ -9,7 +9,7 @@ import {html, useEffect, useRef} from '../app/ui.js';
 import {Bar} from './log/bar.js';
 import {copyLink, toggle} from './log/detail.js';
 import {clear, filter, isFiltered, query} from './log/filter.js';
-import {Finder} from './log/find.js';
+import {Finder, beside} from './log/find.js';
 import {LogModel} from './log/model.js';
 import {LogView, idOf} from './log/view.js';
 
@@ -45,17 +45,11 @@ function choose(id, block = 'nearest') {
 function step(by) {
   const at = model.view.rowOf(current) ?? model.view.firstInSight();
   if (!at) return;
-  let one = current === null ? at : neighbour(at, by);
-  while (one && !one.id) one = neighbour(one, by);
+  let one = current === null ? at : beside(at, by);
+  while (one && !one.id) one = beside(one, by);
   if (!one) return;
   model.following.value = false;
   choose(idOf(one));
-}
-
-function neighbour(row, by) {
-  const near = by > 0 ? row.nextElementSibling : row.previousElementSibling;
-  const section = by > 0 ? row.parentElement.nextElementSibling : row.parentElement.previousElementSibling;
-  return near ?? (section && (by > 0 ? section.firstElementChild : section.lastElementChild));
 }
 
 async function find(by) {

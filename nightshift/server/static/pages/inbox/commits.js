@@ -1,10 +1,9 @@
 // Unread commits, each with its size, its evidence, and buttons that mark it as read, show it or revert it.
 
-import {fault, post} from '../../app/api.js';
 import {OnBranch} from '../../app/on_branch.js';
 import {Button, Label, Moment, confirmed} from '../../app/parts.js';
 import {markRead} from '../../app/reads.js';
-import {status, toast} from '../../app/shell.js';
+import {revert} from '../../app/revert.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {counted} from '../../app/text.js';
 import {classes, html} from '../../app/ui.js';
@@ -18,21 +17,6 @@ const File = ({file}) => html`<li><code>${file.path}</code> ${file.added === nul
 const Files = ({commit}) => (commit.files?.length ? html`<ul class="files">
   ${commit.files.slice(0, SHOWN).map((file) => html`<${File} key=${file.path} file=${file} />`)}
   ${commit.file_count > SHOWN ? html`<li class="hint">${counted(commit.file_count - SHOWN, 'more file')}</li>` : null}</ul>` : null);
-
-async function revert(commit) {
-  const isSure = await confirmed({
-    title: `Revert the work of task ${commit.task_id}?`,
-    text: html`<b>${commit.subject}</b> is undone by a new commit on <code>${commit.target}</code>, once the tests that its files reach have passed without it.`,
-    yes: 'Revert',
-    no: 'Keep the commit',
-    danger: true,
-  });
-  if (!isSure) return;
-  toast('Running the tests; this may take a while.');
-  const answer = await post(`/api/task/${commit.task_id}/revert`, {});
-  toast(answer.ok ? `Reverted by ${answer.data.by.slice(0, 10)}.` : fault(answer), answer.ok ? 'good' : 'bad');
-  status.reload();
-}
 
 function Commit({commit, walk}) {
   const name = `commit-${commit.id}`;

@@ -102,7 +102,8 @@ function said(row) {
   return last.className === 'detail' ? last.previousElementSibling : last;
 }
 
-function beside(row, step) {
+/** Return the row after a row (`step` 1) or before it (-1), also in the next section; null if there is none. */
+export function beside(row, step) {
   const near = step > 0 ? row.nextElementSibling : row.previousElementSibling;
   if (near) return near;
   const section = step > 0 ? row.parentElement.nextElementSibling : row.parentElement.previousElementSibling;

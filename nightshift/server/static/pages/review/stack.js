@@ -1,11 +1,9 @@
 // The commits of the review page, the position among them, and the actions on the current commit.
 
-import {fault, post} from '../../app/api.js';
-import {confirmed} from '../../app/dialogs.js';
-import {Button} from '../../app/forms.js';
 import {markRead} from '../../app/reads.js';
-import {UNDO_MS, status, toast} from '../../app/shell.js';
-import {html, useRef, useSignal} from '../../app/ui.js';
+import {revert} from '../../app/revert.js';
+import {toast} from '../../app/shell.js';
+import {useRef, useSignal} from '../../app/ui.js';
 
 /**
  * True if nothing is left to decide about a commit. This holds if it was discarded or, unless it is a draft, if it was
@@ -19,43 +17,6 @@ function kept(before, found) {
   const known = new Set(before.map(({id}) => id));
   return [...before.map((commit) => now.get(commit.id) ?? {...commit, reviewed_at: commit.reviewed_at ?? new Date().toISOString()}),
     ...found.filter(({id}) => !known.has(id))];
-}
-
-async function sendRevert(commit, reapply, force = false) {
-  const done = post(`/api/task/${commit.task_id}/revert`, {reapply, force});
-  toast('Running the tests that it reaches; this may take a while.');
-  const answer = await done;
-  status.reload();
-  return answer;
-}
-
-/**
- * Revert a commit after a confirmation. `mark` is called with the id of the reverting commit, and with null after an
- * undo.
- */
-async function revert(commit, mark) {
-  const isSure = await confirmed({
-    title: `Revert “${commit.subject}”?`,
-    text: html`A new commit on <code>${commit.target}</code> undoes it, once the tests that its files reach have passed without it. It can be reapplied.`,
-    no: 'Keep it',
-    yes: 'Revert',
-    danger: true,
-  });
-  if (!isSure) return;
-  let answer = await sendRevert(commit, false);
-  if (!answer.ok && answer.status === 409 && await confirmed({title: 'It was not reverted', text: fault(answer), no: 'Keep it', yes: 'Revert anyway', danger: true})) {
-    answer = await sendRevert(commit, false, true);
-  } else if (!answer.ok) {
-    toast(fault(answer), 'bad');
-  }
-  if (!answer.ok) return;
-  const undo = async () => {
-    const back = await sendRevert(commit, true);
-    toast(back.ok ? 'Reapplied.' : fault(back), back.ok ? 'good' : 'bad');
-    if (back.ok) await mark(null);
-  };
-  await mark(answer.data.by);
-  toast(html`Reverted by <code>${answer.data.by.slice(0, 10)}</code>. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
 /**

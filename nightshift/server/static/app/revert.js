@@ -1,0 +1,45 @@
+// Reverts a commit after a confirmation, and offers to undo that.
+
+import {fault, post} from './api.js';
+import {confirmed} from './dialogs.js';
+import {Button} from './forms.js';
+import {status} from './state.js';
+import {UNDO_MS, toast} from './toasts.js';
+import {html} from './ui.js';
+
+async function sendRevert(commit, reapply, force = false) {
+  const done = post(`/api/task/${commit.task_id}/revert`, {reapply, force});
+  toast('Running the tests that it reaches; this may take a while.');
+  const answer = await done;
+  status.reload();
+  return answer;
+}
+
+/**
+ * Revert a commit after a confirmation. `mark` is called with the id of the reverting commit, and with null after an
+ * undo.
+ */
+export async function revert(commit, mark = () => {}) {
+  const isSure = await confirmed({
+    title: `Revert “${commit.subject}”?`,
+    text: html`A new commit on <code>${commit.target}</code> undoes it, once the tests that its files reach have passed without it. It can be reapplied.`,
+    no: 'Keep it',
+    yes: 'Revert',
+    danger: true,
+  });
+  if (!isSure) return;
+  let answer = await sendRevert(commit, false);
+  if (!answer.ok && answer.status === 409 && await confirmed({title: 'It was not reverted', text: fault(answer), no: 'Keep it', yes: 'Revert anyway', danger: true})) {
+    answer = await sendRevert(commit, false, true);
+  } else if (!answer.ok) {
+    toast(fault(answer), 'bad');
+  }
+  if (!answer.ok) return;
+  const undo = async () => {
+    const back = await sendRevert(commit, true);
+    toast(back.ok ? 'Reapplied.' : fault(back), back.ok ? 'good' : 'bad');
+    if (back.ok) await mark(null);
+  };
+  await mark(answer.data.by);
+  toast(html`Reverted by <code>${answer.data.by.slice(0, 10)}</code>. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
+}
