@@ -26,7 +26,7 @@ from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.replies import find_json
-from nightshift.agent.services import AgentServices
+from nightshift.agent.services import REASKS, AgentServices
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Brief, Question, Step
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import TaskSpec
@@ -112,7 +112,7 @@ async def _read(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Brief | None:
     prompt = first = await asyncio.to_thread(_request, context, state, services)
-    for _ in range(services.settings.reasks + 1):
+    for _ in range(REASKS + 1):
         reply = await dialogue.ask(prompt, json_reply=True)
         answer = _brief(reply.text)
         if isinstance(answer, Brief):

@@ -27,7 +27,7 @@ from nightshift.agent.prompt.text import prompt_file, quote, system
 from nightshift.agent.replies import parse
 from nightshift.agent.replies.definitions import merge_definitions
 from nightshift.agent.replies.templates import is_copied
-from nightshift.agent.services import AgentServices, EditFormat
+from nightshift.agent.services import REASKS, WHOLE_FILE_LINES, AgentServices, EditFormat
 from nightshift.agent.tools import endings
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
 from nightshift.agent.tools.running import find_contradiction
@@ -182,13 +182,13 @@ async def _converse(
     draft: Draft,
     prompt: Prompt,
 ) -> _Left:
-    """Ask the model until its reply is usable or says that no files are needed, at most `reasks` times again.
+    """Ask the model until its reply is usable or says that no files are needed, at most `REASKS` times again.
 
     A claim in free words, such as "this is already done", counts only if the model repeats it after a prompt showed the
     exact form for such claims.
     """
     first, before, summary, taken, hint = prompt, dict(draft.change), "", Taken(), ""
-    for number in range(1, services.settings.reasks + 2):
+    for number in range(1, REASKS + 2):
         reply = await dialogue.ask(prompt)
         claim = _read_claim(reply, prompt, hint)
         why = await find_contradiction(draft, context, state, services) if isinstance(claim, Done) else ""
@@ -384,7 +384,7 @@ def _formats(about: sections.PromptContext) -> tuple[str, ...]:
     if settings.edit_format is EditFormat.EDIT:
         return ("formats/whole", "formats/edit", "formats/edit_only", "formats/endings")
     longest = max(((about.view.text(path) or "").count("\n") for path in about.near.matter), default=0)
-    if settings.edit_format is EditFormat.AUTO and longest > settings.whole_file_lines:
+    if settings.edit_format is EditFormat.AUTO and longest > WHOLE_FILE_LINES:
         return ("formats/whole", "formats/edit", "formats/auto", "formats/endings")
     return ("formats/whole", "formats/endings")
 

@@ -37,7 +37,7 @@ from nightshift.agent.protected_files import more_asked
 from nightshift.agent.recall import with_lessons
 from nightshift.agent.replies import find_json
 from nightshift.agent.replies.fences import blocks
-from nightshift.agent.services import AgentServices
+from nightshift.agent.services import REASKS, AgentServices
 from nightshift.agent.tools import arguments
 from nightshift.core.code.paths import clash_among, is_test_path, path_fault
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Question, Step
@@ -170,7 +170,7 @@ async def _ask(
     """
     first = prompt = await asyncio.to_thread(_request, context, state, services)
     splits, text = _may_split(context, state), ""
-    for _ in range(services.settings.reasks + 1 if splits else 2):
+    for _ in range(REASKS + 1 if splits else 2):
         reply = await exploring.answer(context, state, services, dialogue, prompt)
         split = read_split(reply.text, context, services.settings.clear_enough) if splits else None
         if isinstance(split, tuple):

@@ -17,7 +17,7 @@ from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, fix
 from nightshift.agent.prompt.text import quote, system
 from nightshift.agent.replies.remarks import ReadRemarks, read_remarks
-from nightshift.agent.services import AgentServices
+from nightshift.agent.services import REASKS, AgentServices
 from nightshift.core.dialogue import Message
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Finding
@@ -115,7 +115,7 @@ async def _read(
     """Return the findings about one piece. If every reply is unusable, return what was readable in the last one."""
     prompt = first = await asyncio.to_thread(_request, context, state, services, questions, piece, part)
     answer = ReadRemarks()
-    for _ in range(services.settings.reasks + 1):
+    for _ in range(REASKS + 1):
         reply = await dialogue.ask(prompt, json_reply=True)
         answer = read_remarks(reply.text, state.change.keys(), questions.readers)
         if not answer.fault:

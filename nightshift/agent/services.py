@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Literal
 
 from nightshift.agent.symbols import SymbolCache
@@ -22,21 +21,23 @@ from nightshift.core.tasks.remarks import Gravity
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Explore, OwnerMessage
 
-PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
-    {
-        Phase.CLARIFYING: 0.5,
-        Phase.PLANNING: 0.7,
-        Phase.CODING: 1.0,
-        Phase.REVIEW: 0.8,
-        Phase.AUDIT: 0.8,
-        Phase.TESTING: 0.5,
-        Phase.REFLECTING: 0.7,
-    }
-)
+PHASE_SHARES: Mapping[Phase, float] = {
+    Phase.CLARIFYING: 0.5,
+    Phase.PLANNING: 0.7,
+    Phase.CODING: 1.0,
+    Phase.REVIEW: 0.8,
+    Phase.AUDIT: 0.8,
+    Phase.TESTING: 0.5,
+    Phase.REFLECTING: 0.7,
+}
 """Share of the prompt limit that each phase may use. Only CODING, which writes files, must see all of them whole."""
 WINDOW_SHARE = 0.75
 """Share of the model's context that a prompt may use; the rest is for the reply."""
 LEAST_TOKENS = 3000
+REASKS = 2
+"""Number of times that the model is asked again within a step after an unusable reply."""
+WHOLE_FILE_LINES = 400
+"""Maximum number of lines of a file that `EditFormat.AUTO` asks for whole."""
 
 
 CriticalLeft = Literal["ask", "wait", "commit"]
@@ -65,12 +66,8 @@ class AgentSettings:
     reply_tokens: int | None = None
     """Maximum number of tokens of a reply; None leaves the limit to the model."""
     edit_format: EditFormat = EditFormat.AUTO
-    whole_file_lines: int = 400
-    """Maximum number of lines of a file that `EditFormat.AUTO` asks for whole."""
     recall_limit: int = 3
     """Maximum number of lessons that an attempt recalls."""
-    reasks: int = 2
-    """Number of times that the model is asked again within a step after an unusable reply."""
     review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
     """Severities of review findings that send a change back."""
     audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})

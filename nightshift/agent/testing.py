@@ -22,7 +22,7 @@ from nightshift.agent.prompt import plain_requests, sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, fix
 from nightshift.agent.prompt.text import quote, system
 from nightshift.agent.replies import parse
-from nightshift.agent.services import AgentServices
+from nightshift.agent.services import REASKS, AgentServices
 from nightshift.agent.suite_job import job_for, writes_documents
 from nightshift.agent.taking_away import only_takes_away
 from nightshift.agent.view import View, base_text, find_misplacement
@@ -375,7 +375,7 @@ async def write_tests(
     """
     prompt = first = await asyncio.to_thread(_request, context, state, services)
     faults, asked = tuple[str, ...](), list[str]()
-    for _ in range(services.settings.reasks + 1):
+    for _ in range(REASKS + 1):
         if (name := _name_of(prompt)) in {*state.test_prompts, *asked}:
             break
         asked.append(name)

@@ -20,7 +20,7 @@ from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, fix
 from nightshift.agent.prompt.context import Surroundings, list_expected_files, list_named_paths, surroundings
 from nightshift.agent.python_outline import signatures
 from nightshift.agent.replies.definitions import quote_definitions
-from nightshift.agent.services import AgentServices
+from nightshift.agent.services import WHOLE_FILE_LINES, AgentServices
 from nightshift.agent.view import View, settle
 from nightshift.core.code.javascript import is_source
 from nightshift.core.code.parsing import is_shell
@@ -94,7 +94,7 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
     if max(len(paths), len(set(named))) > MOST_FILES:
         return False
     longest = max(((view.text(path) or "").count("\n") for path in paths), default=0)
-    return longest <= services.settings.whole_file_lines or bool(_find_part(context, paths, view))
+    return longest <= WHOLE_FILE_LINES or bool(_find_part(context, paths, view))
 
 
 def list_targets(
