@@ -65,18 +65,13 @@ class Clock:
 
 @dataclass
 class Asking:
-    """A check that asks for the package toolz until the owner grants it, or forever if the check is `stubborn`."""
+    """A check that asks for the package toolz until the owner grants it."""
 
-    stubborn: bool = False
     jobs: list[ChangeCheckJob] = field(default_factory=list)
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         self.jobs.append(job)
-        return (
-            ChangeCheckReport()
-            if TOOLZ.subject in job.granted and not self.stubborn
-            else ChangeCheckReport(asks=(TOOLZ,))
-        )
+        return ChangeCheckReport() if TOOLZ.subject in job.granted else ChangeCheckReport(asks=(TOOLZ,))
 
 
 @dataclass
@@ -172,16 +167,6 @@ async def test_a_night_of_waiting_does_not_count_and_the_decision_reaches_the_ga
     assert [job.granted for job in check.jobs] == [frozenset(), frozenset({TOOLZ.subject})]
     assert {job.task_id for job in check.jobs} == {task_id}
     assert answers.counts[1, "CODING"] == 1
-
-
-async def test_a_check_that_asks_again_for_what_was_decided_ends_the_task(site: Site) -> None:
-    site.parts = replace(site.parts, change_checks=(Asking(stubborn=True),))
-    task_id = site.submit(1, limits={"attempts": 1})
-    async with site.working():
-        site.store.queue.decide((await site.waiting(task_id)).id, True).result()
-        done = await site.ended(task_id)
-    assert (done.status, done.ending) == (Status.FAILED, Ending.ERROR)
-    assert "asked again for what its owner had decided: package:toolz" in done.reason
 
 
 async def test_the_worker_goes_on_with_others_and_the_waiting_task_goes_on_where_it_asked(

@@ -18,7 +18,6 @@ from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.storage.db.commit_signs import ChangedFile, Signs
-from tests.support.git_repo import git, make_repo
 from tests.support.services import Opened, open_services
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -66,14 +65,3 @@ async def test_the_ledger_knows_the_lines_and_the_signs_of_a_commit(rooms: Opene
         tests=1, tests_passed=1, escalations=1, packages={"toolz": "1.0"}, findings=("net.socket:calc.py",)
     )
     assert second.pushed_at is None
-
-
-async def test_a_file_that_is_no_text_has_no_lines_and_a_push_is_noted(tmp_path: Path, rooms: Opened) -> None:
-    repo, far = make_repo(tmp_path / "repo", {"calc.py": b"\0\1\n"}), tmp_path / "far.git"
-    git(tmp_path, "init", "-q", "--bare", str(far))
-    git(repo, "remote", "add", "origin", str(far))
-    await land(rooms, {"calc.py": ADD}, repo=str(repo))
-    (entry,) = rooms.store.state.commits(9)
-    assert entry.files
-    assert entry.files[0] == ChangedFile(path="calc.py", added=None, removed=None)
-    assert entry.pushed_at

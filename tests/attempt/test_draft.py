@@ -16,7 +16,6 @@ import pytest_asyncio
 from nightshift.attempt.draft import leave_draft
 from nightshift.attempt.evidence import read_note
 from nightshift.attempt.integration import Integration, Landed
-from nightshift.attempt.recovery import find_landed
 from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
@@ -109,14 +108,6 @@ async def test_the_best_change_stands_on_the_branch_with_what_failed(site: Site)
     assert [event.message for event in site.events if event.kind is Kind.DRAFT_LEFT] == [describe_draft(left)]
 
 
-async def test_the_ledger_has_it_as_a_draft_that_nobody_has_to_read(site: Site) -> None:
-    task = site.task()
-    left = await site.leave(task, await site.state(task, HALF))
-    assert site.draft == left
-    assert (site.parts.state.unread_count(), site.parts.state.commit_count()) == (0, 0)
-    assert [commit.is_draft for commit in site.parts.state.commits(5)] == [True]
-
-
 async def test_a_task_that_changed_nothing_leaves_nothing(site: Site) -> None:
     given = {"calc.py": HALF}
     task = site.task(files=given)
@@ -134,15 +125,6 @@ async def test_a_later_draft_takes_its_place_unless_fewer_of_its_tests_pass(site
     assert same is not None
     assert (same.attempt, git(site.repo, "rev-parse", same.branch)) == (3, same.commit)
     assert [each.commit for each in site.parts.state.commits(5)] == [same.commit]
-
-
-async def test_recovery_never_takes_it_for_the_result(site: Site) -> None:
-    task = site.task()
-    await site.leave(task, await site.state(task, HALF))
-    workspace = site.open(task)
-    assert site.parts.git.find_commit(workspace, 1) is None
-    assert await find_landed(replace(task, hub_fence=1), site.parts, workspace) is None
-    assert site.draft is not None
 
 
 async def test_the_result_takes_its_branch_and_its_row(site: Site) -> None:

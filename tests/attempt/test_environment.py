@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -60,20 +61,6 @@ async def test_one_part_that_cannot_be_made_is_told_of_and_the_others_are_had(tm
     assert asked.list_messages(Kind.ENVIRONMENT_MADE) == [(Level.INFO, success)]
     # The repeated failure is only a warning, so the owner sees it only on the task's page.
     assert asked.list_messages(Kind.ENVIRONMENT_FAILED) == [(Level.ERROR, failed), (Level.WARNING, failed)]
-
-
-async def test_the_first_use_of_a_repositorys_environment_is_said_once_for_each_repository(tmp_path: Path) -> None:
-    async with open_services(tmp_path / "home") as rooms:
-        environments = two_makers(tmp_path)
-        first = Asked(rooms.parts, environments)
-        other = Asked(rooms.parts, environments, str(tmp_path / "other"))
-        await first.of({"a.py": ""})
-        for lock in ("1", "1", "2"):
-            await first.of({"needs.lock": lock})
-        await other.of({"needs.lock": "1"})
-    text = "what needs.lock declares is installed and used from now on; with ENVIRONMENTS=ask you are asked first"
-    assert first.list_messages(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
-    assert other.list_messages(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,73 +151,51 @@ class Scripted(Copying):
 SCRIPTED = TextTree({"needs.lock": "1", "tools.lock": "2"})
 
 
-async def decide(
-    folder: Path,
-    mode: Literal["ask", "trust", "off"],
-    answer: bool | None,
-    check: Callable[[EnvironmentChoice, list[Event]], object],
-    agreed: bool = False,
-) -> None:
+@asynccontextmanager
+async def choosing(
+    folder: Path, mode: Literal["ask", "trust", "off"], answer: bool | None = None
+) -> AsyncIterator[tuple[EnvironmentChoice, list[Event]]]:
     """Choose the environment for a tree with a set-up script.
 
     `answer` is the owner's earlier answer to the same question from another task.
     """
     store = FolderStore(folder / "environments", keep_mb=100)
-    environments = Environments(store, [Copying(), Scripted(name="tools.lock")], lambda _digest: agreed)
+    environments = Environments(store, [Copying(), Scripted(name="tools.lock")], lambda _digest: False)
     events = list[Event]()
     async with open_services(folder / "home") as rooms:
-        queue, spec = rooms.parts.queue, parse_spec({"description": "do it"})
-        other = queue.submit(spec).result().task_id
-        claimed = queue.claim("w", only=other).result()
-        assert claimed
-        parts = replace(
-            rooms.parts, environments=environments, defaults=replace(rooms.parts.defaults, setup_scripts=mode)
-        )
-        choice = EnvironmentChoice(claimed, parts, Emitter(events.append))
+        defaults = replace(rooms.parts.defaults, setup_scripts=mode)
+        parts = replace(rooms.parts, environments=environments, defaults=defaults)
+        other = Owner(parts, rooms.store.queue, environments).works()
         if answer is not None:
+            choice = EnvironmentChoice(other.task, parts, Emitter(events.append))
             with pytest.raises(NeedsApproval) as needs:
                 await choice.of(SCRIPTED)
-            queue.wait_for_owner(other, claimed.fence, str(needs.value), needs.value.asks).result()
-            queue.decide(queue.approvals()[0].id, answer).result()
-        task = Task(id=other + 1, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
-        result = check(EnvironmentChoice(task, parts, Emitter(events.append)), events)
-        assert hasattr(result, "__await__")
-        await result
+            rooms.store.queue.wait_for_owner(other.task.id, other.task.fence, "may it?", needs.value.asks).result()
+            rooms.store.queue.decide(rooms.store.queue.approvals()[0].id, answer).result()
+        task = replace(other.task, id=other.task.id + 1)
+        yield EnvironmentChoice(task, parts, Emitter(events.append)), events
 
 
 async def test_a_script_is_asked_for_with_its_text_and_what_it_may_reach(tmp_path: Path) -> None:
-    async def check(choice: EnvironmentChoice, _events: list[Event]) -> None:
+    async with choosing(tmp_path, "ask") as (choice, _):
         with pytest.raises(NeedsApproval) as needs:
             await choice.of(SCRIPTED)
-        (ask,) = needs.value.asks
-        assert (ask.kind, ask.subject) == (AskKind.SETUP, "setup:abc")
-        assert "can reach any host but this machine" in ask.question
-        assert ask.question.endswith("echo \\x1b[2Jhello\n")
-        assert "hello" not in str(needs.value)
-
-    await decide(tmp_path, "ask", None, check)
+    (ask,) = needs.value.asks
+    assert (ask.kind, ask.subject) == (AskKind.SETUP, "setup:abc")
+    assert "can reach any host but this machine" in ask.question
+    assert ask.question.endswith("echo \\x1b[2Jhello\n")
+    assert "hello" not in str(needs.value)
 
 
 async def test_after_a_no_every_task_goes_on_without_the_script_and_says_so_once(tmp_path: Path) -> None:
-    async def check(choice: EnvironmentChoice, events: list[Event]) -> None:
+    async with choosing(tmp_path, "ask", answer=False) as (choice, events):
         for _ in range(2):
             assert (await choice.of(SCRIPTED)).sources == ("needs.lock",)
-        (message,) = [event.message for event in events if event.kind is Kind.ENVIRONMENT_FAILED]
-        assert message.startswith("setup.sh is not run, and the task continues without it: you said no")
-
-    await decide(tmp_path, "ask", False, check)
+    (message,) = [event.message for event in events if event.kind is Kind.ENVIRONMENT_FAILED]
+    assert message.startswith("setup.sh is not run, and the task continues without it: you said no")
 
 
 async def test_where_scripts_are_off_nobody_is_asked(tmp_path: Path) -> None:
-    async def check(choice: EnvironmentChoice, events: list[Event]) -> None:
+    async with choosing(tmp_path, "off") as (choice, events):
         assert (await choice.of(SCRIPTED)).sources == ("needs.lock",)
-        assert "SETUP_SCRIPTS is off" in events[0].message
-
-    await decide(tmp_path, "off", None, check)
-
-
-async def test_what_was_agreed_to_is_made_without_a_question(tmp_path: Path) -> None:
-    async def check(choice: EnvironmentChoice, _events: list[Event]) -> None:
-        assert (await choice.of(SCRIPTED)).sources == ("needs.lock", "tools.lock")
-
-    await decide(tmp_path, "ask", None, check, agreed=True)
+    assert "SETUP_SCRIPTS is off" in events[0].message

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from nightshift.attempt.evidence import read_note
-from nightshift.attempt.integration import Integration, Landed, Reopened
+from nightshift.attempt.integration import Integration, Landed
 from nightshift.core.events import Emitter, Event, Kind
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import Scope
@@ -20,7 +20,6 @@ from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Change, Task
 from nightshift.core.tasks.verdicts import SuiteJob
-from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.verdict.held.holding import hold
 from tests.support.git_repo import git, make_repo
 from tests.support.landing_site import Site, open_site
@@ -44,9 +43,8 @@ async def test_a_merged_tree_is_not_judged_again_when_the_tests_see_the_same_byt
     first_state = await site.judged(at_first, first, {"calc.py": ADD})
     second_state = await site.judged(at_second, second, {"other.py": OTHER})
     runs = len(site.suite.jobs)
-    assert isinstance(await site.land(at_first, first, first_state), Landed)
-    landed = await site.land(at_second, second, second_state)
-    assert isinstance(landed, Landed)
+    await site.lands(at_first, first, first_state)
+    landed = await site.lands(at_second, second, second_state)
     assert len(site.suite.jobs) == runs
     tree = site.parts.git.tree(None, site.parts.git.resolve(None, "main"))
     assert sorted(tree.entries()) == ["calc.py", "other.py", "test_calc.py", "test_other.py"]
@@ -54,16 +52,15 @@ async def test_a_merged_tree_is_not_judged_again_when_the_tests_see_the_same_byt
 
 
 async def test_it_is_judged_again_when_newer_work_changed_what_the_tests_see(site: Site) -> None:
-    base = site.task(1, tests={"test_calc.py": TEST_ADD})
-    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    await site.commit(1, {"calc.py": ADD}, tests={"test_calc.py": TEST_ADD})
     first, second = site.task(2, tests={"test_double.py": TEST_DOUBLE}), site.task(3)
     at_first, at_second = site.open(first), site.open(second)
     first_state = await site.judged(at_first, first, {"more.py": "X = 1\n"})
     faster = "def add(a, b):\n    total = a + b\n    return total\n"
     second_state = await site.judged(at_second, site.task(3, tests={"test_calc.py": TEST_ADD}), {"calc.py": faster})
-    assert isinstance(await site.land(at_second, second, second_state), Landed)
+    await site.lands(at_second, second, second_state)
     runs = len(site.suite.jobs)
-    assert isinstance(await site.land(at_first, first, first_state), Landed)
+    await site.lands(at_first, first, first_state)
     assert len(site.suite.jobs) == runs + 1
     assert [event.kind for event in site.events].count(Kind.SUITE_JUDGED) == 1
 
@@ -80,9 +77,8 @@ async def test_work_that_no_longer_does_what_its_words_say_together_with_newer_w
     at_first, at_second = site.open(first), site.open(second)
     first_state = await site.judged(at_first, first, {"calc.py": calc.replace("SIGN *", "2 * SIGN *")})
     second_state = await site.judged(at_second, second, {"sign.py": "SIGN = 1\n"})
-    assert isinstance(await site.land(at_first, first, first_state), Landed)
-    end = await site.land(at_second, second, second_state)
-    assert isinstance(end, Reopened)
+    await site.lands(at_first, first, first_state)
+    end = await site.reopens(at_second, second, second_state)
     assert end.why == "together with newer work: the words of the task say add(1, 2) == 3; the change gives 5"
     assert end.state.phase is Phase.REFLECTING
     assert end.state.unmet
@@ -90,16 +86,14 @@ async def test_work_that_no_longer_does_what_its_words_say_together_with_newer_w
 
 async def test_an_older_test_that_only_the_merge_breaks_is_not_taken_for_one_that_failed_before(site: Site) -> None:
     both = "from x import X\nfrom y import Y\n\n\ndef test_both():\n    assert X + Y < 4\n"
-    base = site.task(1, tests={"test_both.py": both})
-    await site.land(at := site.open(base), base, await site.judged(at, base, {"x.py": "X = 1\n", "y.py": "Y = 1\n"}))
+    await site.commit(1, {"x.py": "X = 1\n", "y.py": "Y = 1\n"}, tests={"test_both.py": both})
     first = site.task(2, tests={"test_x.py": "from x import X\n\n\ndef test_x():\n    assert X == 2\n"})
     second = site.task(3, tests={"test_y.py": "from y import Y\n\n\ndef test_y():\n    assert Y == 2\n"})
     at_first, at_second = site.open(first), site.open(second)
     first_state = await site.judged(at_first, first, {"x.py": "X = 2\n"})
     second_state = await site.judged(at_second, second, {"y.py": "Y = 2\n"})
-    assert isinstance(await site.land(at_first, first, first_state), Landed)
-    end = await site.land(at_second, second, second_state)
-    assert isinstance(end, Reopened)
+    await site.lands(at_first, first, first_state)
+    end = await site.reopens(at_second, second, second_state)
     assert end.state.verdict
     assert end.state.verdict.failing == {"test_both.py::test_both"}
 
@@ -121,7 +115,7 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
 
     seed: Change = {"calc.py": ADD, "long.py": edit(), "gone.py": "", "moved.py": edit(), "taken.py": edit()}
     begun = replace(AttemptState(phase=Phase.COMMIT, base=at(site.task(1)).base, project=project), change=seed)
-    assert isinstance(await site.land(at(site.task(1)), site.task(1), begun), Landed)
+    await site.lands(at(site.task(1)), site.task(1), begun)
     theirs, mine = site.task(2), site.task(3)
     at_theirs, at_mine = at(theirs), at(mine)
     their_state = replace(
@@ -147,16 +141,14 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
         },
         own_tests={"test_new.py": TEST_ADD},
     )
-    assert isinstance(await site.land(at_theirs, theirs, their_state), Landed)
-    again = await site.land(at_mine, mine, my_state)
-    assert isinstance(again, Reopened)
+    await site.lands(at_theirs, theirs, their_state)
+    again = await site.reopens(at_mine, mine, my_state)
     both = edit(L1="theirs = 1\n", L10="mine = 10\n")
     assert dict(again.state.change) == {"gone.py": None, "long.py": both, "new_name.py": both}
     assert again.state.own_tests == my_state.own_tests
     assert again.state.base == site.parts.git.resolve(None, "main")
     wanted: Change = {**again.state.change, "calc.py": ADD + "# theirs\n# mine\n"}
-    landed = await site.land(at(mine), mine, replace(again.state, change=wanted))
-    assert isinstance(landed, Landed)
+    await site.lands(at(mine), mine, replace(again.state, change=wanted))
     end = at(mine).tree
     assert sorted(end.entries()) == ["calc.py", "long.py", "new_name.py", "test_new.py"]
     assert [end.read(path).decode() for path in ("long.py", "new_name.py")] == [both, both]
@@ -165,58 +157,32 @@ async def test_edits_of_both_sides_are_in_the_files_that_are_kept_after_a_confli
 async def test_given_tests_keep_the_edits_of_newer_work_after_a_conflict_in_another_file(site: Site) -> None:
     cases = [f"def test_{n}():\n    assert add({n}, 1) == {n + 1}\n" for n in range(6)]
     tests = "\n\n".join(["from calc import add\n", *cases])
-    base = site.task(1, tests={"test_calc.py": tests})
-    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    await site.commit(1, {"calc.py": ADD}, tests={"test_calc.py": tests})
     theirs, mine = tests.replace("add(0, 1)", "add(1, 0)"), tests.replace("add(5, 1)", "add(1, 5)")
     first, second = site.task(2, tests={"test_calc.py": theirs}), site.task(3, tests={"test_calc.py": mine})
     at_first, at_second = site.open(first), site.open(second)
     first_state = await site.judged(at_first, first, {"calc.py": ADD.replace("a + b", "sum((a, b))")})
     second_state = await site.judged(at_second, second, {"calc.py": ADD.replace("a + b", "b + a")})
-    assert isinstance(await site.land(at_first, first, first_state), Landed)
-    end = await site.land(at_second, second, second_state)
-    assert isinstance(end, Reopened)
+    await site.lands(at_first, first, first_state)
+    end = await site.reopens(at_second, second, second_state)
     both = theirs.replace("add(5, 1)", "add(1, 5)")
     assert dict(end.state.merged_tests) == {"test_calc.py": both}
     again = replace(end.state, change={"calc.py": ADD.replace("a + b", "int(a + b)")}, phase=Phase.COMMIT)
-    assert isinstance(await site.land(site.parts.git.at(at_second, again.base), second, again), Landed)
+    await site.lands(site.parts.git.at(at_second, again.base), second, again)
     assert site.open(second).tree.read("test_calc.py").decode() == both
-
-
-async def test_an_owner_is_told_which_newer_edits_a_given_test_takes_the_place_of(site: Site) -> None:
-    base = site.task(1, tests={"test_calc.py": TEST_ADD})
-    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
-    theirs, mine = (TEST_ADD.replace("add(2, 3) == 5", each) for each in ("add(1, 1) == 2", "add(4, 4) == 8"))
-    first, second = site.task(2, tests={"test_calc.py": theirs}), site.task(3, tests={"test_calc.py": mine})
-    at_first, at_second = site.open(first), site.open(second)
-    first_state, second_state = (
-        AttemptState(phase=Phase.COMMIT, base=at_first.base, change={f"{n}.py": ""}) for n in "ab"
-    )
-    landed = await site.land(at_first, first, first_state)
-    assert isinstance(landed, Landed)
-    end = await site.land(at_second, second, second_state)
-    assert isinstance(end, Reopened)
-    assert dict(end.state.change) == {"b.py": ""}
-    messages = [event.message for event in site.events if event.kind is Kind.CONFLICT]
-    object_name = f"{str(landed.commit)[:12]}:test_calc.py"
-    assert messages[1:] == [
-        f"test_calc.py stays as the task gave it, without newer edits: `git show {object_name}` has these"
-    ]
-    assert git(at_first.repo, "show", object_name) == theirs.rstrip()
 
 
 async def test_an_edit_of_a_file_that_newer_work_renamed_is_judged_under_its_new_name(site: Site) -> None:
     body = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(12))
     test = "from {} import f1, f11\n\n\ndef test_f():\n    assert f11() == 11 and f1() == {}\n"
-    base = site.task(1, tests={"test_f.py": test.format("old", 1)})
-    await site.land(at := site.open(base), base, await site.judged(at, base, {"old.py": body}))
+    await site.commit(1, {"old.py": body}, tests={"test_f.py": test.format("old", 1)})
     renaming, editing = site.task(2, tests={"test_f.py": test.format("new", 1)}), site.task(3)
     at_renaming, at_editing = site.open(renaming), site.open(editing)
     renaming_state = await site.judged(at_renaming, renaming, {"old.py": None, "new.py": body})
     edit = {"old.py": body.replace("return 10\n", "return 5 + 5\n"), "more.py": "X = 1\n"}
     work = replace(renaming_state, base=at_editing.base, change=edit, verdict=None)
-    assert isinstance(await site.land(at_renaming, renaming, renaming_state), Landed)
-    landed = await site.land(at_editing, editing, work)
-    assert isinstance(landed, Landed), landed
+    await site.lands(at_renaming, renaming, renaming_state)
+    await site.lands(at_editing, editing, work)
     assert dict(site.suite.jobs[-1].change) == {"new.py": edit["old.py"], "more.py": "X = 1\n"}
     assert site.open(editing).tree.read("new.py").decode() == edit["old.py"]
     (entry, _, _) = site.parts.state.commits(5)
@@ -246,8 +212,7 @@ async def test_a_commit_that_an_earlier_daemon_made_is_found_and_not_made_again(
 async def test_a_merged_tree_is_judged_by_what_was_held_out_as_well(site: Site) -> None:
     checks = "".join(f"    assert add({n}, {n + 5}) == {2 * n + 5}\n" for n in range(11, 17))
     tests = {"test_sum.py": f"from calc import add\n\n\ndef test_sum():\n{checks}"}
-    base = site.task(1, tests={"test_calc.py": TEST_ADD})
-    await site.land(at := site.open(base), base, await site.judged(at, base, {"calc.py": ADD}))
+    await site.commit(1, {"calc.py": ADD}, tests={"test_calc.py": TEST_ADD})
     mine, theirs = site.task(2, tests=tests), site.task(3, tests={"test_calc.py": TEST_ADD})
     at_mine, at_theirs = site.open(mine), site.open(theirs)
     held = hold(mine.spec, at_mine.tree.entries(), 0.25)
@@ -256,57 +221,13 @@ async def test_a_merged_tree_is_judged_by_what_was_held_out_as_well(site: Site) 
     their_state = await site.judged(
         at_theirs, theirs, {"calc.py": "def add(a, b):\n    total = a + b\n    return total\n"}
     )
-    assert isinstance(await site.land(at_theirs, theirs, their_state), Landed)
+    await site.lands(at_theirs, theirs, their_state)
     landed = await Integration(mine, site.parts, Emitter(site.events.append), held=held).land(at_mine, my_state)
     assert isinstance(landed, Landed)
     assert site.suite.jobs[-1].held == held
     note = json.loads(git(at_mine.repo, "notes", "--ref=nightshift", "show", str(landed.commit)))
     assert (note["evidence"]["label"], note["evidence"]["held_out"]) == ("verified", len(note["held"]["cases"]))
     assert note["held"]["shown"] == {}
-
-
-async def test_a_project_s_change_lands_in_its_folder_beside_newer_work_of_others(site: Site) -> None:
-    first, second = site.task(1, tests={"test_calc.py": TEST_ADD}), site.task(2)
-    at_root = site.open(first)
-    in_shop = site.parts.git.within(site.open(second), Scope(project="shop"))
-    change = {"calc.py": ADD.replace("a + b", "b + a"), "README.md": "# shop\n", "requirements.txt": "pytest\n"}
-    root_state = await site.judged(at_root, first, {"calc.py": ADD})
-    assert isinstance(await site.land(at_root, first, root_state), Landed)
-    judged = await site.judged(in_shop, replace(second, spec=first.spec), change)
-    work = replace(judged, project="shop", own_tests={"tests/test_calc.py": TEST_ADD})
-    landed = await site.land(in_shop, second, work)
-    assert isinstance(landed, Landed)
-    tip = site.parts.git.tree(None, site.parts.git.resolve(None, "main"))
-    assert {"calc.py", "shop/calc.py", "shop/tests/test_calc.py", "test_calc.py"} <= tip.entries().keys()
-    assert tip.read("calc.py").decode() == ADD
-    ledger = CommitLedger(site.parts.db, site.parts.events).page(1, task_id=2)[0]
-    assert {file.path for file in ledger.files or ()} == {f"shop/{path}" for path in (*change, "tests/test_calc.py")}
-    assert ledger.signs
-    assert ledger.signs.own_tests == ("shop/tests/test_calc.py",)
-
-
-async def test_work_on_a_project_that_was_removed_meanwhile_is_planned_anew(site: Site) -> None:
-    seed, files = site.task(1, tests={"stat/tests/test_calc.py": TEST_ADD}), {
-        "stat/calc.py": ADD, "stat/README.md": "# stat\n", "stat/requirements.txt": "pytest\n",
-    }  # fmt: skip
-    start = site.open(seed)
-    begun = AttemptState(phase=Phase.COMMIT, base=start.base, change=files)
-    assert isinstance(await site.land(start, seed, begun), Landed)
-    other = site.task(2)
-    in_stat = site.parts.git.within(site.open(other), Scope(project="stat"))
-    judged = await site.judged(in_stat, other, {"calc.py": ADD + "\n\nOFTEN = 1\n"})
-    late = replace(judged, project="stat", plan="Project: stat", own_tests={"tests/test_more.py": TEST_DOUBLE})
-    git(start.repo, "read-tree", "main")
-    git(start.repo, "rm", "-rqf", "--cached", "stat")
-    removed = git(start.repo, "commit-tree", git(start.repo, "write-tree"), "-p", "main", stdin="gone")
-    git(start.repo, "update-ref", "refs/heads/main", removed)
-    end = await site.land(in_stat, other, late)
-    assert isinstance(end, Reopened)
-    assert end.why == "the project stat no longer exists: another task removed it"
-    state = end.state
-    assert (state.phase, state.project, state.plan, dict(state.change)) == (Phase.PLANNING, None, "", {})
-    assert state.base == site.parts.git.resolve(None, "main")
-    assert not state.own_tests
 
 
 @pytest.mark.parametrize(("words", "commits"), [("Add add()", False), ("Write tests for calc.py", True)])
@@ -322,8 +243,7 @@ async def test_tests_that_show_that_a_task_is_done_already_are_committed_only_wh
     verdict = await site.suite.judge(job)
     assert verdict.passed, verdict.reason
     state = AttemptState(phase=Phase.COMMIT, base=again.base, own_tests=job.own, verdict=verdict, summary="it adds")
-    landed = await site.land(again, task, state)
-    assert isinstance(landed, Landed)
+    landed = await site.lands(again, task, state)
     assert (landed.commit is not None) is commits
     if not commits:
         assert landed.reason == "the tests pass already; nothing had to be changed: it adds"
@@ -356,8 +276,7 @@ async def test_the_branch_of_what_is_integrated_goes_if_a_setting_says_so(
                 git(repo, "checkout", "-q", at_first.branch)
 
         site.on_event = look
-        end = await site.land(at_first, first, work)
-        assert isinstance(end, Landed)
+        end = await site.lands(at_first, first, work)
         assert end.integrated
         assert git(repo, "rev-parse", "dev") == end.commit
         assert (at_first.branch in git(repo, "branch", "--format=%(refname:short)").split()) == left

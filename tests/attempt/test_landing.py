@@ -12,12 +12,11 @@ import pytest_asyncio
 
 from nightshift.attempt.candidate import JudgedChange, find_fault
 from nightshift.attempt.evidence import read_note
-from nightshift.attempt.integration import Landed, Reopened
+from nightshift.attempt.integration import Landed
 from nightshift.attempt.verify import Judgement
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.commit_message import CommitMessage
 from nightshift.core.tasks.states import Phase
-from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from tests.support.git_repo import git, make_repo
 from tests.support.landing_site import Site, open_site
 
@@ -58,10 +57,8 @@ async def test_a_change_that_newer_work_brought_ends_without_a_commit_and_names_
     at_first, at_second = site.open(first), site.open(second)
     first_state = await site.judged(at_first, first, newer, newer_tests)
     second_state = await site.judged(at_second, second, {"calc.py": ADD}, OWN)
-    landed = await site.land(at_first, first, first_state)
-    assert isinstance(landed, Landed)
-    end = await site.land(at_second, second, second_state)
-    assert isinstance(end, Landed)
+    landed = await site.lands(at_first, first, first_state)
+    end = await site.lands(at_second, second, second_state)
     assert (end.commit, end.integrated) == (None, False)
     assert landed.commit
     assert landed.commit[:10] in end.reason
@@ -96,9 +93,8 @@ async def test_own_tests_that_pass_on_newer_work_alone_do_not_carry_a_change(sit
     at_first, at_second = site.open(first), site.open(second)
     first_state = await site.judged(at_first, first, {"calc.py": ADD}, {"test_first.py": TEST_ADD})
     second_state = await site.judged(at_second, second, {"calc.py": ADD, "keep.py": "K = 2\n"}, OWN)
-    assert isinstance(await site.land(at_first, first, first_state), Landed)
-    end = await site.land(at_second, second, second_state)
-    assert isinstance(end, Reopened)
+    await site.lands(at_first, first, first_state)
+    end = await site.reopens(at_second, second, second_state)
     assert end.state.phase is Phase.REFLECTING
     assert end.state.verdict
     assert end.state.verdict.weak
@@ -139,7 +135,7 @@ async def test_a_cancel_while_it_lands_waits_until_git_and_the_records_agree(sit
     workspace, at_other = site.open(task), site.open(other)
     work = await site.judged(workspace, task, {"calc.py": ADD}, OWN)
     newer = await site.judged(at_other, other, {"shout.py": SHOUT}, {"test_shout.py": TEST_SHOUT})
-    assert isinstance(await site.land(at_other, other, newer), Landed)
+    await site.lands(at_other, other, newer)
     landing = site.integration(task)
     job = asyncio.create_task(landing.land(workspace, work))
     loop = asyncio.get_running_loop()
@@ -160,31 +156,6 @@ async def test_a_cancel_while_it_lands_waits_until_git_and_the_records_agree(sit
     assert (await site.verify(row.commit)).judgement is Judgement.HOLDS
 
 
-async def test_a_cancel_during_the_run_on_the_merged_tree_leaves_the_commit_on_its_branch(site: Site) -> None:
-    task = site.task(1, tests={"test_calc.py": TEST_ADD})
-    workspace = site.open(task)
-    work = await site.judged(workspace, task, {"calc.py": ADD})
-    await site.bring(2, {"conftest.py": "Y = 1\n"})
-    landing, begun = site.integration(task), asyncio.Event()
-    judge = site.suite.judge
-
-    async def wait_for_ever(job: object) -> None:
-        begun.set()
-        await asyncio.Event().wait()
-
-    site.suite.judge = wait_for_ever  # type: ignore[method-assign, assignment]
-    job = asyncio.create_task(landing.land(workspace, work))
-    await begun.wait()
-    job.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await job
-    site.suite.judge = judge  # type: ignore[method-assign]
-    (row,) = site.ledger(task)
-    assert (row.integrated, row.branch) == (False, "agent/1-task-1")
-    assert landing.standing == Landed(reason=landing.standing.reason, commit=row.commit, branch=row.branch)  # type: ignore[union-attr]
-    assert (await site.verify(row.commit)).judgement is Judgement.HOLDS
-
-
 # Target branches that cannot be moved.
 
 
@@ -197,8 +168,7 @@ async def test_a_target_that_is_gone_leaves_the_commit_on_its_branch_with_the_re
     workspace = site.open(task)
     work = await site.judged(workspace, task, {"calc.py": ADD})
     git(repo, "branch", "-D", "feature")
-    landed = await site.land(workspace, task, work)
-    assert isinstance(landed, Landed)
+    landed = await site.lands(workspace, task, work)
     assert landed.commit
     assert (landed.branch, landed.integrated) == ("agent/1-task-1", False)
     assert "feature is gone" in landed.reason
@@ -214,34 +184,11 @@ async def test_what_only_own_tests_judged_lands_in_a_repository_of_the_owners_wh
     site.parts = replace(site.parts, defaults=replace(site.parts.defaults, integrate_self_tested=is_integrated))
     task = site.task(1, repo=str(repo), base="feature", integrate=True)
     workspace = site.open(task)
-    landed = await site.land(
+    landed = await site.lands(
         workspace, task, await site.judged(workspace, task, {"calc.py": ADD}, {"test_calc.py": TEST_ADD})
     )
-    assert isinstance(landed, Landed)
     assert (bool(landed.commit), landed.integrated) == (True, is_integrated)
     assert ("integrate_self_tested" in landed.reason) is not is_integrated
-
-
-async def test_a_locked_target_leaves_the_commit_on_its_branch_and_the_next_task_lands(
-    site: Site, tmp_path: Path
-) -> None:
-    repo = make_repo(tmp_path / "shop")
-    git(repo, "branch", "feature")
-    fields = {"repo": str(repo), "base": "feature", "integrate": True, "tests": {"test_calc.py": TEST_ADD}}
-    task, other = site.task(1, **fields), site.task(2, **fields)
-    workspace = site.open(task)
-    work = await site.judged(workspace, task, {"calc.py": ADD})
-    lock = repo / ".git" / "refs" / "heads" / "feature.lock"
-    lock.touch()
-    landed = await site.land(workspace, task, work)
-    assert isinstance(landed, Landed)
-    assert (landed.branch, landed.integrated) == ("agent/1-task-1", False)
-    assert "feature.lock" in landed.reason
-    assert site.ledger(task)[0].commit == landed.commit
-    lock.unlink()
-    end = await site.land(site.open(other), other, await site.judged(site.open(other), other, {"calc.py": ADD}))
-    assert isinstance(end, Landed)
-    assert end.integrated
 
 
 async def test_a_base_that_was_rewritten_and_collected_has_the_task_begin_on_the_new_one(
@@ -254,35 +201,8 @@ async def test_a_base_that_was_rewritten_and_collected_has_the_task_begin_on_the
     git(repo, "commit", "-q", "--amend", "--no-verify", "-m", "Another first")
     git(repo, "reflog", "expire", "--expire=now", "--all")
     git(repo, "gc", "-q", "--prune=now")
-    end = await site.land(workspace, task, work)
-    assert isinstance(end, Reopened)
+    end = await site.reopens(workspace, task, work)
     assert (end.state.phase, end.state.base) == (Phase.PLANNING, git(repo, "rev-parse", "HEAD"))
     assert end.state.change == {}
     assert site.ledger(task) == []
     git(repo, "fsck", "--strict")
-
-
-async def test_a_commit_that_the_owner_merged_during_the_run_on_the_merged_tree_is_recorded_as_landed(
-    site: Site, tmp_path: Path
-) -> None:
-    repo = make_repo(tmp_path / "shop")
-    git(repo, "branch", "feature")
-    task = site.task(1, repo=str(repo), base="feature", integrate=True, tests={"test_calc.py": TEST_ADD})
-    workspace = site.open(task)
-    work = await site.judged(workspace, task, {"calc.py": ADD})
-    newer = git(repo, "commit-tree", "feature^{tree}", "-p", "feature", stdin="Newer\n")
-    git(repo, "branch", "-f", "feature", newer)
-    judge = site.suite.judge
-
-    async def merge_and_judge(job: SuiteJob) -> Verdict:
-        ours = site.ledger(task)[0].commit
-        merge = git(repo, "commit-tree", f"{ours}^{{tree}}", "-p", newer, "-p", ours, stdin="Merge\n")
-        git(repo, "branch", "-f", "feature", merge)
-        return await judge(job)
-
-    site.suite.judge = merge_and_judge  # type: ignore[method-assign]
-    landed = await site.land(workspace, task, work)
-    assert isinstance(landed, Landed)
-    (row,) = site.ledger(task)
-    assert (landed.integrated, landed.commit) == (row.integrated, row.commit) == (True, row.commit)
-    assert git(repo, "branch", "--contains", row.commit, "--list", "feature").strip() == "feature"

@@ -43,21 +43,6 @@ def test_hours_of_waiting_for_replies_take_no_time_and_work_of_ours_does() -> No
         run(attempt(76))
 
 
-def test_waits_within_waits_and_at_once_stop_it_but_once() -> None:
-    async def attempt() -> None:
-        time = PausableTimeLimit(10)
-        model, other = TimedModel(TimedModel(Slow(50), time), time), TimedModel(Slow(70), time)
-        async with time.limit():
-            await asyncio.sleep(5)
-            await asyncio.gather(model.complete(ASKED), other.complete(ASKED))
-            await asyncio.sleep(4)
-            assert asyncio.get_running_loop().time() == 79
-            await asyncio.sleep(2)
-
-    with pytest.raises(TimeoutError):
-        run(attempt())
-
-
 def test_only_work_that_cannot_be_ended_is_late_and_a_reply_of_hours_is_not() -> None:
     async def attempt() -> list[float]:
         time, loop = PausableTimeLimit(10), asyncio.get_running_loop()

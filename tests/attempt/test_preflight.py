@@ -9,7 +9,7 @@ import pytest
 
 from nightshift.attempt.preflight import SuiteCheck, choose_command
 from nightshift.core.clock import utc_now
-from nightshift.core.code.environments import NO_ENVIRONMENT, Environment
+from nightshift.core.code.environments import NO_ENVIRONMENT
 from nightshift.core.code.repository_commands import Found, FoundCommand, Purpose
 from nightshift.core.ports import Suite
 from nightshift.core.tasks.task import Language, TaskSpec
@@ -95,16 +95,6 @@ async def test_the_check_counts_what_ran_and_says_why_the_rest_did_not() -> None
     assert (result.collected, result.passed, result.failed) == (7, 2, 1)
     assert result.idle == {"slow": 3, "ModuleNotFoundError: No module named 'flask'": 1}
     assert (result.command, result.language) == (("pytest",), Language.PYTHON)
-
-
-def test_another_command_language_or_environment_is_looked_at_again() -> None:
-    first = check(PYTHON)
-    others = [
-        check(PYTHON, test_command=MAKE),
-        check(PYTHON, language=Language.GO),
-        replace(first, environment=Environment(digest="5f")),
-    ]
-    assert len({each.surroundings for each in (first, check(RUBY), *others)}) == 4
 
 
 @pytest.mark.parametrize(

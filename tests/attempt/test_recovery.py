@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,12 +101,3 @@ async def test_a_task_that_did_not_land_is_left_as_it_is(site: Site) -> None:
     await finish_landed(recovery(site))
     assert site.parts.queue.get(task.id).status is Status.RUNNING
     assert site.ledger(task) == []
-
-
-async def test_a_repository_that_is_away_leaves_the_task_to_its_next_attempt(site: Site, tmp_path: Path) -> None:
-    task, _ = die_while_landing(site)
-    services = recovery(site)
-    moved = replace(services, read_repository_settings=lambda _spec: RepositorySettings(target="gone"))
-    (site.open(task).repo / ".git").rename(tmp_path / "away")
-    await finish_landed(moved)
-    assert site.parts.queue.get(task.id).status is Status.RUNNING

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from nightshift.attempt.pool import TaskExecutor
 from tests.support.services import open_services
 
@@ -43,17 +41,3 @@ async def test_workers_come_at_once_and_idle_ones_leave_at_once_under_names_of_t
             await pool.stop(0)
             await running
         assert pool.overdue(1e12) == ()
-
-
-@pytest.mark.parametrize(("before", "after"), [(5, 2), (2, 4)])
-async def test_so_many_workers_are_listed_at_once_and_the_oldest_stay(tmp_path: Path, before: int, after: int) -> None:
-    async with open_services(tmp_path) as opened:
-        pool = TaskExecutor(opened.parts, workers=before, lease_s=60)
-        running = asyncio.create_task(pool.run())
-        try:
-            await asyncio.sleep(0)
-            pool.resize(after)
-            assert [status.name for status in pool.statuses()] == [f"worker-{n + 1}" for n in range(after)]
-        finally:
-            await pool.stop(0)
-            await running

@@ -259,19 +259,3 @@ async def test_a_revert_says_why_it_has_no_evidence(site: Site, workspace: Path)
     looking = Verification(site.git, str(workspace), site.open_suite)
     with pytest.raises(NoEvidence, match="reverts another one"):
         await looking.verify(done.by)
-
-
-PROJECT = {"README.md": "# shop\n", "requirements.txt": "pytest\n", "calc.py": CALC, "tests/test_calc.py": TEST_CALC}
-
-
-async def test_the_tests_of_a_project_are_run_in_its_folder(site: Site) -> None:
-    site.land({"calc.py": "def add(a, b):\n    return 0\n"})
-    site.land({f"shop/{path}": text for path, text in PROJECT.items()})
-    third = site.land({"shop/calc.py": "LIMIT = 9\n\n\n" + CALC})
-    site.land({"shop/sums.py": SUMS, "shop/tests/test_sums.py": TEST_SUMS})
-    assert (await site.undo.revert(third.task_id)).judged == "2 tests that reach its files passed."
-    assert [set(job.given) for job in site.suite.jobs] == [{"tests/test_calc.py", "tests/test_sums.py"}]
-    broken = site.land({"shop/calc.py": CALC + "\n\ndef more():\n    return 1\n"})
-    site.land({"shop/tests/test_more.py": "from calc import more\n\n\ndef test_more():\n    assert more() == 1\n"})
-    with pytest.raises(NotReverted, match=r"shop/tests/test_more\.py"):
-        await site.undo.revert(broken.task_id)

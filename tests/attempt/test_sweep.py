@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nightshift.attempt import landed_packages
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.sweep import Sweep
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.commit_message import CommitMessage
-from nightshift.verdict.environments.layers import LayerStore
-from nightshift.verdict.runner import SuiteRunner
-from tests.support.sandboxes import bubblewrap, runtime
 from tests.support.services import open_services
-from tests.support.wheelhouse import environ, wheel
 
 LOADS_BY_NAME = """import importlib
 
@@ -138,30 +132,6 @@ async def test_a_sweep_gives_way_to_work(tmp_path: Path) -> None:
         land(parts, 1, answer_py="VALUE = 42\n", test_answer_py=LOADS_BY_NAME)
         assert not await Sweep(parts, settings.workspace, idle=lambda: False).once()
         assert await Sweep(parts, settings.workspace, idle=lambda: True).once()
-
-
-async def test_each_project_is_swept_with_its_own_version_of_a_package(tmp_path: Path) -> None:
-    index = tmp_path / "index"
-    index.mkdir()
-    wheel(index, "moonphase", "1.0", {"moonphase.py": "FULL = 42\n"})
-    wheel(index, "moonphase", "2.0", {"moonphase.py": "FULL = 43\n"})
-    async with open_services(tmp_path) as rooms:
-        parts, settings = rooms.parts, rooms.settings
-        layers = LayerStore(settings.packages_dir, runtime(), environ=environ(index))
-        suite = SuiteRunner(
-            bubblewrap(), runtime(), emit=lambda _: None, staging_dir=tmp_path / "staging", layers=layers
-        )
-        for number, (project, version, full) in enumerate((("shop", "1.0", "42"), ("till", "2.0", "43")), 1):
-            files = {
-                "README.md": f"# {project}\n",
-                "requirements.txt": f"moonphase=={version}\n",
-                "answer.py": "from moonphase import FULL as VALUE\n",
-                "tests/test_answer.py": LOADS_BY_NAME.replace("42", full),
-            }
-            land(parts, number, **{f"{project}/{path}": text for path, text in files.items()})
-            await asyncio.wrap_future(landed_packages.remember(parts.state, project, {"moonphase": version}))
-        alone = replace(parts, suite=suite, environments=None)  # only the package layers are tested
-        assert await Sweep(alone, settings.workspace, idle=lambda: True).once()
 
 
 async def test_each_project_is_swept_as_if_it_were_alone(tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from nightshift.attempt import subtasks
-from nightshift.core.tasks.allowance import lower_limits
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Ending, Phase, Status
-from nightshift.core.tasks.task import Kind, Limits, Spent, Subtask, Task, TaskSpec
+from nightshift.core.tasks.task import Kind, Limits, Subtask, Task, TaskSpec
 
 SPEC = TaskSpec(
     description="Write all of it.",
@@ -57,12 +56,6 @@ def test_a_part_has_what_its_owner_allows_and_wants_of_the_whole_and_asks_him_no
 def test_a_share_is_never_nothing_but_money_may_be() -> None:
     (part, _) = subtasks.split(task(), WORK, Limits(model_calls=1, tokens=0, cost_usd=0.0)).subtasks
     assert (part.spec.limits.model_calls, part.spec.limits.tokens, part.spec.limits.cost_usd) == (1, 1, 0.0)
-
-
-def test_what_was_used_lowers_only_the_limits_that_there_are() -> None:
-    used = Spent(model_calls=3, tokens_in=40, tokens_out=2, cost_usd=9.0)
-    limits = Limits(model_calls=2, tokens=100, wall_s=5)
-    assert lower_limits(limits, used) == Limits(model_calls=0, tokens=58, wall_s=5)
 
 
 @pytest.mark.parametrize(

@@ -7,30 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from nightshift.attempt import evidence
-from nightshift.attempt.integration import Integration, Landed
-from nightshift.attempt.regression import WithRegression
-from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.verify import Judgement, OpenedSuite, Report, Standing, Verification
-from nightshift.config.load import Settings
-from nightshift.core.clock import utc_now
 from nightshift.core.errors import NoEvidence, UnknownCommit
-from nightshift.core.events import Emitter
-from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.states import Phase, Status
-from nightshift.core.tasks.submission import parse_spec
-from nightshift.core.tasks.task import Task
-from nightshift.core.tasks.verdicts import SuiteJob
-from nightshift.verdict.held.holding import hold
 from tests.support.git_repo import git, make_repo
-from tests.support.services import open_services
+from tests.support.landing_site import Site, open_site
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
 TESTS = {
@@ -39,76 +25,10 @@ TESTS = {
 NOTES = "--ref=nightshift"
 
 
-@dataclass
-class Site:
-    """A home with its services, in which tasks land as they do in the daemon."""
-
-    parts: AttemptServices
-    settings: Settings
-
-    @property
-    def workspace(self) -> Path:
-        return self.settings.workspace
-
-    async def commit(
-        self,
-        number: int,
-        change: dict[str, str],
-        *,
-        own: dict[str, str] | None = None,
-        documents: bool = False,
-        **spec: Any,
-    ) -> str:
-        """Judge and land one task's work; return its commit."""
-        task = self.task(number, **spec)
-        return await self.land(task, await self.judged(task, change, own or {}, documents=documents))
-
-    def task(self, number: int, **spec: Any) -> Task:
-        read = parse_spec({"description": f"task {number}", "language": "python", **spec})
-        return Task(id=number, spec=read, status=Status.RUNNING, created_at=utc_now(), attempt=1)
-
-    async def judged(
-        self, task: Task, change: dict[str, str], own: dict[str, str], *, documents: bool = False
-    ) -> AttemptState:
-        spec, workspace = task.spec, self.open(task)
-        job = SuiteJob(
-            base=workspace.tree, change=change, given=spec.tests, own=own, start=spec.files, command=spec.test_command,
-            language=spec.language,
-            held=hold(spec, (), 0.25), whole_tree=not workspace.is_own, documents=documents,
-        )  # fmt: skip
-        verdict = await WithRegression(self.parts.suite, self.parts.imports).judge(job)
-        assert verdict.passed, verdict.reason
-        return AttemptState(
-            phase=Phase.COMMIT, base=workspace.base, change=change, own_tests=own, verdict=verdict, iteration=2,
-            models=("ollama/small",), summary=f"Do task {task.id}",
-        )  # fmt: skip
-
-    async def land(self, task: Task, work: AttemptState) -> str:
-        held = hold(task.spec, (), 0.25)
-        end = await Integration(task, self.parts, Emitter(lambda _: None), held=held).land(
-            replace(self.open(task)), work
-        )
-        assert isinstance(end, Landed), end
-        assert end.commit
-        return end.commit
-
-    def open(self, task: Task) -> Any:
-        return self.parts.git.open(task.spec.repo, task.spec.base, task.id, task.spec.description, task.created_at)
-
-    async def verify(self, name: str, repo: Path | None = None, key: bytes | None = None) -> Report:
-        key = evidence.read_key(self.settings.seal_file) if key is None else key
-        return await Verification(self.parts.git, str(repo or self.workspace), self.suite, key).verify(name)
-
-    async def suite(self) -> OpenedSuite:
-        return OpenedSuite(suite=self.parts.suite)
-
-
 @pytest_asyncio.fixture(loop_scope="module")
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with open_services(tmp_path) as rooms:
-        for number in range(1, 4):
-            rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()
-        yield Site(rooms.parts, rooms.settings)
+    async with open_site(tmp_path) as opened:
+        yield opened
 
 
 def standings(report: Report) -> dict[str, str]:
@@ -148,7 +68,7 @@ def forge(site: Site, commit: str, files: dict[str, str]) -> str:
 
     Its note is the original note, changed to name the new commit.
     """
-    repo, note = site.workspace, note_of(site.workspace, commit)
+    repo, note = site.settings.workspace, note_of(site.settings.workspace, commit)
     new_commit = commit_files(
         repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit)
     )
@@ -192,7 +112,7 @@ async def test_a_commit_of_an_older_version_that_moved_a_project_is_not_judged_a
     site: Site,
 ) -> None:
     await site.commit(1, ADD, own=TESTS)
-    repo = site.workspace
+    repo = site.settings.workspace
     commit = git(repo, "rev-parse", "main")
     note = note_of(repo, commit)
     write_note(repo, commit, note | {"moved": ["stat"]})
@@ -214,7 +134,7 @@ async def test_a_commit_in_javascript_is_run_again_with_its_own_framework(site: 
 
 async def test_a_test_that_was_weakened_in_a_new_commit_does_not_inherit_the_note(site: Site) -> None:
     commit = await site.commit(1, ADD, tests=TESTS)
-    repo = site.workspace
+    repo = site.settings.workspace
     weak = {"test_calc.py": "def test_add():\n    assert True\n"}
     weak_commit = commit_files(repo, commit, weak, git(repo, "log", "-1", "--format=%B", commit))
     git(repo, "notes", NOTES, "copy", commit, weak_commit)
@@ -225,9 +145,9 @@ async def test_a_test_that_was_weakened_in_a_new_commit_does_not_inherit_the_not
 
 async def test_a_note_that_was_edited_is_told_by_its_seal_and_by_the_run(site: Site) -> None:
     commit = await site.commit(1, ADD, own=TESTS)
-    note = note_of(site.workspace, commit)
+    note = note_of(site.settings.workspace, commit)
     note["evidence"]["label"] = "tests_passed"
-    write_note(site.workspace, commit, note)
+    write_note(site.settings.workspace, commit, note)
     report = await site.verify(commit)
     assert wrong(report) == {"seal", "label", "trailers"}
     assert detail(report, "label") == "the note says tests_passed, the run gives self_tested"
@@ -236,7 +156,7 @@ async def test_a_note_that_was_edited_is_told_by_its_seal_and_by_the_run(site: S
         "self_tested",
         [*note["evidence"]["ids"], "test_calc.py::test_x"],
     )
-    write_note(site.workspace, commit, note)
+    write_note(site.settings.workspace, commit, note)
     assert wrong(await site.verify(commit)) == {"seal", "tests"}
 
 
@@ -264,7 +184,7 @@ async def test_tests_that_prove_nothing_any_more_are_told(site: Site) -> None:
 
 async def test_an_empty_commit_does_not_hold_and_claims_nothing_of_its_tests(site: Site) -> None:
     commit = await site.commit(1, ADD, own=TESTS)
-    repo, note = site.workspace, note_of(site.workspace, commit)
+    repo, note = site.settings.workspace, note_of(site.settings.workspace, commit)
     tree, message = git(repo, "rev-parse", f"{commit}^{{tree}}"), git(repo, "log", "-1", "--format=%B", commit)
     empty = git(repo, "commit-tree", tree, "-p", commit, stdin=message)
     del note["seal"]
@@ -277,36 +197,26 @@ async def test_an_empty_commit_does_not_hold_and_claims_nothing_of_its_tests(sit
 
 async def test_a_note_of_the_first_format_is_read(site: Site) -> None:
     commit = await site.commit(1, ADD, tests=TESTS)
-    note = note_of(site.workspace, commit)
+    note = note_of(site.settings.workspace, commit)
     first_fields = ("task", "commit", "tree", "base", "tests", "own_tests", "command", "passed", "evidence")
     old = {name: note[name] for name in first_fields} | {"format": 1}
     del old["evidence"]["suites"]
-    write_note(site.workspace, commit, old)
+    write_note(site.settings.workspace, commit, old)
     report = await site.verify(commit)
     assert report.judgement is Judgement.HOLDS, report.checks
     assert standings(report)["seal"] == "not checked"
 
 
-async def test_fields_of_a_newer_version_are_told_and_no_fault(site: Site) -> None:
-    commit = await site.commit(1, ADD, tests=TESTS)
-    note = note_of(site.workspace, commit) | {"weather": "fine"}
-    note["evidence"]["moon"] = 1
-    write_note(site.workspace, commit, note)
-    report = await site.verify(commit)
-    assert detail(report, "fields") == "this version does not know weather, evidence.moon"
-    assert wrong(report) == {"seal"}
-
-
 async def test_a_note_that_is_no_evidence_is_a_fault_and_no_crash(site: Site) -> None:
     commit = await site.commit(1, ADD, tests=TESTS)
     for text in ("", "[]", "{}", '{"format": 3}', "no json", '{"format": 2, "task": "x"}', "[" * 9999):
-        git(site.workspace, "notes", NOTES, "add", "--allow-empty", "-f", "-F", "-", commit, stdin=text)
+        git(site.settings.workspace, "notes", NOTES, "add", "--allow-empty", "-f", "-F", "-", commit, stdin=text)
         assert wrong(await site.verify(commit)) == {"note"}, text
 
 
 async def test_a_clone_without_notes_is_told_how_to_fetch_them(site: Site, tmp_path: Path) -> None:
     await site.commit(1, ADD, tests=TESTS)
-    git(tmp_path, "clone", "-q", str(site.workspace), "copy")
+    git(tmp_path, "clone", "-q", str(site.settings.workspace), "copy")
     with pytest.raises(NoEvidence, match="git fetch origin refs/notes/nightshift:refs/notes/nightshift"):
         await site.verify("HEAD", tmp_path / "copy")
     git(tmp_path / "copy", "fetch", "-q", "origin", "refs/notes/nightshift:refs/notes/nightshift")
@@ -325,7 +235,7 @@ async def test_without_a_sandbox_nothing_is_executed_and_nothing_holds(site: Sit
     async def none() -> OpenedSuite:
         return OpenedSuite(suite=None, why_not="there is no sandbox")
 
-    report = await Verification(site.parts.git, str(site.workspace), none).verify(commit)
+    report = await Verification(site.parts.git, str(site.settings.workspace), none).verify(commit)
     assert (report.judgement, report.ran) == (Judgement.UNKNOWN, False)
     assert detail(report, "tests") == "nothing was executed: there is no sandbox"
     assert report.sentence == "not verified: nothing was run"
@@ -360,9 +270,9 @@ async def test_cases_that_no_prompt_showed_are_judged_again(site: Site) -> None:
     report = await site.verify(commit)
     assert (report.label, wrong(report)) == ("verified", set())
     assert "that no prompt showed gave the right value" in detail(report, "held-out")
-    note = note_of(site.workspace, commit)
+    note = note_of(site.settings.workspace, commit)
     note["held"]["cases"][0]["expect"] = "16"
-    write_note(site.workspace, commit, note)
+    write_note(site.settings.workspace, commit, note)
     report = await site.verify(commit)
     assert {"seal", "held-out", "label"} <= wrong(report)
     assert "calc:add(7, 8) gives a wrong value; expected (strict): 16" in detail(report, "held-out")
@@ -373,7 +283,7 @@ async def test_a_note_with_a_case_that_cannot_be_read_is_a_fault_and_no_crash(
     site: Site, broken: dict[str, str]
 ) -> None:
     commit = await site.commit(1, ADD, tests=TESTS, cases=[{"call": "calc.add", "args": [7, 8], "expect": 15}])
-    note = note_of(site.workspace, commit)
+    note = note_of(site.settings.workspace, commit)
     note["held"]["cases"][0] |= broken
-    write_note(site.workspace, commit, note)
+    write_note(site.settings.workspace, commit, note)
     assert wrong(await site.verify(commit)) == {"note"}

@@ -11,76 +11,54 @@ import pytest
 import pytest_asyncio
 
 from nightshift.attempt import evidence
-from nightshift.attempt.integration import Integration, Landed
-from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.verify import Judgement, OpenedSuite, Verification
 from nightshift.attempt.verifying import KEPT_CHARS, UnderWay, Verified, Verifying
 from nightshift.core.clock import utc_now
 from nightshift.core.errors import NotVerified
-from nightshift.core.events import Emitter, Event, Kind
-from nightshift.core.tasks.attempt_state import AttemptState
-from nightshift.core.tasks.states import Phase, Status
-from nightshift.core.tasks.submission import parse_spec
-from nightshift.core.tasks.task import Task
-from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.core.events import Event, Kind
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.state_store import Commit
-from nightshift.verdict.held.holding import hold
-from tests.support.services import Opened, open_services
+from tests.support.landing_site import Site, open_site
 
 ADD = {"calc.py": "def add(a, b):\n    return a + b\n"}
 TESTS = {"test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"}
 
 
 @dataclass
-class Site:
-    """A home with two commits, whose verification waits before the test run until `gate` is set."""
+class Verifier:
+    """A home with commits, whose verification waits before the test run until `gate` is set."""
 
-    rooms: Opened
+    site: Site
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def verifying(self) -> Verifying:
         """Return the verification slot of a daemon that has just started."""
-        key = evidence.read_key(self.rooms.settings.seal_file)
+        key, parts = evidence.read_key(self.site.settings.seal_file), self.site.parts
 
         def opened(repo: str) -> Verification:
-            return Verification(self.rooms.parts.git, repo, self._suite, key)
+            return Verification(parts.git, repo, self._suite, key)
 
-        return Verifying(opened, self.rooms.store.events, asyncio.get_running_loop(), utc_now)
+        return Verifying(opened, parts.events, asyncio.get_running_loop(), utc_now)
 
     async def _suite(self) -> OpenedSuite:
         await self.gate.wait()
-        return OpenedSuite(suite=self.rooms.parts.suite)
+        return OpenedSuite(suite=self.site.parts.suite)
 
     async def landed(self, number: int) -> Commit:
         """Judge and land a task's work as the daemon does; return its row in the ledger."""
-        parts = self.rooms.parts
-        spec = parse_spec({"description": f"task {number}", "tests": TESTS if number == 1 else {}})
-        self.rooms.store.queue.submit(spec).result()
-        task = Task(id=number, spec=spec, status=Status.RUNNING, created_at=utc_now(), attempt=1)
-        workspace = parts.git.open(None, None, number, spec.description, task.created_at)
-        change = ADD if number == 1 else {"more.py": "MORE = 1\n"}
-        held = hold(spec, (), 0.25)
-        job = SuiteJob(base=workspace.tree, change=change, given=spec.tests, held=held)
-        verdict = await WithRegression(parts.suite, parts.imports).judge(job)
-        state = AttemptState(
-            phase=Phase.COMMIT, base=workspace.base, change=change, verdict=verdict, iteration=1, models=("m",),
-            summary="Do it",
-        )  # fmt: skip
-        end = await Integration(task, parts, Emitter(lambda _: None), held=held).land(workspace, state)
-        assert isinstance(end, Landed)
-        return CommitLedger(self.rooms.store.db, self.rooms.store.events).page(1, task_id=number)[0]
+        await self.site.commit(number, ADD if number == 1 else {"more.py": "MORE = 1\n"}, tests=TESTS)
+        return CommitLedger(self.site.parts.db, self.site.parts.events).page(1, task_id=number)[0]
 
     def list_events(self) -> list[Event]:
         kinds = {Kind.VERIFY_STARTED, Kind.VERIFY_CANCELLED, Kind.VERIFIED}
-        self.rooms.store.events.catch_up().result()
-        return [event for event in self.rooms.store.events.last(200) if event.kind in kinds]
+        self.site.parts.events.catch_up().result()
+        return [event for event in self.site.parts.events.last(200) if event.kind in kinds]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with open_services(tmp_path) as rooms:
-        yield Site(rooms)
+async def site(tmp_path: Path) -> AsyncIterator[Verifier]:
+    async with open_site(tmp_path) as opened:
+        yield Verifier(opened)
 
 
 async def reach(slot: Verifying, entry: Commit, wanted: Callable[[UnderWay | None], bool]) -> UnderWay | None:
@@ -94,7 +72,7 @@ async def end(slot: Verifying, entry: Commit) -> Verified | None:
     return slot.standing(entry)[1]
 
 
-async def test_a_verification_tells_how_far_it_is_and_how_it_ended(site: Site) -> None:
+async def test_a_verification_tells_how_far_it_is_and_how_it_ended(site: Verifier) -> None:
     entry, slot = await site.landed(1), site.verifying()
     assert slot.standing(entry) == (None, None)
     slot.begin(entry)
@@ -112,7 +90,7 @@ async def test_a_verification_tells_how_far_it_is_and_how_it_ended(site: Site) -
     assert (again.judgement, again.sentence, again.checks) == (outcome.judgement, outcome.sentence, outcome.checks)
 
 
-async def test_there_is_one_slot_and_the_same_commit_asks_once(site: Site) -> None:
+async def test_there_is_one_slot_and_the_same_commit_asks_once(site: Verifier) -> None:
     first, second, slot = await site.landed(1), await site.landed(2), site.verifying()
     slot.begin(first)
     slot.begin(first)
@@ -128,7 +106,7 @@ async def test_there_is_one_slot_and_the_same_commit_asks_once(site: Site) -> No
     assert [event.task_id for event in site.list_events() if event.kind is Kind.VERIFY_STARTED] == [1, 2]
 
 
-async def test_a_cancelled_one_frees_the_slot_and_leaves_what_was_known(site: Site) -> None:
+async def test_a_cancelled_one_frees_the_slot_and_leaves_what_was_known(site: Verifier) -> None:
     entry, slot = await site.landed(1), site.verifying()
     site.gate.set()
     slot.begin(entry)
@@ -146,7 +124,7 @@ async def test_a_cancelled_one_frees_the_slot_and_leaves_what_was_known(site: Si
     assert (await end(slot, entry)) != before
 
 
-async def test_a_commit_that_git_does_not_know_is_not_verified_and_says_why(site: Site) -> None:
+async def test_a_commit_that_git_does_not_know_is_not_verified_and_says_why(site: Verifier) -> None:
     entry, slot = await site.landed(1), site.verifying()
     lost = Commit(**{**{name: getattr(entry, name) for name in entry.__slots__}, "commit": "ab" * 20})
     slot.begin(lost)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from nightshift.app.services import make_git
 from nightshift.app.store import StoreServices, open_store
-from nightshift.attempt.branch_integration import BranchIntegrator
 from nightshift.attempt.revert import CommitServices, Reverter
 from nightshift.attempt.verify import OpenedSuite as Suites
 from nightshift.config.load import load_settings
@@ -45,8 +44,7 @@ class Site:
     def __init__(self, store: StoreServices, git: GitManager, suite: Suite) -> None:
         self.store, self.git, self.suite = store, git, Counting(suite)
         self.ledger = CommitLedger(store.db, store.events)
-        self.why_not, self.waiting, self.may_go_on = "", asyncio.Event(), asyncio.Event()
-        self.may_go_on.set()
+        self.why_not = ""
         services = CommitServices(
             git=git,
             queue=store.queue,
@@ -58,12 +56,10 @@ class Site:
             open_suite=self.open_suite,
             merge_locks=defaultdict(asyncio.Lock),
         )
-        self.undo, self.integrator = Reverter(services), BranchIntegrator(services)
+        self.undo = Reverter(services)
 
     async def open_suite(self) -> Suites:
-        """Return the suite as soon as `may_go_on` is set, or the reason `why_not` if a test has set it."""
-        self.waiting.set()
-        await self.may_go_on.wait()
+        """Return the suite, or the reason `why_not` if a test has set it."""
         return Suites(suite=None, why_not=self.why_not) if self.why_not else Suites(suite=self.suite)
 
     def land(
