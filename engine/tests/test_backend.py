@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,13 +22,10 @@ from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import digest
 from nightshift.core.text.encoding import decode
-from nightshift.core.text.masking import Masker
 from nightshift.models.errors import BackendUnfit
-from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift_engine import backend
 from nightshift_engine.backend import RepairBackend
 from nightshift_engine.problem import Finding, OnProgress, Problem, Progress
-from tests.support import sandboxes
 from tests.support.agent_parts import Bench, PlainSuite, case_for
 from tests.support.trees import OTHER_BYTES
 
@@ -213,16 +209,6 @@ async def test_a_search_that_does_not_keep_its_time_is_ended_and_not_begun_again
         with pytest.raises(BackendUnfit, match=r"did not end within 0\.05 s"):
             await backend.generate(asked(within_s=0.05))
     assert hurried == [0.05]
-
-
-async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
-    runs: list[SuiteRuns | str] = ["the sandbox is being tested"]
-    backend = RepairBackend.over(lambda: runs[0], budget_s=30)
-    with pytest.raises(ModelUnavailable):
-        await backend.generate(asked())
-    runs[0] = SuiteRuns(sandboxes.bubblewrap(), sandboxes.runtime(), folder / "staging", mask=Masker())
-    assert backend.is_available()
-    assert parse(await backend.generate(asked(P.CODING))).files == {"add.py": MENDED}
 
 
 # Tests of the reports of progress.

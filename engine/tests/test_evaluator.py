@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from nightshift.core.errors import SandboxError
 from nightshift.core.text.masking import Masker
-from nightshift.verdict.answer import ProgramAnswer
 from nightshift.verdict.shaping import Texts
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift_engine import evaluator
@@ -102,16 +101,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
     max_leaves=12,
 )
-
-
-def _trial(*lines: str) -> ProgramAnswer:
-    return ProgramAnswer(how="exited", exit_code=0, lines=lines, output="")
-
-
-def test_lines_of_another_form_are_passed_over() -> None:
-    lines = ('["begun", 1]', "{}", "no json", "[]", "[1]", "[" * 5000, '["tried"]')
-    assert list(evaluator.rows(_trial(*lines))) == [["begun", 1], ["tried"]]
-    assert list(evaluator.rows(None)) == []
 
 
 def test_an_outcome_is_read_with_its_text_cleaned() -> None:

@@ -58,7 +58,7 @@ def test_the_examples_are_what_the_inbox_holds() -> None:
 
 
 def test_all_starter_tasks_are_committed_by_the_engine(fresh: Daemon, tmp_path: Path) -> None:
-    tasks = fresh.wait(*IDS, within_s=60)
+    tasks = fresh.wait(*IDS, within_s=180)
     assert [(task["status"], task["ending"]) for task in tasks] == [("done", "committed")] * len(STARTERS), tasks
     assert len(fresh.get("/api/tasks")["tasks"]) == len(STARTERS), "the commented task is none"
     workspace = fresh.home / "workspace"
@@ -71,7 +71,7 @@ def test_all_starter_tasks_are_committed_by_the_engine(fresh: Daemon, tmp_path: 
 
 
 def test_it_is_told_where_the_fault_was_looked_for_and_what_was_found(fresh: Daemon) -> None:
-    fresh.wait(*IDS, within_s=60)
+    fresh.wait(*IDS, within_s=180)
     for task_id in IDS:
         (message,) = (text for text in list_events(fresh, task_id, "repair_progress") if "found after" in text)
         assert "candidates" in message

@@ -119,18 +119,6 @@ async def test_its_time_is_short_where_a_model_stands_by(setting: GatewaySetup) 
     assert [problem.budget_s for problem in solver.problems] == [0.05], "the same search was made twice"
 
 
-@pytest.mark.parametrize(("phases", "first"), [({}, "openai"), ({Phase.CODING: "repair"}, "repair")])
-async def test_it_can_be_kept_from_asking_first_and_be_given_a_phase(
-    setting: GatewaySetup, phases: dict[Phase, str], first: str
-) -> None:
-    solver = TinySolver()
-    with WireServer() as server:
-        chain = (backend(server), RepairBackend(solver, budget_s=33.0))
-        async with setting.gateway(*chain, policy=replace(QUICK, precheck_s=0.0), phase_models=phases) as gateway:
-            assert (await gateway.task().complete(asked(Phase.CODING))).backend == first
-    assert [problem.budget_s for problem in solver.problems] == ([33.0] if phases else [])
-
-
 async def test_a_fault_of_the_engine_is_told_and_keeps_no_model_from_answering(setting: GatewaySetup) -> None:
     with WireServer() as server:
         async with setting.gateway(backend(server), raising(KeyError("a bug"))) as gateway:
@@ -211,10 +199,3 @@ async def test_while_models_rest_it_waits_for_them_and_not_for_the_engine(settin
                 await gateway.task().complete(asked(**UNTESTED))
             assert caught.value.until
             assert (caught.value.until - gateway.handler._clock()).total_seconds() > 3000
-
-
-async def test_a_fault_of_the_engine_fails_no_task_where_it_is_alone(setting: GatewaySetup) -> None:
-    async with setting.gateway(raising(KeyError("a bug"))) as gateway:
-        with pytest.raises(Parked, match="a bug") as caught:
-            await gateway.task().complete(asked())
-        assert caught.value.until is None

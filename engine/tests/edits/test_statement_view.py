@@ -74,24 +74,6 @@ def spoken(lines):
     assert rank(context_of(source, tests, line="str"), wanted) < 400
 
 
-def test_what_is_done_for_one_word_only_asks_an_attribute_for_it() -> None:
-    source = """
-class Door:
-    def __init__(self):
-        self.state = "shut"
-        self.openings = 0
-
-    def turn(self, state):
-        self.state = state
-        self.openings += 1
-"""
-    wanted = source.replace(
-        "        self.openings += 1", "        if self.state == 'open':\n            self.openings += 1"
-    )
-    context = context_of(source, 'door.turn("open")\nassert door.state == "open"\n', (), **{"self.state": "str"})
-    assert rank(context, wanted) < 220
-
-
 def test_handlers_take_what_ended_a_test_alone_and_anything_as_well() -> None:
     source = """
 def number(text):
