@@ -52,7 +52,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iter
 def give_up_task(daemon: Daemon, number: int) -> int:
     """Return a task that the `big` model gave up after one iteration."""
     task = daemon.submit(**job(number), limits={"iterations": 1})
-    (ended,) = daemon.wait(task)
+    (ended,) = daemon.wait(task, within_s=180)
     assert ended["ending"] == "gave_up", ended
     return task
 
@@ -86,7 +86,7 @@ def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) 
     source = give_up_task(daemon, 1)
     before = land(daemon)
     small, other = matrix(daemon, source, "small", "other")
-    ended = daemon.wait(small, other)
+    ended = daemon.wait(small, other, within_s=180)
     assert [task["ending"] for task in ended] == ["committed", "committed"], ended
     assert all("it waits on its branch" in task["reason"] for task in ended)
     assert land(daemon) == before
@@ -109,7 +109,7 @@ def test_what_passes_waits_on_its_branch_until_it_is_integrated(daemon: Daemon) 
 def test_integrating_twice_is_integrating_once_and_a_second_winner_is_refused(daemon: Daemon) -> None:
     source = give_up_task(daemon, 2)
     small, other = matrix(daemon, source, "small", "other")
-    daemon.wait(small, other)
+    daemon.wait(small, other, within_s=180)
     first, again = integrate(daemon, small), integrate(daemon, small)
     assert (again["commit"], again["already"]) == (first["commit"], True)
     status, refused = daemon.ask("POST", f"/api/task/{other}/integrate")
@@ -127,7 +127,7 @@ def test_a_kill_while_a_fork_is_integrated_loses_nothing_and_lands_once(tmp_path
     with Daemon(tmp_path / "home", settings) as daemon:
         source = give_up_task(daemon, 5)
         small, other = matrix(daemon, source, "small", "other")
-        daemon.wait(small, other)
+        daemon.wait(small, other, within_s=180)
         before = land(daemon)
         with ThreadPoolExecutor() as pool:
             asked = pool.submit(daemon.ask, "POST", f"/api/task/{small}/integrate")
@@ -154,12 +154,12 @@ def change(daemon: Daemon, task_id: int, step: int) -> str:
 
 def test_a_fork_goes_on_with_files_and_plan_by_another_model(daemon: Daemon, server: WireServer) -> None:
     given_up = daemon.submit(**job(9), limits={"iterations": 2})
-    daemon.wait(given_up)
+    daemon.wait(given_up, within_s=180)
     source, asked = daemon.get(f"/api/task/{given_up}"), len(server.requests)
     assert course(daemon, given_up)[1] == ("CODING", "ok")
     status, new_fork = daemon.ask("POST", f"/api/task/{given_up}/fork", {"attempt": 1, "step_no": 1, "model": "small"})
     assert status == 201, new_fork
-    (ended,) = daemon.wait(new_fork["task_id"])
+    (ended,) = daemon.wait(new_fork["task_id"], within_s=180)
     assert ended["ending"] == "committed", ended["reason"]
     assert course(daemon, ended["task_id"]) == [
         ("TESTING", "redo"), ("REFLECTING", "redo"), ("CODING", "ok"), ("TESTING", "ok"),

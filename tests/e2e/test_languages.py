@@ -110,7 +110,7 @@ CASES = {
         versions=(GO.replace("n > 3", "n > > 3"), GO.replace("n > 3", "n >= 3"), GO),
         told=("", "Total([3 4]) = 7, want 4"),
         base=lambda: {"go.mod": "module example.org/total\n\ngo 1.18\n"},
-        twins=0,
+        twins=1,
     ),
     "javascript": Case(
         path="total.mjs",
