@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from nightshift.app.models import chain_of, nothing_runs
+from nightshift.app.acp import nowhere
+from nightshift.app.models import chain_of
 from nightshift.app.reload import LiveSettings
 from nightshift.app.settings_service import settings_port
 from nightshift.config.load import Settings, load_settings, settings_at
@@ -70,7 +71,7 @@ class SettingsRig:
 
 def _take_models(settings: Settings) -> Callable[[], None]:
     """Build the chain of models, which is the first thing that the daemon's services do with new settings."""
-    chain_of(settings, nothing_runs)
+    chain_of(settings, nowhere)
     return lambda: None
 
 
