@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nightshift.app.git_beside import git_beside
+from nightshift.app.submission import unknown_rules
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, utc_now
 from nightshift.core.code.repository_commands import Found
@@ -38,9 +39,7 @@ from nightshift.storage.db.codec import to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import read_state, write_state
-from nightshift.verdict.checks.catalogue import RULES
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
-from nightshift.verdict.checks.policy import unknown
 from nightshift.verdict.environments import setup_scripts
 from nightshift.verdict.environments.declared_files import DeclaredFiles
 from nightshift.verdict.languages.repository_commands.find import find, is_judged_here
@@ -171,13 +170,7 @@ class RepositoryService:
         Raises:
             InvalidTask: names the unknown rules and branches.
         """
-        rule_names = (*RULES, *CommandHooks(self._settings().blocked_commands).rules)
-        rules = {
-            f"allow.{n}": unknown(name, rule_names)
-            for n, name in enumerate(stored_settings.get("allow", ()))
-            if "/" not in name
-        }
-        faults = {name: why for name, why in rules.items() if why}
+        faults = unknown_rules(stored_settings.get("allow", ()), CommandHooks(self._settings().blocked_commands))
         for name in ("base", "target"):
             branch = stored_settings.get(name, "")
             try:

@@ -29,6 +29,13 @@ _OURS = frozenset({
 """Programs that the sandbox or an environment provides under another name, or whose absence is reported elsewhere."""
 
 
+def unknown_rules(allow: Sequence[str], hooks: CommandHooks) -> dict[str, str]:
+    """Map the position of each rule that does not exist, such as `allow.0`, to why. Names with `/` are no rules."""
+    rule_names = (*RULES, *hooks.rules)
+    faults = {f"allow.{n}": unknown(name, rule_names) for n, name in enumerate(allow) if "/" not in name}
+    return {field: why for field, why in faults.items() if why}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineCheck:
     """Checks a new task; may be called from any thread.
@@ -57,15 +64,10 @@ class MachineCheck:
         Raises:
             InvalidTask: names each fault, and the most similar valid name.
         """
-        faults = self._rules(spec) | self._command(spec) | self._repository(spec) | self._needs(spec)
-        faults |= faults_of(spec.mcp, self.servers)
+        faults = unknown_rules(spec.allow, self.hooks) | self._command(spec) | self._repository(spec)
+        faults |= self._needs(spec) | faults_of(spec.mcp, self.servers)
         if faults:
             raise InvalidTask(faults)
-
-    def _rules(self, spec: TaskSpec) -> dict[str, str]:
-        rule_names = (*RULES, *self.hooks.rules)
-        faults = {f"allow.{n}": unknown(name, rule_names) for n, name in enumerate(spec.allow) if "/" not in name}
-        return {field: why for field, why in faults.items() if why}
 
     def _needs(self, spec: TaskSpec) -> dict[str, str]:
         if self.labels is None:

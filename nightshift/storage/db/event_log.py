@@ -21,12 +21,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from nightshift.core.clock import Clock, from_text, to_text, utc_now
+from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.events import RANK, Event, Kind, Level
-from nightshift.core.tasks.states import Phase
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db import artifacts
-from nightshift.storage.db.codec import encode, like, to_json_value
+from nightshift.storage.db.codec import encode, like, read_row, to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection, Row
 
@@ -238,19 +237,7 @@ def conditions(wanted: EventFilter, text: str | None = None) -> tuple[str, list[
 
 def event_of(row: Row) -> Event:
     """Convert a row of `SELECT` to an event."""
-    return Event(
-        id=row["id"],
-        at=from_text(row["at"]),
-        level=Level(row["level"]),
-        kind=Kind(row["kind"]),
-        message=row["message"],
-        task_id=row["task_id"],
-        attempt=row["attempt"],
-        iteration=row["iteration"],
-        phase=row["phase"] and Phase(row["phase"]),
-        worker=row["worker"],
-        data=json.loads(row["data"]),
-    )
+    return read_row(Event, row, data=json.loads(row["data"]))
 
 
 SPAN = 50_000

@@ -6,11 +6,11 @@ fixes, which take many pages each. Only a text search reads the rows themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.shares import Share
@@ -171,22 +171,18 @@ def read_all(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
 
 def _list(conn: Connection, kind: LessonKind, row: Row) -> Listed:
     shown, withheld = recall_log.tallies(conn, kind, row["id"], row["judged_from"])
-    texts = {name: row[name] for name in ("signature", "about", "code", "fix", "lesson", "language", "repo")}
-    times = {name: _time(row, name) for name in ("last_used_at", "retired_at", "judged_from")}
     there = elsewhere.tally(conn, kind, row["id"])
-    counts = {name: row[name] for name in ("id", "task_id", "retired_by")}
-    facts: Mapping[str, Any] = {**texts, **times, **counts}
-    return Listed(
+    return read_row(
+        Listed,
+        row,
         kind=kind,
         state=_state(row),
-        created_at=from_text(row["created_at"]),
-        learned_at=from_text(row["learned_at"]),
+        judged_from=from_text(row["judged_from"]) if row["judged_from"] else None,
         times_used=row["times_used"] + there.used,
         helped=row["helped"] + there.helped,
         shown=shown,
         withheld=withheld,
         elsewhere=there.shown.whole + there.withheld.whole if there.judged_from == row["judged_from"] else 0,
-        **facts,
     )
 
 
@@ -194,10 +190,6 @@ def _state(row: Row) -> State:
     if row["retired"]:
         return State.RETIRED
     return State.PROBATION if row["standing"] == "suspect" else State.ACTIVE
-
-
-def _time(row: Row, name: str) -> datetime | None:
-    return from_text(row[name]) if row[name] else None
 
 
 def uses(conn: Connection, kind: LessonKind, item: int, limit: int) -> list[Use]:
