@@ -77,6 +77,14 @@ async def test_where_the_words_say_two_things_of_a_call_one_of_them_will_do(judg
     assert len(neither.unmet) == 2
 
 
+async def test_a_function_that_two_files_define_is_called_by_the_name_of_its_module_alone(judge: Judge) -> None:
+    change = {"shop/names.py": "def add(a, b):\n    return f'{a}{b}'\n", "calc.py": ADD}
+    both = await judge(change, TESTS, asked="Write `add`; add(1, 2) == 3")
+    assert both.unmet == ()
+    named = await judge(change, TESTS, asked="Write `add`; names.add(1, 2) == 3, shop.names.add(3, 4) == '34'")
+    assert named.unmet == ("the words of the task say names.add(1, 2) == 3; the change gives '12'",)
+
+
 async def test_names_and_files_that_the_words_ask_for_have_to_be_there(judge: Judge) -> None:
     asked = (
         "Write `calc.py` with `add(a, b)`. Add a function `sub(a, b)`. Create the file `docs/use.md`. Implement `MUL`."
