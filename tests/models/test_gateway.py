@@ -13,7 +13,7 @@ import pytest
 
 from nightshift.core.clock import utc_now
 from nightshift.core.dialogue import Finish
-from nightshift.core.errors import BudgetSpent, ModelRefused, OwnerSpoke, Parked
+from nightshift.core.errors import BudgetSpent, OwnerSpoke, Parked
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Limits, Spent
@@ -208,18 +208,6 @@ async def test_being_stuck_raises_the_temperature_and_then_changes_the_model(set
             await gateway.task().complete(ask(step_no=9, escalation=1, temperature=0.9))
         sent = [(request.body["model"], request.body["temperature"]) for request in server.requests]
         assert sent == [("first", 0.2), ("first", 0.8), ("second", 0.8), ("first", 1.0), ("first", 0.9)]
-
-
-async def test_what_every_backend_refuses_is_refused_and_not_tried_again(setting: GatewaySetup) -> None:
-    with WireServer() as first, WireServer() as second:
-        first.fail_always("400", message="the prompt is too long")
-        second.fail_always("413", message="far too long")
-        async with setting.gateway(backend(first), backend(second, "ollama")) as gateway:
-            with pytest.raises(ModelRefused, match="does not fit"):
-                await gateway.task().complete(ask())
-        assert (len(first.requests), len(second.requests)) == (2, 2), (
-            "once more with a smaller reply, where the window was learnt"
-        )
 
 
 async def test_a_key_that_stopped_working_parks_the_tasks_instead_of_failing_them(setting: GatewaySetup) -> None:

@@ -78,19 +78,6 @@ def test_who_watches_is_woken_once_for_all_that_comes_until_he_looks() -> None:
     assert len(woken) == 2
 
 
-def test_nothing_is_kept_for_nobody() -> None:
-    calls = LiveCalls()
-    text = begin(calls)
-    text.take("x")
-    text.end(None)
-    assert (calls.open(), calls.news()) == ([], [])
-    unseen = calls.begin(ModelRequest(phase=Phase.CODING, messages=()), Script([]))
-    calls.watch(lambda: None)
-    unseen.take("x")
-    unseen.end(None)
-    assert (calls.open(), calls.news()) == ([], [])
-
-
 @pytest.mark.parametrize(
     ("opening", "closing"),
     [("<think>", "</think>"), ("Sure.\n<thought>\n", "</thought>\n")],

@@ -94,23 +94,6 @@ async def test_a_raised_total_lets_go_on_and_what_was_spent_still_counts(setting
             assert state.calls == len(server.requests), "the counts of a model that stays go on"
 
 
-async def test_who_waits_for_room_in_a_budget_looks_again_when_it_is_raised(setting: GatewaySetup) -> None:
-    old = Patient()
-    with WireServer() as server:
-        async with setting.gateway(old, budgets=SpendingLimits(day=Limits(tokens=300))) as gateway:
-            holding = asyncio.create_task(gateway.task(1).complete(ask(task_id=1)))
-            await old.asked.wait()
-            waiting = asyncio.create_task(gateway.task(2).complete(ask(task_id=2)))
-            await asyncio.sleep(0.05)
-            assert not waiting.done()
-            assert not old.asked_twice.is_set()
-            gateway.handler.reload((backend(server),), CONFIG, SpendingLimits(day=Limits(tokens=100_000)))
-            async with asyncio.timeout(30):
-                await old.asked_twice.wait()
-            old.go.set()
-            assert {(await holding).text, (await waiting).text} == {"the old one"}
-
-
 async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup) -> None:
     """Check that a requested check runs at once, although regular checks are a day apart.
 

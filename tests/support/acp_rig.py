@@ -60,23 +60,17 @@ def running(folder: Path) -> list[str]:
 
 @dataclass
 class AcpRig:
-    """A backend that runs the agent, with the text that it streamed and the events that it emitted."""
+    """A backend that runs the agent, with the events that it emitted."""
 
     backend: AcpBackend
     folder: Path
-    written: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
     async def ask(
         self, phase: Phase = Phase.CODING, files: Mapping[str, str] | None = None, *, text: str = "Do it.", **state: Any
     ) -> Completion:
         """Send the agent a request in this phase, about a commit that contains these files."""
-        return await self.backend.generate(request(phase, files, text, self.events.append, **state), on_text=self.take)
-
-    def take(self, text: str) -> None:
-        """Record streamed text."""
-        if text:
-            self.written.append(text)
+        return await self.backend.generate(request(phase, files, text, self.events.append, **state))
 
 
 def request(
