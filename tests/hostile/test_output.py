@@ -169,7 +169,7 @@ def log(text: str, folder: Path) -> str:
 
 
 def test_the_model_hears_of_it_without_what_it_must_not_hear(verdicts: Mapping[str, Verdict]) -> None:
-    texts = [feedback.shape(verdict, max_tokens=20_000) for verdict in verdicts.values()]
+    texts = [feedback.shape(verdict) for verdict in verdicts.values()]
     assert any(MASK in text for text in texts)
     assert not any(map(is_obeyed_by_a_terminal, texts))
     assert not any(map(tells_a_secret, texts))
