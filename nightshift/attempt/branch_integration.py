@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nightshift.attempt import landed_packages
+from nightshift.attempt import landed_packages, waiting_commit
 from nightshift.attempt.candidate import JudgedChange, differing, find_fault
 from nightshift.attempt.commit_record import list_changed_files
 from nightshift.attempt.evidence import Note, Sealed, UnreadableNote, check_seal, note_text, read_note
@@ -22,24 +22,7 @@ from nightshift.attempt.regression import WithRegression
 from nightshift.attempt.revert import CommitServices
 from nightshift.attempt.uninterrupted import run_to_end
 from nightshift.attempt.verify import Standing, belongs, choose_environment, plan_rerun
-from nightshift.attempt.waiting_commit import (
-    Waiting,
-    branch_again,
-    branch_is_gone,
-    brings_nothing,
-    conflicts,
-    fails,
-    holds_others,
-    is_integrated,
-    is_open,
-    is_the_hubs,
-    no_evidence,
-    not_judged,
-    other_fork_is_integrated,
-    stays,
-    target_not_moved,
-    was_reverted,
-)
+from nightshift.attempt.waiting_commit import Waiting
 from nightshift.core.code.repository_commands import Found
 from nightshift.core.code.tree import Tree, read_text
 from nightshift.core.errors import BranchRefused, CommandBlocked, GitError, MergeConflict, SandboxError
@@ -95,8 +78,10 @@ class BranchIntegrator:
             waiting = await asyncio.to_thread(self._waiting, entry)
             try:
                 return await self._enter_found(waiting) or await self._land(waiting, force=force)
+            except BranchRefused:
+                raise
             except GitError as error:
-                raise error if isinstance(error, BranchRefused) else stays(waiting, str(error)) from error
+                raise waiting_commit.stays(waiting, str(error)) from error
 
     async def discard(self, task_id: int) -> Discarded:
         """Remove the branch on which a task's commit waits; does nothing if the branch is already gone.
@@ -109,12 +94,12 @@ class BranchIntegrator:
             await self._recover()
             entry = await asyncio.to_thread(self._entry, task_id)
             if entry.integrated or await self._is_merged(entry):
-                raise is_integrated(entry)
+                raise waiting_commit.is_integrated(entry)
             held = await asyncio.to_thread(self._services.git.branch_at, _repo(entry), entry.branch)
             if held == entry.commit:
                 await run_to_end(self._remove(entry))
             elif held:
-                raise holds_others(entry, await asyncio.to_thread(self._newest, entry, held))
+                raise waiting_commit.holds_others(entry, await asyncio.to_thread(self._newest, entry, held))
             elif not entry.discarded_at:
                 await asyncio.wrap_future(self._services.ledger.discard(entry))
             return _describe_discarded(entry, already=held is None)
@@ -159,11 +144,11 @@ class BranchIntegrator:
             raise BranchRefused(f"task {task_id} made no commit, so nothing waits on a branch")
         (entry,) = entries
         if entry.reverted_by:
-            raise was_reverted(entry)
+            raise waiting_commit.was_reverted(entry)
         if not entry.integrated and task.status in OPEN:
-            raise is_open(task, entry)
+            raise waiting_commit.is_open(task, entry)
         if not entry.integrated and task.hub_id is not None:
-            raise is_the_hubs(task, entry)
+            raise waiting_commit.is_the_hubs(task, entry)
         return entry
 
     def _waiting(self, entry: Entry, target: str = "") -> Waiting:
@@ -225,17 +210,17 @@ class BranchIntegrator:
         entry = waiting.entry
         held = self._services.git.branch_at(waiting.workspace, entry.branch)
         if held is None:
-            raise branch_is_gone(entry)
+            raise waiting_commit.branch_is_gone(entry)
         if held != entry.commit:
-            raise holds_others(entry, self._newest(entry, held))
+            raise waiting_commit.holds_others(entry, self._newest(entry, held))
         for number in self._services.queue.list_held_beside(entry.task_id):
             if any(
                 fork_entry.integrated and not fork_entry.reverted_by
                 for fork_entry in self._services.ledger.page(1, task_id=number)
             ):
-                raise other_fork_is_integrated(entry, number)
+                raise waiting_commit.other_fork_is_integrated(entry, number)
         if why := self._services.git.find_obstacle(waiting.workspace):
-            raise target_not_moved(waiting, why)
+            raise waiting_commit.target_not_moved(waiting, why)
 
     def _newest(self, entry: Entry, held: str) -> LogLine:
         return self._services.git.recent_commits(_repo(entry), 1, held)[0]
@@ -273,11 +258,11 @@ class BranchIntegrator:
             try:
                 commit = await asyncio.to_thread(git.rebase, workspace, commit, tip)
             except MergeConflict as clash:
-                raise conflicts(waiting, clash.paths) from None
+                raise waiting_commit.conflicts(waiting, clash.paths) from None
         if commit.tree == (await asyncio.to_thread(git.describe, workspace, tip)).tree:
             paths = await asyncio.to_thread(git.list_changed_paths, workspace, waiting.commit.parent, waiting.commit.id)
             later = await asyncio.to_thread(git.later, workspace, waiting.commit.parent, tip, paths)
-            raise brings_nothing(waiting, later)
+            raise waiting_commit.brings_nothing(waiting, later)
         return commit
 
     async def _judge(self, waiting: Waiting, rebased: Commit, *, force: bool) -> Candidate:
@@ -298,7 +283,7 @@ class BranchIntegrator:
         note = await asyncio.to_thread(lambda: self._plan(self._read_note(waiting), waiting, rebased))
         verdict, environment = await self._run(note, waiting, rebased)
         if not verdict.holds:
-            raise fails(waiting, verdict)
+            raise waiting_commit.fails(waiting, verdict)
         commit = await self._reword(waiting, rebased, str(verdict.evidence.label))
         passed = verdict.count(Result.PASSED)
         note = replace(
@@ -320,15 +305,15 @@ class BranchIntegrator:
         """Return the note of the waiting commit, if it belongs to exactly this commit and its seal is not broken."""
         text = self._services.git.read_note(waiting.workspace, waiting.entry.commit)
         if text is None:
-            raise no_evidence(waiting, "it has no note")
+            raise waiting_commit.no_evidence(waiting, "it has no note")
         try:
             note = read_note(text)
         except UnreadableNote as error:
-            raise no_evidence(waiting, str(error)) from None
+            raise waiting_commit.no_evidence(waiting, str(error)) from None
         if check_seal(text, self._services.seal_key) is Sealed.BROKEN:
-            raise no_evidence(waiting, "its note was altered after this home had sealed it")
+            raise waiting_commit.no_evidence(waiting, "its note was altered after this home had sealed it")
         if wrong := [each for each in belongs(note, waiting.facts) if each.standing is Standing.FAILED]:
-            raise no_evidence(waiting, "; ".join(each.detail for each in wrong))
+            raise waiting_commit.no_evidence(waiting, "; ".join(each.detail for each in wrong))
         return note
 
     def _plan(self, note: Note, waiting: Waiting, commit: Commit) -> Note:
@@ -346,10 +331,10 @@ class BranchIntegrator:
         trees = [note.scope.of(await asyncio.to_thread(git.tree, where, each)) for each in (commit.id, commit.parent)]
         plan = await asyncio.to_thread(plan_rerun, note, *trees)
         if plan.missing:
-            raise not_judged(waiting, f"it does not contain {', '.join(plan.missing)}")
+            raise waiting_commit.not_judged(waiting, f"it does not contain {', '.join(plan.missing)}")
         opened = await self._services.open_suite()
         if opened.suite is None:
-            raise not_judged(waiting, opened.why_not)
+            raise waiting_commit.not_judged(waiting, opened.why_not)
         declarations = await asyncio.to_thread(find, trees[1]) if spec.repo else Found()
         paths = declarations.choose_test_paths(self._services.read_repository_settings(spec).test_paths)
         suite = WithRegression(opened.suite, self._services.imports, test_paths=paths)
@@ -358,7 +343,7 @@ class BranchIntegrator:
             job = replace(plan.job, regression=(), environment=environment, asked=spec.description)
             return await suite.judge(job), environment
         except (SandboxError, CommandBlocked) as error:
-            raise not_judged(waiting, str(error)) from None
+            raise waiting_commit.not_judged(waiting, str(error)) from None
 
     def _check_candidate(self, waiting: Waiting, candidate: Candidate) -> None:
         """Refuse a commit that differs from what was judged, or changes nothing; the last check before the move."""
@@ -368,7 +353,7 @@ class BranchIntegrator:
         change = _read_judged_texts(note, tree, base) if note else _texts(tree, differing(base, tree))
         judged = JudgedChange(parent=note.base if note else commit.parent, change=change, verdict=candidate.verdict)
         if fault := find_fault(git, replace(waiting.workspace, scope=scope), commit, judged):
-            raise stays(waiting, fault)
+            raise waiting_commit.stays(waiting, fault)
 
     def _describe(self, waiting: Waiting, commit: Commit, label: str, judged: str) -> PendingIntegration:
         subject = subject_of(self._services.git.describe(waiting.workspace, commit.id).message)
@@ -485,5 +470,5 @@ def _describe_integrated(
 def _describe_discarded(entry: Entry, *, already: bool) -> Discarded:
     return Discarded(
         task_id=entry.task_id, commit=entry.commit, subject=entry.subject, branch=entry.branch, repo=entry.repo,
-        undo=branch_again(entry), already=already, is_at_remote=entry.pushed_at is not None,
+        undo=waiting_commit.branch_again(entry), already=already, is_at_remote=entry.pushed_at is not None,
     )  # fmt: skip
