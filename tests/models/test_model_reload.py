@@ -53,7 +53,9 @@ class Patient(BaseModelHandler):
 async def test_a_request_under_way_ends_as_it_began_and_then_its_backend_is_closed(setting: GatewaySetup) -> None:
     old = Patient()
     with WireServer(lambda _p, _m: "the new one") as server:
-        async with setting.gateway(old) as gateway:
+        # The new backend first imports its vendor's package, which takes seconds on a busy machine.
+        patience = replace(QUICK, first_text_s=60.0, total_s=60.0)
+        async with setting.gateway(old, policy=patience) as gateway:
             under_way = asyncio.create_task(gateway.task(1).complete(ask(task_id=1)))
             await old.asked.wait()
             gateway.handler.reload((backend(server),), CONFIG, SpendingLimits())
