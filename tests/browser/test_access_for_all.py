@@ -146,7 +146,7 @@ def test_each_page_has_one_heading_its_landmarks_and_a_title_of_its_own(page: Pa
 def test_the_keyboard_leads_from_page_to_page(page: Page, seeded: SeededDaemon) -> None:
     open_page(page, "/")
     links = page.locator(".top nav a[data-key]")
-    for key, there in links.evaluate_all("(all) => all.map((each) => [each.dataset.key, each.getAttribute('href')])"):
+    for key, there in links.evaluate_all("(all) => all.map((each) => [each.dataset.key, each.dataset.path])"):
         open_page(page, "/login")
         open_page(page, "/")
         page.keyboard.press("g")
