@@ -18,7 +18,7 @@ from typing import Any
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.text.encoding import decode, encode, is_utf8
 from nightshift_engine.evaluation import EvaluationJob, SuiteObservation
-from nightshift_engine.signs import COMPARISONS, OPERATIONS
+from nightshift_engine.tree import COMPARISONS, OPERATIONS
 
 MOST_FILES = 40
 

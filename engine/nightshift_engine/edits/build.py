@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nightshift_engine.signs import COMPARISONS, NEGATED
+from nightshift_engine.tree import COMPARISONS, NEGATED
 
 Tree = TypeVar("Tree", bound=ast.AST)
 

@@ -19,7 +19,7 @@ from nightshift_engine.edits.statement_edits import (
     statement_operator,
 )
 from nightshift_engine.edits.statement_view import Block, Site, StatementView, fits, parts_of
-from nightshift_engine.signs import MIRRORED
+from nightshift_engine.tree import MIRRORED
 
 BUILTINS = frozenset(dir(builtins))
 """Names that any file may use."""

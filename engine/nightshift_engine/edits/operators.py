@@ -34,7 +34,7 @@ from nightshift_engine.kinds import (
     fits,
     is_number,
 )
-from nightshift_engine.signs import COMPARISONS, MIRRORED, NEGATED, OPERATIONS
+from nightshift_engine.tree import COMPARISONS, MIRRORED, NEGATED, OPERATIONS
 
 COMPARISON = "comparison"
 _BOUNDARY: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -43,8 +43,7 @@ from nightshift_engine.kinds import (
     is_number,
     parameters,
 )
-from nightshift_engine.signs import OPERATIONS
-from nightshift_engine.tree import Function, places, replace
+from nightshift_engine.tree import OPERATIONS, Function, places, replace
 
 RESULT = "result"
 _MOST_RESULTS, _LARGEST, _MOST_DONORS = 500, 30, 150
