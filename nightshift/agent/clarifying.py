@@ -26,7 +26,7 @@ from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt
 from nightshift.agent.prompt.text import system
 from nightshift.agent.replies import find_json
-from nightshift.agent.services import REASKS, AgentServices
+from nightshift.agent.services import AgentServices
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Brief, Question, Step
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import TaskSpec
@@ -82,7 +82,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
         return _go_on(context, state, state.brief)
     score = clarity(context.task.spec)
     dialogue = Dialogue(Phase.CLARIFYING, context, state, services)
-    brief = await _read(context, state, services, dialogue)
+    brief = await dialogue.ask_object(await asyncio.to_thread(_request, context, state, services), _brief)
     state = dialogue.charge(state)
     if brief is None:
         note = "the model gave no usable reading of the task, so your description is used unchanged"
@@ -108,30 +108,17 @@ def _go_on(context: AttemptContext, state: AttemptState, brief: Brief, score: fl
     return Step(phase=Phase.CLARIFYING, outcome=Outcome.OK, state=done, note=note, data=data)
 
 
-async def _read(
-    context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
-) -> Brief | None:
-    prompt = first = await asyncio.to_thread(_request, context, state, services)
-    for _ in range(REASKS + 1):
-        reply = await dialogue.ask(prompt, json_reply=True)
-        answer = _brief(reply.text)
-        if isinstance(answer, Brief):
-            return answer
-        again = f"{answer} Send the one JSON object that was asked for, and nothing else."
-        prompt = dialogue.again(first, reply.text, again)
-    return None
-
-
-def _brief(text: str) -> Brief | str:
+def _brief(text: str) -> tuple[Brief | None, str]:
+    """Return the specification in a reply, or None and the reply's fault."""
     try:
         answer = BriefIn.model_validate(find_json(text) or {})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
+        return None, f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
     asked = tuple(
         Question(text=question.question, default=question.default) for question in answer.questions[:MOST_QUESTIONS]
     )
-    return Brief(
+    brief = Brief(
         goal=answer.goal,
         inputs=answer.inputs,
         outputs=answer.outputs,
@@ -139,6 +126,7 @@ def _brief(text: str) -> Brief | str:
         acceptance=tuple(answer.acceptance_tests),
         questions=asked,
     )
+    return brief, ""
 
 
 def _request(context: AttemptContext, state: AttemptState, services: AgentServices) -> Prompt:

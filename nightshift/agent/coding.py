@@ -28,7 +28,7 @@ from nightshift.agent.replies import parse
 from nightshift.agent.replies.definitions import merge_definitions
 from nightshift.agent.replies.templates import is_copied
 from nightshift.agent.services import REASKS, WHOLE_FILE_LINES, AgentServices, EditFormat
-from nightshift.agent.tools import endings
+from nightshift.agent.tools import endings, specs
 from nightshift.agent.tools.arguments import Ask, Cannot, Done
 from nightshift.agent.tools.running import find_contradiction
 from nightshift.agent.tools.toolbox import Toolbox
@@ -134,7 +134,8 @@ async def _explore(
 ) -> _Left:
     """Let the model work with tools. The changes that it made are kept, however the conversation ended."""
     async with exploring.server_tools(context, services) as servers:
-        tools = exploring.tools_for(services)
+        barred = () if services.shell is not None else (specs.RUN, specs.RUN_TESTS)
+        tools = tuple(spec for spec in specs.WORKING if spec not in barred)
         toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge, servers)
         loop = Explorer(dialogue, toolbox, services, steps=services.settings.explore_steps)
         end = await loop.explore(prompt)
@@ -194,7 +195,8 @@ async def _converse(
         why = await find_contradiction(draft, context, state, services) if isinstance(claim, Done) else ""
         if claim and not why and (end := _end_by_claim(context, claim)):
             return end
-        summary = summary or _own_summary(reply, prompt)
+        line = _summary(reply)
+        summary = summary or ("" if is_copied(line, prompt.messages) else line)
         taken = _complain_about(context, claim, why) if claim else _take(context, state, services, draft, reply, prompt)
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
@@ -225,12 +227,6 @@ def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | 
         return None
     words = claim.summary if isinstance(claim, Done) else claim.question if isinstance(claim, Ask) else claim.reason
     return None if is_copied(words, prompt.messages) else claim
-
-
-def _own_summary(reply: Completion, prompt: Prompt) -> str:
-    """Return the reply's summary line; empty if it repeats the instructions."""
-    line = _summary(reply)
-    return "" if is_copied(line, prompt.messages) else line
 
 
 def _end_by_claim(context: AttemptContext, claim: endings.Said) -> _Left | None:

@@ -7,14 +7,15 @@ leaves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from nightshift.agent.kinds import kind_of
 from nightshift.agent.owner_words import with_later
 from nightshift.agent.prompt.budget import Prompt, clip, record_repeat
 from nightshift.agent.replies.reader import with_answer
-from nightshift.agent.services import AgentServices
+from nightshift.agent.services import REASKS, AgentServices
 from nightshift.core.dialogue import SAW_HELD_OUT, Completion, Material, Message, ModelRequest
 from nightshift.core.errors import OwnerSpoke
 from nightshift.core.events import Kind
@@ -22,6 +23,8 @@ from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Spent
 from nightshift.core.tools import ToolPlace, ToolProtocol, ToolSpec
+
+T = TypeVar("T")
 
 REPLY_TOKENS = 2200
 """Maximum number of tokens of the model's previous reply that the next prompt shows."""
@@ -40,11 +43,6 @@ class Dialogue:
         self._saw_held_out, self._heard = state.saw_held_out, state.heard
         self._asked: Prompt | None = None
         self._sent = list[tuple[Message, ...]]()
-
-    @property
-    def phase(self) -> Phase:
-        """The phase that holds this conversation."""
-        return self._phase
 
     async def ask(
         self,
@@ -113,6 +111,26 @@ class Dialogue:
         *before, last = first.messages
         messages = (*before, replace(last, text=f"{last.text.rstrip()}\n\n{wrong}"))
         return replace(first, messages=messages, temperature=round(1 - 0.4 / self.calls, 2))
+
+    async def ask_object(self, first: Prompt, read: Callable[[str], tuple[T, str]]) -> T:
+        """Ask for one JSON object, and a few times again while its reader finds a fault in the reply.
+
+        Args:
+            first: the question.
+            read: returns what it read in a reply, and the fault of the reply; empty if there is none.
+
+        Returns:
+            What was read in the last reply.
+        """
+        prompt = first
+        for _ in range(REASKS + 1):
+            reply = await self.ask(prompt, json_reply=True)
+            answer, fault = read(reply.text)
+            if not fault:
+                break
+            again = f"{fault} Send the one JSON object that was asked for, and nothing else."
+            prompt = self.again(first, reply.text, again)
+        return answer
 
     def locate_call(self, seq: int) -> ToolPlace:
         """Return the storage key of a tool call; `seq` is the call's number within the last reply."""

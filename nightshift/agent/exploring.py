@@ -26,7 +26,6 @@ from nightshift.core.ports import OpenTools
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Change, Explore
-from nightshift.core.tools import ToolSpec
 
 LEAST_WINDOW = 16_000
 """Context window in tokens below which a model gets no tools, unless the owner switches them on."""
@@ -77,15 +76,6 @@ def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServic
         return False
     view = View(services.tree, state.change)
     return sum(len(view.text(path) or "") for path in near.matter) <= EASY_BYTES
-
-
-def tools_for(services: AgentServices) -> tuple[ToolSpec, ...]:
-    """Return the tools of a step that changes files.
-
-    Tools that run commands are included only if there is a sandbox.
-    """
-    runs = services.shell is not None
-    return tuple(spec for spec in specs.WORKING if runs or spec not in (specs.RUN, specs.RUN_TESTS))
 
 
 @asynccontextmanager

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from nightshift.agent.machine import FIRST, Machine
 from nightshift.agent.services import AgentServices, AgentSettings
-from nightshift.core.clock import Clock
 from nightshift.core.code.tree import blob_id
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import InvalidTask
@@ -91,10 +90,7 @@ async def solve(
     if not tests:
         raise InvalidTask({"tests": "add at least one test file; the tests decide whether the files are right"})
     spec = parse_spec({"description": description, "tests": dict(tests), "files": dict(files or {})})
-    return await _attempt(spec, _Functions(spec, generate, fix), suite, limits or Limits(), emit)
-
-
-async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: Limits, emit: Sink | None) -> Solved:
+    limits, functions = limits or Limits(), _Functions(spec, generate, fix)
     services = AgentServices(
         model=functions,
         suite=suite,
@@ -103,21 +99,14 @@ async def _attempt(spec: TaskSpec, functions: _Functions, suite: Suite, limits: 
         events=Emitter(emit or (lambda _event: None)),
         settings=AgentSettings(recall_limit=0, explore=Explore.OFF),
     )
-    start = functions.state = AttemptState(phase=FIRST, base=services.tree.commit, change=dict(spec.files))
+    task = Task(id=0, spec=spec, status=Status.RUNNING, created_at=services.clock(), attempt=1)
+    most = limits.iterations or 15
+    context = AttemptContext(task=task, iterations=most, warn_at=max(1, most - 3), run_limits=limits.of_run())
+    state = functions.state = AttemptState(phase=FIRST, base=services.tree.commit, change=dict(spec.files))
     steps = list[Step]()
-    async for step in Machine(services).steps(_context(spec, services.clock, limits), start):
-        functions.state = step.state
+    async for step in Machine(services).steps(context, state):
+        state = functions.state = step.state
         steps.append(step)
-    return _build_result(steps[-1].state, steps)
-
-
-def _context(spec: TaskSpec, clock: Clock, limits: Limits) -> AttemptContext:
-    task = Task(id=0, spec=spec, status=Status.RUNNING, created_at=clock(), attempt=1)
-    iterations = limits.iterations or 15
-    return AttemptContext(task=task, iterations=iterations, warn_at=max(1, iterations - 3), run_limits=limits.of_run())
-
-
-def _build_result(state: AttemptState, steps: Sequence[Step]) -> Solved:
     return Solved(
         passed=state.phase is Phase.COMMIT,
         files={path: text for path, text in state.change.items() if text is not None},

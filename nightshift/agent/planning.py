@@ -135,13 +135,9 @@ def _was_held(context: AttemptContext, state: AttemptState) -> bool:
 
 def _needs_packages(state: AttemptState, asks: tuple[Ask, ...]) -> Step:
     """Wait for the owner's decision on packages before any code is written that uses them."""
-    state = replace(state, asks=asks, reason=f"waits for your decision on {_names(asks)}")
-    note = f"waits for your decision on {_names(asks)}"[:300]
-    return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note)
-
-
-def _names(asks: tuple[Ask, ...]) -> str:
-    return ", ".join(ask.subject.partition(":")[2] for ask in asks)
+    note = f"waits for your decision on {', '.join(ask.subject.partition(':')[2] for ask in asks)}"
+    state = replace(state, asks=asks, reason=note)
+    return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note[:300])
 
 
 def _finish_plan(state: AttemptState, note: str, data: Mapping[str, Any] | None = None) -> Step:

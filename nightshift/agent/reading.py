@@ -17,7 +17,7 @@ from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, fix
 from nightshift.agent.prompt.text import quote, system
 from nightshift.agent.replies.remarks import ReadRemarks, read_remarks
-from nightshift.agent.services import REASKS, AgentServices
+from nightshift.agent.services import AgentServices
 from nightshift.core.dialogue import Message
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Finding
@@ -58,11 +58,17 @@ async def with_reading(
     If one prompt serves both readers, both readers' findings are added. Raises what the model raises.
     """
     questions = await asyncio.to_thread(_questions, context, state, services, reader)
-    dialogue = Dialogue(questions.phase, context, state, services)
+    dialogue, paths = Dialogue(questions.phase, context, state, services), state.change.keys()
+
+    def read(text: str) -> tuple[ReadRemarks, str]:
+        answer = read_remarks(text, paths, questions.readers)
+        return answer, answer.fault
+
     remarks, unread = list[Remark](), list[str]()
     for number, piece in enumerate(questions.parts, 1):
         part = f"{number} of {len(questions.parts)}"
-        answer = await _read(context, state, services, questions, dialogue, piece, part)
+        first = await asyncio.to_thread(_request, context, state, services, questions, piece, part)
+        answer = await dialogue.ask_object(first, read)
         remarks += answer.remarks
         unread += [answer.fault] if answer.fault else []
     state = dialogue.charge(state)
@@ -101,28 +107,6 @@ def _pieces(
     limit = services.settings.limit(phase, gauge)
     space = min(int(limit * _SHARE), int(limit * (1 - _REST)) - gauge.tokens(_head(context, readers).text))
     return pieces(services.tree, context.task.spec, state.change, space, gauge)
-
-
-async def _read(
-    context: AttemptContext,
-    state: AttemptState,
-    services: AgentServices,
-    questions: _Questions,
-    dialogue: Dialogue,
-    piece: Piece,
-    part: str,
-) -> ReadRemarks:
-    """Return the findings about one piece. If every reply is unusable, return what was readable in the last one."""
-    prompt = first = await asyncio.to_thread(_request, context, state, services, questions, piece, part)
-    answer = ReadRemarks()
-    for _ in range(REASKS + 1):
-        reply = await dialogue.ask(prompt, json_reply=True)
-        answer = read_remarks(reply.text, state.change.keys(), questions.readers)
-        if not answer.fault:
-            return answer
-        again = f"{answer.fault} Send the one JSON object that was asked for, and nothing else."
-        prompt = dialogue.again(first, reply.text, again)
-    return answer
 
 
 def _request(

@@ -109,7 +109,7 @@ def skills(tree: Tree) -> Iterator[tuple[str, str, str]]:
             if len(seen) >= MOST_SKILLS:
                 return
             front = front_matter((base_text(tree, path) or "")[:_FRONT_CHARS])
-            name, about = (_line(front.get(key, "")) for key in ("name", "description"))
+            name, about = (" ".join(printable(front.get(key, "")).split()) for key in ("name", "description"))
             if name and about and name not in seen:
                 seen.add(name)
                 yield _short(name, _NAME_CHARS), _short(about, _DESCRIPTION_CHARS), path
@@ -147,10 +147,6 @@ def front_matter(text: str) -> dict[str, str]:
         for key, value in pairs
         if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)
     }
-
-
-def _line(text: str) -> str:
-    return " ".join(printable(text).split())
 
 
 def _short(text: str, most: int) -> str:

@@ -53,6 +53,7 @@ _AGAIN, _BODIES = "Write no explanation.", "Write the body of each function."
 _CHANGE = "The code above is wrong or incomplete; change it."
 _NAMES = {Language.PYTHON: "Python", Language.JAVASCRIPT: "JavaScript", Language.GO: "Go"}
 _TEXTS = (".md", ".rst", ".txt")
+_PART = "Answer with the new or changed function or class of {} alone, in one fenced Python block."
 _HEAD = "Phase: {}\n\nYou write the code that the user asks for.\n"
 """System text of requests that do more than ask for code once."""
 _TESTS = (
@@ -168,7 +169,7 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
         sections.the_conventions(about),
         Section(title="", fill=files, rank=9),
         *([fix("", _failure(about.state), rank=2)] if approach is Approach.MEND else []),
-        fix("", (_request_part(part) if part else _request(about.context, paths)) + _put_off_tests(about), rank=0),
+        fix("", (_PART.format(part) if part else _request(about.context, paths)) + _put_off_tests(about), rank=0),
     ]
     heat = choose_temperature(approach, about.state.iteration)
     head = _HEAD.format(Phase.CODING) if approach is Approach.MEND else ""
@@ -270,11 +271,6 @@ def _show_part(about: sections.PromptContext, path: str, own: Collection[str], s
     content = quoted or "\n".join(signatures(text))
     shown, cut = clip(f"{head}:\n\n{_indent(content)}", space, about.gauge)
     return Shown(text=shown, outlined=(path,), cut=cut)
-
-
-def _request_part(path: str) -> str:
-    """Return the closing words of a prompt that asks for single functions of a file."""
-    return f"Answer with the new or changed function or class of {path} alone, in one fenced Python block."
 
 
 def _put_off_tests(about: sections.PromptContext) -> str:

@@ -33,7 +33,6 @@ from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Brief
 from nightshift.core.tasks.language_choice import is_django
-from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.remarks import Gravity
 from nightshift.core.tasks.states import Phase
@@ -331,17 +330,13 @@ def _lessons(about: PromptContext, space: int) -> Shown:
     shown, numbers = list[str](), list[int]()
     space -= _FRAME
     for lesson in about.state.lessons:
-        text = f"{len(shown) + 1}. {_short(lesson)}"
+        text = f"{len(shown) + 1}. {printable(lesson.text.strip())[:_LESSON_CHARS]}"
         space -= about.gauge.tokens(text + "\n\n")
         if space >= 0:
             shown.append(text)
             numbers.append(lesson.id)
     cut = len(shown) < len(about.state.lessons)
     return Shown(text=quote("lessons", "\n\n".join(shown)) if shown else "", lessons=tuple(numbers), cut=cut)
-
-
-def _short(lesson: Lesson) -> str:
-    return printable(lesson.text.strip())[:_LESSON_CHARS]
 
 
 def the_plan(state: AttemptState, title: str = "The plan") -> Section:

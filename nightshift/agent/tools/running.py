@@ -69,14 +69,13 @@ def _report(result: ShellResult, written: list[str], refused: list[str]) -> str:
     return "\n".join(lines)
 
 
-def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
-    """Return a text. If it is longer than `most`, keep its start and end and say in between how much was left out."""
-    if len(text) <= most:
+def head_and_tail(text: str) -> str:
+    """Return a text; of a text longer than `OUTPUT_CHARS` only the start and end, with a note of what is left out."""
+    if len(text) <= OUTPUT_CHARS:
         return text
-    half = most // 2
-    head, tail = text[:half], text[-half:]
+    half = OUTPUT_CHARS // 2
     gone = text[half:-half]
-    return f"{head}\n… ({len(gone):,} characters, {gone.count(chr(10))} lines left out) …\n{tail}"
+    return f"{text[:half]}\n… ({len(gone):,} characters, {gone.count(chr(10))} lines left out) …\n{text[-half:]}"
 
 
 async def run_tests(
