@@ -108,7 +108,7 @@ def test_two_projects_are_begun_gone_on_with_by_meaning_and_stand_alone_in_a_clo
         assert [task["ending"] for task in begun] == ["committed"] * 2, begun
         assert "There is none yet." in model.seen[till, "PLANNING"]
         waiting = daemon.submit(description=moons)
-        until(lambda: bool(daemon.get(f"/api/task/{waiting}")["status"] == "waiting"))
+        until(lambda: bool(daemon.get(f"/api/task/{waiting}")["status"] == "waiting"), within_s=120)
         (later,) = daemon.wait(daemon.submit(description=change))
         assert later["ending"] == "committed", later
         assert daemon.cli("--approve", "1").returncode == 0
