@@ -28,7 +28,7 @@ from nightshift.core.ports import Suite
 from nightshift.core.program import format_command
 from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.task import TaskSpec
-from nightshift.core.tasks.verdicts import Failure, Result, SuiteJob, Trial
+from nightshift.core.tasks.verdicts import CaseResult, Failure, Result, SuiteJob, Trial
 from nightshift.verdict.environment import Task, describe_lack, is_to_blame
 from nightshift.verdict.languages.python import package_layout
 from nightshift.verdict.languages.repository_commands.find import is_foreign, is_judged_here
@@ -109,7 +109,7 @@ class SuiteCheck:
         ends = Counter(case.result for case in ran.results)
         lacking = self._list_lacking(ran)
         idle = Counter(case.message[:MOST_CHARS] for case in ran.results if case.result is Result.SKIPPED)
-        idle.update(describe_lack(failure)[:MOST_CHARS] for failure in lacking)
+        idle.update(describe_lack(case)[:MOST_CHARS] for case in lacking)
         return Preflight(
             repo=self.repo,
             commit=self.tree.commit,
@@ -126,15 +126,15 @@ class SuiteCheck:
             surroundings=self.surroundings,
         )
 
-    def _list_lacking(self, ran: Trial) -> list[Failure]:
-        """Return the failures that no change of the code could fix, such as a missing package."""
+    def _list_lacking(self, ran: Trial) -> list[CaseResult]:
+        """Return the failed tests that no change of the code could mend, because of a missing package for example."""
         # If a missing module has the name of a test (`test_NAME`), its absence is no lack: the task may have to write
         # the module.
         tested = {PurePosixPath(path).stem.removeprefix("test_") for path in self.job.regression}
         task = Task(words=self.spec.description, modules=list_modules(self.tree) | tested)
-        return [failure for failure in ran.failures if is_to_blame(failure, task)]
+        return [case for case in ran.results if case.result in FAILED and is_to_blame(case, task)]
 
-    def _find_fault(self, ran: Trial, lacking: Sequence[Failure]) -> str:
+    def _find_fault(self, ran: Trial, lacking: Sequence[CaseResult]) -> str:
         """Return why nothing can be judged, and how to fix that; empty if something can be judged."""
         if ran.count(Result.PASSED):
             return ""
@@ -152,9 +152,9 @@ class SuiteCheck:
             command = shlex.join(spec.test_command or ran.command[:1])
             if why:
                 return f"`{command}` cannot run here: {why}. {mend}"
-        if lacking and len(lacking) == len(ran.failures):
+        if lacking and len(lacking) == sum(case.result in FAILED for case in ran.results):
             whys = "; ".join(dict.fromkeys(map(describe_lack, lacking[:3])))
-            count = len({file_of(failure.id) for failure in lacking})
+            count = len({file_of(case.id) for case in lacking})
             mend = "Declare it in pyproject.toml, requirements.txt or a lock file of the repository"
             return f"no test of this repository can run here ({count} file{'s' * (count > 1)}: {whys}). {mend}"
         is_judged = self.job.regression or spec.test_command or spec.tests or spec.cases or spec.oracle

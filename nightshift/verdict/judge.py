@@ -8,7 +8,7 @@ findings are reported.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, Label
@@ -60,6 +60,7 @@ def judge(
     findings: Sequence[Finding] = (),
     *,
     brought: Collection[str] = (),
+    lacking: Set[str] = frozenset(),
     best: Label = Label.TESTS_PASSED,
 ) -> Judgement:
     """Decide on a change.
@@ -68,10 +69,12 @@ def judge(
         native: the run with the change.
         base: the run without the change; None if there is no such run.
         findings: the observations of the other checks.
-        brought: test files of the task and of the agent, and ids of single tests, whose failures are never excused.
+        brought: test files of the task and of the agent, and ids of single tests, whose failures the base does not
+            excuse.
+        lacking: ids of given tests that failed because this machine lacks something.
         best: the label of a change that nothing speaks against.
     """
-    decided = _decide(native, base, brought, best)
+    decided = _decide(native, base, brought, lacking, best)
     all_findings = tuple(findings)
     if not decided.passed:
         return replace(decided, findings=all_findings)
@@ -91,7 +94,9 @@ def _refuses(finding: Finding) -> bool:
     return not finding.subject and finding.control in _REFUSES.get(finding.kind, ())
 
 
-def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str], best: Label) -> Judgement:
+def _decide(
+    native: NativeRun, base: NativeRun | None, brought: Collection[str], lacking: Set[str], best: Label
+) -> Judgement:
     """Decide from the results of the runs with and without the change, ignoring the findings."""
     refused = Judgement(passed=False, label=best, reason="")
     passed = Judgement(passed=True, label=best, reason=_praise(native))
@@ -100,7 +105,7 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
         if native.is_late and base and base.stopped and base.is_late:
             return replace(doubtful, reason="your suite does not finish on this machine, with or without the change")
         return replace(refused, reason=native.stopped.message)
-    charged = [test for test in _list_failed(native) if not _is_excused(test, base, brought)]
+    charged = [test for test in _list_failed(native) if test not in lacking and not _is_excused(test, base, brought)]
     if charged:
         return replace(refused, reason=_count(native, charged))
     if native.tests is None:
@@ -111,9 +116,12 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
         return replace(refused, reason=reason)
     if not native.tests:
         return replace(doubtful, reason="no test ran, so nothing judges the change")
-    excused = f"failing before the change already: {name_first(sorted(native.failed))}" if native.failed else ""
-    reason = f"{passed.reason}; {excused}" if excused else passed.reason
-    return replace(passed, reason=reason, notes=(excused,) if excused else ())
+    excused = {
+        "failing before the change already": native.failed - lacking,
+        "given, but this machine cannot run it": native.failed & lacking,
+    }
+    notes = tuple(f"{why}: {name_first(sorted(tests))}" for why, tests in excused.items() if tests)
+    return replace(passed, reason="; ".join((passed.reason, *notes)), notes=notes)
 
 
 def _find_fault(native: NativeRun, *, expected: bool) -> str:

@@ -118,7 +118,9 @@ def _read_tests(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Fai
         failure = shaping.failure(path, fault, session.output.get("", ""), run.texts, collecting=True)
         failures.append(failure)
         message = failure.message.partition("\n")[0]
-        results[failure.id] = CaseResult(id=failure.id, result=Result.ERROR, message=message)
+        results[failure.id] = CaseResult(
+            id=failure.id, result=Result.ERROR, message=message, kind=failure.kind, frame=failure.frame
+        )  # fmt: skip
     for path, fault in session.skipped:
         message = run.texts.text(fault.message).partition("\n")[0]
         results[show_id(path)] = CaseResult(id=show_id(path), result=Result.SKIPPED, message=message)
@@ -139,7 +141,10 @@ def _read_test(test: CaseReport, run: Reported) -> tuple[CaseResult, Failure | N
         failure = shaping.failure(test.id, fault, output, run.texts)
     is_expected = test.fault is not None and test.fault.kind == "XFailed"
     message = EXPECTED if is_expected else failure.message if failure else ""
-    result = CaseResult(id=show_id(test.id), result=test.result, duration_s=test.duration_s, message=message)
+    result = CaseResult(
+        id=show_id(test.id), result=test.result, duration_s=test.duration_s, message=message,
+        kind=failure.kind if failure else "", frame=failure.frame if failure else "",
+    )  # fmt: skip
     return result, failure
 
 
@@ -166,7 +171,7 @@ def _read_report(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Fa
     results = tuple(
         CaseResult(
             id=_id(test, texts), result=test.result, duration_s=test.duration_s,
-            message=texts.text(test.message).partition("\n")[0],
+            message=texts.text(test.message).partition("\n")[0], kind=texts.text(test.kind),
         )
         for test in report.tests
     )  # fmt: skip

@@ -66,7 +66,8 @@ class _Both:
         planned: the plan of the run with the change.
         native: the run with the change.
         base: the run without the change; None if the base has no tests.
-        brought: the test files and single tests that judge the task, whose failures are never excused.
+        brought: the test files and single tests that judge the task, whose failures are not excused by the base.
+        lacking: the given tests that this machine cannot run.
     """
 
     job: SuiteJob
@@ -74,19 +75,21 @@ class _Both:
     native: NativeRun
     base: NativeRun | None
     brought: frozenset[str] = frozenset()
+    lacking: frozenset[str] = frozenset()
 
     def judge(self, findings: Sequence[Finding] = ()) -> Judgement:
         """Return the judgement that follows from both runs and the findings."""
         best = _label(self.job, self.planned, self.native)
-        return judge(self.native, self.base, findings, brought=self.brought, best=best)
+        return judge(self.native, self.base, findings, brought=self.brought, lacking=self.lacking, best=best)
 
     @property
     def excused(self) -> tuple[str, ...]:
-        """The excused tests: those that fail with and without the change and are not in `brought`."""
-        if self.base is None:
-            return ()
-        ours = (test for test in self.native.failed if not {test, file_of(test)} & self.brought)
-        return tuple(sorted(test for test in ours if self.base.has_failed(test)))
+        """The excused tests: those that cannot run here, or fail without the change too and are not in `brought`."""
+        failed, base = self.native.failed, self.base
+        before = {
+            test for test in failed if not {test, file_of(test)} & self.brought and base and base.has_failed(test)
+        }
+        return tuple(sorted(before | (failed & self.lacking)))
 
     @property
     def mended(self) -> tuple[str, ...]:
@@ -306,7 +309,10 @@ class SuiteRunner(Suite):
         failed = frozenset(test for test in failed if file_of(test) not in _list_brought(planned))
         if failed and (again := plan.only_tests(alone, sorted(map(bare, failed)))):
             native = native.with_second_look(await self._runs.run(job, again, alone=True), failed)
-        return _Both(job=job, planned=planned, native=native, base=base, brought=_list_judging(job, planned, native))
+        return _Both(
+            job=job, planned=planned, native=native, base=base, brought=_list_judging(job, planned, native),
+            lacking=_list_lacking(job, native) if job.given else frozenset(),
+        )  # fmt: skip
 
     def _verdict(self, both: _Both, decided: Judgement, outcome: Found, weak: tuple[str, ...] = ()) -> Verdict:
         planned, native, results = both.planned, both.native, both.results
@@ -366,13 +372,16 @@ def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[
     only if it fails because of something that the machine lacks.
     """
     brought = _list_brought(planned)
-    if job.given or not job.command:
-        return brought
-    task = environment.Task(words=job.asked or "", modules=list_modules(job.base))
-    excused = {
-        failure.id for failure in native.failures if job.asked is not None and environment.is_to_blame(failure, task)
-    }
-    return brought | (native.failed - excused)
+    return brought if job.given or not job.command else brought | (native.failed - _list_lacking(job, native))
+
+
+def _list_lacking(job: SuiteJob, native: NativeRun) -> frozenset[str]:
+    """List the tests that failed because this machine lacks something, of given tests only if another one passes."""
+    if job.asked is None or (job.given and not any(file_of(test) in job.given for test in native.passed)):
+        return frozenset()
+    task = environment.Task(words=job.asked, modules=list_modules(job.base), gives_tests=bool(job.given))
+    failed = (case for case in native.tests or () if case.id in native.failed)
+    return frozenset(case.id for case in failed if environment.is_to_blame(case, task))
 
 
 def _with_unreached(reason: str, native: NativeRun) -> str:

@@ -190,3 +190,48 @@ async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(judge: 
     test = "import app\n\n\ndef test_twice():\n    assert app.twice(2) == 4\n"
     verdict = await command(judge, "Double numbers.", base={"tests/test_twice.py": test})
     assert verdict.failing == {"tests/test_twice.py::test_twice"}
+
+
+async def test_every_test_of_a_command_that_lacks_the_same_is_excused(judge: Judge) -> None:
+    twice = COMMAND["tests/test_net.py"] + COMMAND["tests/test_net.py"].partition("\n\n\n")[2].replace("fetch", "again")
+    verdict = await command(judge, "Write a function three.", base={"tests/test_net.py": twice})
+    assert verdict.passed, verdict.reason
+
+
+SORTING = {
+    "app.py": APP.replace("return 1", "return 7"),
+    "tests/conftest.py": (
+        "import locale\nimport pytest\n\n\n@pytest.fixture\ndef german():\n"
+        "    locale.setlocale(locale.LC_ALL, 'de_XX.UTF-8')\n"
+    ),
+    "tests/test_app.py": (
+        "import app\n\n\ndef test_one():\n    assert app.one() == 1\n\n\n"
+        "def test_two(german):\n    assert app.two() == 2\n\n\ndef test_both(german):\n    assert app.two() == 2\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("app", "asked", "passes"),
+    [
+        (APP, "`one` in app.py is wrong, as tests/test_app.py shows. Mend it.", True),
+        (SORTING["app.py"] + "\n", "`one` in app.py is wrong, as tests/test_app.py shows. Mend it.", False),
+        (APP, "Let test_two and test_both pass.", False),
+    ],
+    ids=["right", "wrong", "the words name the tests"],
+)
+async def test_a_given_test_that_the_machine_cannot_run_is_excused(
+    judge: Judge, app: str, asked: str, passes: bool
+) -> None:
+    given = {"tests/test_app.py": SORTING["tests/test_app.py"]}
+    job = SuiteJob(base=TextTree(SORTING), change={"app.py": app}, given=given, asked=asked)
+    verdict = await judge.runner.judge(job)
+    assert verdict.passed is passes, f"{verdict.reason} {verdict.failures}"
+    assert not passes or verdict.before == ("tests/test_app.py::test_both", "tests/test_app.py::test_two")
+
+
+async def test_given_tests_of_which_none_can_run_judge_nothing(judge: Judge) -> None:
+    base = {**SORTING, "tests/test_app.py": SORTING["tests/test_app.py"].replace("_one()", "_one(german)")}
+    given = {"tests/test_app.py": base["tests/test_app.py"]}
+    job = SuiteJob(base=TextTree(base), change={"app.py": APP}, given=given, asked="Mend `one`.")
+    assert not (await judge.runner.judge(job)).passed

@@ -117,12 +117,17 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """Result of one test of the owner's suite, with the id by which the owner knows the test."""
+    """Result of one test of the owner's suite, with the id by which the owner knows the test.
+
+    `kind` and `frame` of a failed test are those of its `Failure`.
+    """
 
     id: str
     result: Result
     duration_s: float = 0.0
     message: str = ""
+    kind: str = ""
+    frame: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
