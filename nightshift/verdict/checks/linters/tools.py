@@ -174,7 +174,7 @@ TOOLS: Mapping[Linter, Tool] = {
     ),
     Linter.GOVET: Tool(
         endings=(".go",),
-        words=("go", "vet", "-json=false", "./..."),  # The sandbox sets `GOFLAGS=-json`, for reports of tests.
+        words=("go", "vet", "./..."),
         pattern=re.compile(r"(?:vet: )?" + _COLUMNS + r" (?P<message>.+)"),
         fine=frozenset({0, 1, 2}),
         is_tree_wide=True,

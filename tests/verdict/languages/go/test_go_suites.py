@@ -184,6 +184,17 @@ async def test_tests_of_the_repository_and_of_a_command_are_judged(judge: Judge)
     assert results(selected) == {".::TestZero": "passed"}
 
 
+async def test_what_go_vet_finds_ends_a_command(judge: Judge) -> None:
+    base = {**REPOSITORY, "Makefile": "check:\n\tgo vet ./...\n\tgo test ./...\n"}
+    wrong = 'package other\n\nimport "fmt"\n\nvar One = fmt.Sprintf("%d", "one")\n'
+    go: dict[str, Any] = {"language": Language.GO, "base": base, "cpu_s": 60, "command": ("make", "check")}
+    fine, broken = await asyncio.gather(
+        judge({"other/other.go": "package other\n\nvar One = 2\n"}, **go), judge({"other/other.go": wrong}, **go)
+    )
+    assert fine.passed, f"{fine.reason} {fine.failures}"
+    assert not broken.passed
+
+
 async def test_a_machine_without_go_refuses_with_what_to_install() -> None:
     assert refusal(TaskSpec(description="Write it", language=Language.GO), None) == INSTALL
     assert refusal(TaskSpec(description="Write it"), None) == ""
