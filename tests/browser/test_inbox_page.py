@@ -43,6 +43,17 @@ def test_each_ask_says_who_wants_what_and_what_is_assumed_when(visit: Visit, see
     expect(page.get_by_role("link", name="2 need you")).to_be_visible()
 
 
+def test_a_question_is_answered_with_what_was_typed(visit: Visit, seeded: SeededDaemon) -> None:
+    page = visit("/inbox")
+    question = item(page, QUESTION)
+    question.get_by_label("Answer").fill("yes, it counts")
+    question.get_by_role("button", name="Answer").click()
+    expect(question).to_have_count(0)
+    row = decide(page, QUESTION)
+    for text in ("answered", "yes, it counts", "you"):
+        expect(row).to_contain_text(text)
+
+
 def test_keys_walk_and_deny_with_a_note(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/inbox")
     wait_for_asks(seeded, 1)
