@@ -24,7 +24,7 @@ def read(path: Path, kind: type[T], what: str) -> T | None:
 
     Args:
         path: the file.
-        kind: a type that `core.text.from_plain` can make.
+        kind: a type that `core.text.plain_data` can make.
         what: a description of the content, for the log.
     """
     try:

@@ -65,7 +65,7 @@ def test_one_forgery_of_each_class_is_refused_and_tells_nothing_and_honest_answe
     forgeries = list(ONE_OF_EACH_CLASS.values())
     assert [forgery.id for number, forgery in enumerate(forgeries) if numbers[number] in integrated] == []
     for number, forgery in enumerate(forgeries):
-        told = "\n".join(text for text in prompts if f"This is number {number}." in text)
-        assert not any(text in told for text in forgery.carries), forgery.id
+        shown = "\n".join(text for text in prompts if f"This is number {number}." in text)
+        assert not any(text in shown for text in forgery.carries), forgery.id
     ends = dict(zip(HONEST, tasks[len(forgeries) :], strict=True))
     assert {name: each["reason"] for name, each in ends.items() if each["ending"] != "committed"} == {}

@@ -27,7 +27,7 @@ class Case:
         path: The file that the model writes.
         tests: The path and the text of the owner's tests.
         versions: What the model writes, one after the other; the last one is right.
-        told: For each later version, a text that the model must have been told before.
+        complaints: For each later version, a text that the model must have been told before.
         base: Makes the files of the repository.
         twins: The number of must-fail copies in the evidence.
     """
@@ -35,7 +35,7 @@ class Case:
     path: str
     tests: tuple[str, str]
     versions: tuple[str, ...]
-    told: tuple[str, ...]
+    complaints: tuple[str, ...]
     base: Callable[[], Mapping[str, str]] = dict
     twins: int
 
@@ -108,7 +108,7 @@ CASES = {
         path="total.go",
         tests=("total_test.go", GO_TESTS),
         versions=(GO.replace("n > 3", "n > > 3"), GO.replace("n > 3", "n >= 3"), GO),
-        told=("", "Total([3 4]) = 7, want 4"),
+        complaints=("", "Total([3 4]) = 7, want 4"),
         base=lambda: {"go.mod": "module example.org/total\n\ngo 1.18\n"},
         twins=1,
     ),
@@ -116,14 +116,14 @@ CASES = {
         path="total.mjs",
         tests=("test/total.test.mjs", NODE_TESTS),
         versions=(NODE.replace("=>", "= >"), NODE.replace("x > 3", "x >= 3"), NODE),
-        told=("total.mjs is not valid: SyntaxError", "7 !== 4"),
+        complaints=("total.mjs is not valid: SyntaxError", "7 !== 4"),
         twins=2,
     ),
     "typescript": Case(
         path="src/total.ts",
         tests=("test/total.test.ts", TYPED_TESTS),
         versions=(TYPED.replace("x > 3", "x >= 3"), PATCHES, LEAVES, TYPED),
-        told=("7", "", ""),
+        complaints=("7", "", ""),
         base=lambda: {
             "package.json": npm_projects.package("vitest"),
             "package-lock.json": npm_projects.lock("vitest"),
@@ -167,7 +167,7 @@ def test_a_right_change_is_committed_and_wrong_and_lying_ones_are_not(language: 
         (task,) = daemon.wait(asked, within_s=400)
         verified = daemon.cli("verify", task["commit"] or "", "--repo", str(repo), within_s=120)
     assert (task["ending"], len(prompts)) == ("committed", len(case.versions)), (task["reason"], prompts[-1])
-    assert [text for text, prompt in zip(case.told, prompts[1:], strict=True) if text not in prompt] == []
+    assert [text for text, prompt in zip(case.complaints, prompts[1:], strict=True) if text not in prompt] == []
     assert git(repo, "show", f"{task['commit']}:{case.path}") + "\n" == case.versions[-1]
     note = json.loads(git(repo, "notes", "--ref=nightshift", "show", task["commit"]))
     assert (note["evidence"]["label"], note["evidence"]["twins"]) == ("tests_passed", case.twins)

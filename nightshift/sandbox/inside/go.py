@@ -5,7 +5,7 @@ ours is built into the tests. GOFLAGS would add `-json` to other commands too, a
 it finds.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH101, PTH102, PTH103, PTH112, PTH118, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH102, PTH103, PTH112, PTH118, PTH120, PTH123, PTH208, PTH211
 
 import os
 import secrets
@@ -34,16 +34,9 @@ def environment(settings: dict[str, Any], work: str) -> dict[str, str]:
 def _write_go(program: str, folder: str) -> str:
     """Write a script that runs Go and adds `-json` to `go test`; return the script's folder."""
     os.makedirs(folder)
-    script = os.path.join(folder, "go")
-    with open(script, "w") as file:
-        file.write(f"""#!/bin/sh
-where=
-if [ "$1" = -C ]; then where="$2"; shift 2; fi
-if [ "$1" = test ]; then shift; set -- test -json "$@"; fi
-if [ -n "$where" ]; then set -- -C "$where" "$@"; fi
-exec {shlex.quote(program)} "$@"
-""")
-    os.chmod(script, 0o700)
+    with open(os.path.join(folder, "go"), "w") as file:
+        file.write(f'#!/bin/sh\n[ "$1" = test ] && shift && set -- test -json "$@"\nexec {shlex.quote(program)} "$@"\n')
+        os.fchmod(file.fileno(), 0o700)
     return folder
 
 

@@ -58,8 +58,8 @@ tasks:
     metadata: {category: api, when: 2026-11-22, n: [1, 2.5, null]}
 """).spec
     assert spec.description == "Make it."
-    said = ("/srv/repo", "develop", Kind.WEB_APP, "mine")
-    assert (spec.priority, spec.repo, spec.base, spec.kind, spec.key) == (5, *said)
+    written = ("/srv/repo", "develop", Kind.WEB_APP, "mine")
+    assert (spec.priority, spec.repo, spec.base, spec.kind, spec.key) == (5, *written)
     assert spec.files == {"a.py": "x = 1\n"}
     assert spec.depends_on == (3, 4)
     assert spec.not_before is not None

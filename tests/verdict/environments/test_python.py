@@ -71,7 +71,7 @@ class Home:
             SuiteJob(base=tree, change=change or {}, given=tests, environment=digest, limits=limits)
         )
 
-    async def made(self, base: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    async def make_packages(self, base: Mapping[str, str]) -> tuple[dict[str, str], str]:
         """Make the environment of a tree, and return its packages and its remarks."""
         tree = TextTree(base)
         (environment,) = (await self.environments.make(tree, await self.environments.of(tree))).new
@@ -120,14 +120,14 @@ async def test_what_is_declared_is_there_and_the_own_package_is_known(home: Home
 
 
 async def test_what_has_no_wheel_or_is_not_there_is_left_out_and_told(home: Home) -> None:
-    _, remarks = await home.made(CODE)
+    _, remarks = await home.make_packages(CODE)
     assert "nowheel has no suitable wheel" in remarks
     assert "nosuch has no" in remarks
 
 
 async def test_of_requirements_that_do_not_go_together_the_later_ones_are_left_out_and_told(home: Home) -> None:
     base = {"requirements.txt": "moonphase==1.0\ntidewave\n", "requirements-dev.txt": "moonphase==3.0\n"}
-    packages, remarks = await home.made(base)
+    packages, remarks = await home.make_packages(base)
     assert packages == {"moonphase": "1.0", "tidewave": "2.0"}
     assert "moonphase" in remarks
     assert "left out" in remarks
@@ -208,7 +208,7 @@ async def test_a_file_with_other_bytes_than_its_lock_says_is_left_out_and_told(h
         "[[package]]\nname = 'moonphase'\nversion = '1.0'\n"
         f"files = [{{file = 'moonphase.whl', hash = 'sha256:{'0' * 64}'}}]\n"
     )
-    packages, remarks = await home.made({"poetry.lock": lock})
+    packages, remarks = await home.make_packages({"poetry.lock": lock})
     assert not packages
     assert "moonphase 1.0" in remarks
     assert "left out" in remarks
@@ -217,7 +217,7 @@ async def test_a_file_with_other_bytes_than_its_lock_says_is_left_out_and_told(h
 async def test_a_lock_is_installed_as_it_says(home: Home, index: Path) -> None:
     newer = wheel(index, "moonphase", "2.0", {"moonphase.py": "FULL = 2\n"})
     lock = make_lock(newer.with_name("moonphase-1.0-py3-none-any.whl"), "moonphase", "1.0")
-    assert (await home.made({"poetry.lock": lock, "pyproject.toml": PROJECT}))[0] == {"moonphase": "1.0"}
+    assert (await home.make_packages({"poetry.lock": lock, "pyproject.toml": PROJECT}))[0] == {"moonphase": "1.0"}
 
 
 async def test_an_index_that_is_away_is_told_and_nothing_is_kept(folder: Path, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_another_python_is_chosen_only_where_it_is_asked_for_and_there() -> None
 
 async def test_packages_of_the_environment_file_are_there_beside_those_of_the_repository(home: Home) -> None:
     more = {".nightshift/environment.yaml": "packages: [tidewave, nosuch]\n"}
-    packages, remarks = await home.made({"requirements.txt": "moonphase\n", **more})
+    packages, remarks = await home.make_packages({"requirements.txt": "moonphase\n", **more})
     assert packages == {"moonphase": "1.0", "tidewave": "2.0"}
     assert "nosuch" in remarks
-    assert (await home.made(more))[0] == {"tidewave": "2.0"}
+    assert (await home.make_packages(more))[0] == {"tidewave": "2.0"}
