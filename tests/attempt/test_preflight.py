@@ -45,7 +45,7 @@ class Base(Suite):
 
 def make_run(*failures: Failure, passed: int = 0, idle: int = 0) -> Trial:
     """Return a test run with these failures and these counts of passed and skipped tests."""
-    cases = [CaseResult(id=each.id, result=Result.ERROR) for each in failures]
+    cases = [CaseResult(id=each.id, result=Result.ERROR, message=each.message, kind=each.kind) for each in failures]
     cases += [CaseResult(id=f"tests/test_more.py::test_{n}", result=Result.PASSED) for n in range(passed)]
     cases += [CaseResult(id=f"tests/x.py::test_{n}", result=Result.SKIPPED, message="slow") for n in range(idle)]
     return Trial(reason="1 failed" if failures else "", results=tuple(cases), failures=failures)
