@@ -473,9 +473,8 @@ def describe_refusal(problem: Problem) -> str:
     count = len(problem.excluded)
     if not count:
         return ""
-    return (
-        f"{count} change{'s' if count > 1 else ''} that passed the shown tests failed the whole suite and is excluded"
-    )
+    changes = "1 change is" if count == 1 else f"{count} changes are"
+    return f"{changes} excluded, having passed the shown tests and failed the whole suite"
 
 
 def why_not(result: SearchResult, budget_s: float) -> str:

@@ -100,6 +100,24 @@ async def test_tests_of_its_own_are_asked_for_in_plain_words_without_the_body_of
     assert user.text.rstrip().endswith(REQUEST.replace("add.py", path))
 
 
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("export function add(a, b) {\n  return a + b;\n}", 'import { add } from "./lib/add.mjs";'),
+        ("const add = (a, b) => a + b;\nexport { add, add as plus };", 'import { add, plus } from "./lib/add.mjs";'),
+        ("export default (a, b) => a + b;", 'import code from "./lib/add.mjs";'),
+    ],
+)
+async def test_the_request_for_tests_of_a_script_says_how_to_import_it(code: str, line: str) -> None:
+    own = (
+        "```javascript\nimport test from 'node:test';\nimport assert from 'node:assert/strict';\n"
+        f"{line}\ntest('add', () => assert.equal({'code' if 'default' in code else 'add'}(2, 3), 5));\n```"
+    )
+    bench = Bench(model_for(f"```javascript\n{code}\n```", TESTING=[own]), profile=SMALL)
+    await bench.run(case_for("Write `add` in lib/add.mjs: the sum of two numbers", language="javascript", iterations=1))
+    assert line in bench.model.requests[1].messages[-1].text.replace('"../', '"./')
+
+
 SHOP = {
     "shop/prices.py": "def discount(total):\n    return total\n",
     "shop/stock.py": "class Stock:\n    def is_empty(self):\n        return False\n",
