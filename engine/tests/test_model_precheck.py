@@ -131,16 +131,6 @@ async def test_a_fault_of_the_engine_is_told_and_keeps_no_model_from_answering(s
 # Tests of the engine as the last backend that is asked.
 
 
-async def test_where_no_model_is_there_it_answers_with_all_its_time_and_saves_nothing(setting: GatewaySetup) -> None:
-    solver = TinySolver()
-    async with setting.gateway(nowhere(), RepairBackend(solver, budget_s=44.0)) as gateway:
-        reply = await gateway.task().complete(asked())
-        assert (reply.backend, "saved" in reply.extra) == ("repair", False)
-        assert gateway.state.count_saved_replies().saved == 0
-    assert [problem.budget_s for problem in solver.problems] == [44.0]
-    assert Kind.MODEL_FALLBACK not in gateway.kinds()
-
-
 async def test_budgets_do_not_bind_it(setting: GatewaySetup) -> None:
     spent_up: dict[str, Any] = {
         "budgets": SpendingLimits(day=Limits(tokens=1), total=Limits(cost_usd=0.0)),
@@ -189,13 +179,3 @@ async def test_what_waits_for_a_model_is_released_by_a_model_alone(setting: Gate
             await asyncio.to_thread(server.until, lambda: len(ups) > 1)
             assert (await gateway.task().complete(asked(**UNTESTED))).backend == "ollama"
             watch.cancel()
-
-
-async def test_while_models_rest_it_waits_for_them_and_not_for_the_engine(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        server.fail_always("429", retry_after=3600)
-        async with setting.gateway(backend(server), RepairBackend(TinySolver())) as gateway:
-            with pytest.raises(Parked, match=r"has no tests.*429") as caught:
-                await gateway.task().complete(asked(**UNTESTED))
-            assert caught.value.until
-            assert (caught.value.until - gateway.handler._clock()).total_seconds() > 3000

@@ -125,9 +125,6 @@ def test_names_in_answers_are_made_visible_as_well(library: Page) -> None:
     }
 
 
-# The tests below cover model replies that a page shows while they are written.
-
-
 # The tests below cover diffs.
 
 
@@ -258,17 +255,6 @@ def test_the_theme_is_kept_and_other_tabs_follow(stage: Page, context: BrowserCo
     stage.get_by_role("button", name=re.compile("^Theme: dark")).click()
     stage.emulate_media(color_scheme="dark")
     assert back(stage) != light, "as the system has it"
-
-
-def test_a_part_that_fails_leaves_the_others(stage: Page, watch: Watch) -> None:
-    watch.allow("console: Error: broken")
-    draw(
-        stage,
-        """const Broken = () => { throw new Error('broken'); };
-        return m.html`<${m.Card} title="One"><${Broken} /><//><${m.Card} title="Two">whole<//>`;""",
-    )
-    expect(stage.get_by_role("region", name="One").get_by_role("alert")).to_contain_text("broken")
-    expect(stage.get_by_role("region", name="Two")).to_contain_text("whole")
 
 
 # The tests below cover a page's requests to the daemon.

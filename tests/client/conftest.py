@@ -13,7 +13,8 @@ from tests.support.home import Home
 
 @pytest.fixture
 def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path, capture=capsys)
+    (tmp_path / "home").mkdir()
+    return Home(path=tmp_path / "home", capture=capsys)
 
 
 @pytest.fixture(params=["daemon", "database"])

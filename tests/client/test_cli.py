@@ -14,11 +14,6 @@ from nightshift.core.version import VERSION
 from tests.support.home import ROOT, Home
 
 
-@pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path, capture=capsys)
-
-
 def test_the_status_without_a_daemon_comes_from_the_database_with_exit_code_3(home: Home) -> None:
     home.run("Create a health check")
     result = home.run("--status")

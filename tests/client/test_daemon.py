@@ -14,12 +14,6 @@ from tests.support.home import Home
 
 
 @pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    (tmp_path / "home").mkdir()
-    return Home(path=tmp_path / "home", capture=capsys)
-
-
-@pytest.fixture
 def database(home: Home) -> Path:
     """Make the database of a daemon that has not yet made a checkpoint."""
     path = home.path / "db" / "agent_logs.sqlite"

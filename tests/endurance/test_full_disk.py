@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.support.answers import Answers, job
 from tests.support.daemon import ROOT, Daemon, git, settings_for, until
 from tests.support.small_disk import fill, remount, small_disk
 from tests.support.wire_server import WireServer
-
-
-@pytest.fixture
-def answers() -> Answers:
-    return Answers(wrong_first=1)
-
-
-@pytest.fixture
-def server(answers: Answers) -> Iterator[WireServer]:
-    with WireServer(answers) as running:
-        yield running
 
 
 def notices(daemon: Daemon) -> str:

@@ -6,28 +6,14 @@ No work is done twice, and the owner is informed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPException
 from pathlib import Path
-
-import pytest
 
 from nightshift.storage.db.sqlite import connect
 from tests.support.answers import Answers, job
 from tests.support.daemon import Daemon, git, settings_for, until
 from tests.support.wire_server import WireServer
-
-
-@pytest.fixture
-def answers() -> Answers:
-    return Answers()
-
-
-@pytest.fixture
-def server(answers: Answers) -> Iterator[WireServer]:
-    with WireServer(answers) as running:
-        yield running
 
 
 def ruin(home: Path) -> None:

@@ -18,12 +18,6 @@ NO_SANDBOX = {"SANDBOX": "docker", "DOCKER_HOST": "unix:///nonexistent/engine"}
 
 
 @pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    (tmp_path / "home").mkdir()
-    return Home(path=tmp_path / "home", capture=capsys)
-
-
-@pytest.fixture
 def repo(tmp_path: Path) -> Path:
     """Make a repository whose last commit has a message like Nightshift's."""
     repo = make_repo(tmp_path / "repo")

@@ -25,12 +25,6 @@ def double(x):
 
 
 @pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    (tmp_path / "home").mkdir()
-    return Home(path=tmp_path / "home", capture=capsys)
-
-
-@pytest.fixture
 def repo(tmp_path: Path) -> Path:
     return make_repo(tmp_path / "shop", {"double.py": SOURCE})
 

@@ -15,11 +15,6 @@ from tests.support.home import Home
 SECRET = "hunter22-hunter22"
 
 
-@pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    return Home(path=tmp_path / "home", capture=capsys)
-
-
 def lesson(number: int, **more: str) -> str:
     """Return a line of an export file that contains a lesson of the kind `pattern`."""
     now = to_text(utc_now())

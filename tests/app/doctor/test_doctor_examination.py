@@ -6,18 +6,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context, note, ok
 from nightshift.app.doctor.examination import CHECKS, Check, examine, worst
 from tests.support.git_repo import fingerprint
 from tests.support.home import Home
-
-
-@pytest.fixture
-def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
-    (tmp_path / "home").mkdir()
-    return Home(path=tmp_path / "home", capture=capsys)
 
 
 def test_a_check_that_fails_is_a_finding_and_what_it_found_before_counts(tmp_path: Path) -> None:

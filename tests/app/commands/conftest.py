@@ -1,5 +1,0 @@
-"""Makes the fixtures `home` and `context` of the client's tests available here."""
-
-from tests.client.conftest import context, home
-
-__all__ = ["context", "home"]
