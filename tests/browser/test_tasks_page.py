@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_task_is_said_at_its_field_and_nothing_is_lost(
     form.get_by_text("Limits, order, switches").click()
     form.get_by_role("button", name="Add task").click()
     for label, why in {
-        "What should be built or changed?": "at least 1 character",
+        "What should be built or changed?": "is empty",
         "Priority": "valid integer",
         "After tasks": "valid integer",
         "Iterations": "less than or equal to 100",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import datetime
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -88,6 +88,14 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
+class _OneOrMany:
+    """Lets the JSON schema of a list allow a single item in its place."""
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        many = handler(schema)
+        return {"anyOf": [many, many["items"]]}
+
+
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 """Quoted text that a shell does not interpret."""
 _SHELL = re.compile(r"[|&;<>$`*?]|^\w+=")
@@ -104,7 +112,9 @@ ToolNameIn = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,30}\.[A-Za-z0-
 LabelIn = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9_.:/-]{0,100}$")]
 WordIn = Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]
 BranchIn = Annotated[str, Field(min_length=1, max_length=250)]
-CommandIn = Annotated[list[WordIn], BeforeValidator(_split_command)]
+T = TypeVar("T")
+Many = Annotated[list[T], BeforeValidator(_as_list), _OneOrMany()]
+CommandIn = Annotated[list[WordIn], BeforeValidator(_split_command), _OneOrMany()]
 FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
 
 
@@ -143,9 +153,7 @@ class TaskIn(Strict):
     tests: FilesIn = Field(default_factory=dict)
     test_command: CommandIn = Field(default_factory=list, max_length=MAX_WORDS)
     files: FilesIn = Field(default_factory=dict)
-    depends_on: Annotated[list[PositiveInt], BeforeValidator(_as_list)] = Field(
-        default_factory=list, max_length=MAX_DEPENDENCIES
-    )
+    depends_on: Many[PositiveInt] = Field(default_factory=list, max_length=MAX_DEPENDENCIES)
     key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     not_before: Annotated[datetime | None, BeforeValidator(no_number)] = None
     limits: LimitsIn = Field(default_factory=LimitsIn)
@@ -156,10 +164,10 @@ class TaskIn(Strict):
     split: StrictBool | None = None
     integrate: StrictBool | None = None
     lint: Lint | None = None
-    allow: Annotated[list[RuleIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
-    packages: Annotated[list[PackageIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
-    mcp: Annotated[list[ToolNameIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
-    needs: Annotated[list[LabelIn], BeforeValidator(_as_list)] = Field(default_factory=list, max_length=MAX_NAMES)
+    allow: Many[RuleIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    packages: Many[PackageIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    mcp: Many[ToolNameIn] = Field(default_factory=list, max_length=MAX_NAMES)
+    needs: Many[LabelIn] = Field(default_factory=list, max_length=MAX_NAMES)
     cases: list[CaseIn] = Field(default_factory=list, max_length=MAX_CASES)
     oracle: FilesIn | str = Field(default_factory=dict)
     metadata: dict[str, Any] = Field(default_factory=dict)
