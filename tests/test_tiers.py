@@ -66,7 +66,6 @@ def test_files_that_are_not_imported_are_those_of_which_nothing_is_quick() -> No
     paths = (tiers.ROOT / "tests").rglob("test_*.py")
     ids = [f"{path.relative_to(tiers.ROOT).as_posix()}::test_it" for path in paths]
     unread = {f"{path.relative_to(tiers.ROOT).as_posix()}::test_it" for path in tiers.full_files()}
-    assert any(id_.startswith("tests/bench/") for id_ in unread)
     assert any(id_.startswith("tests/browser/") for id_ in unread)
     assert not any(id_.startswith(NAMED.partition("::")[0]) for id_ in unread), "one of its tests is quick"
     assert unread <= tiers.full_tier(ids)

@@ -64,7 +64,6 @@ TESTS: Mapping[str, int] = {
     "tests/attempt/test_sweep.py": 0,
     "tests/attempt/test_verify.py": 1,
     "tests/attempt/test_verifying.py": 1,
-    "tests/bench/": 0,
     "tests/browser/": 0,
     "tests/browser/test_dashboard_page.py": 1,
     "tests/client/test_cli.py": 8,
