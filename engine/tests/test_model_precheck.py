@@ -20,7 +20,6 @@ from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.budgets import SpendingLimits
 from nightshift.models.chain import build_chain
 from nightshift_engine.backend import RepairBackend
-from nightshift_engine.problem import Finding, OnProgress, Problem
 from tests.support.gateway import QUICK, Gateway, GatewaySetup, backend
 from tests.support.wire_server import WireServer
 
@@ -36,13 +35,6 @@ def setting(tmp_path: Path) -> GatewaySetup:
 
 def nowhere() -> BaseModelHandler:
     return build_chain(BackendSettings(ollama_base_url="http://127.0.0.1:9"), model_type="ollama")[0]
-
-
-def raising(error: Exception) -> RepairBackend:
-    async def solve(_problem: Problem, _tell: OnProgress) -> Finding:
-        raise error
-
-    return RepairBackend(solve)
 
 
 async def watched(gateway: Gateway, ups: list[bool]) -> asyncio.Task[None]:
@@ -117,15 +109,6 @@ async def test_its_time_is_short_where_a_model_stands_by(setting: GatewaySetup) 
             assert (await gateway.task().complete(asked())).backend == "openai"
             assert (await gateway.task().complete(asked(Phase.CODING, step_no=1))).backend == "openai"
     assert [problem.budget_s for problem in solver.problems] == [0.05], "the same search was made twice"
-
-
-async def test_a_fault_of_the_engine_is_told_and_keeps_no_model_from_answering(setting: GatewaySetup) -> None:
-    with WireServer() as server:
-        async with setting.gateway(backend(server), raising(KeyError("a bug"))) as gateway:
-            assert (await gateway.task().complete(asked())).backend == "openai"
-    (failed,) = gateway.of(Kind.MODEL_FAILED)
-    assert "a bug" in failed.message
-    assert failed.data["backend"] == "repair"
 
 
 # Tests of the engine as the last backend that is asked.
