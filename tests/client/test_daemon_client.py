@@ -260,7 +260,7 @@ def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) ->
         (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"state": "on"}', "something that is not Nightshift"),
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
-            "something that is not Nightshift (HTTP 302)",
+            "something that is not Nightshift answers (HTTP 302)",
         ),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "something that does not speak HTTP answers"),
         (None, "gave no answer in 2 s"),
