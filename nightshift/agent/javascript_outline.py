@@ -15,6 +15,10 @@ MAX_CHARS = 400_000
 MAX_LINE = 160
 _DECLARED = frozenset({"lexical_declaration", "variable_declaration"})
 _FUNCTIONS = frozenset({"arrow_function", "function_expression"})
+_VALUES = frozenset({
+    "function_declaration", "generator_function_declaration", "class_declaration", "variable_declarator",
+    "export_specifier",
+})  # fmt: skip
 
 
 def signatures(path: str, text: str) -> list[str]:
@@ -53,6 +57,18 @@ def describe(node: Node) -> Iterator[str]:
             if "=>" in node_text(node) or "function" in node_text(node)
             else node_text(node)
         )
+
+
+def list_exports(path: str, text: str) -> list[str]:
+    """List the names of the values that a file exports, in order and without the default export."""
+    names = dict[str, None]()
+    for statement in parse(path, text).named_children:
+        if statement.type != "export_statement" or {child.type for child in statement.children} & {"default", "type"}:
+            continue
+        for node in (grandchild for child in statement.named_children for grandchild in (child, *child.named_children)):
+            if node.type in _VALUES:
+                names[node_text(node.child_by_field_name("alias") or node.child_by_field_name("name"))] = None
+    return [name for name in names if name != "default"]
 
 
 def _head(node: Node) -> str:

@@ -8,7 +8,7 @@ findings are reported.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, replace
 
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, Label
@@ -105,7 +105,8 @@ def _decide(
         if native.is_late and base and base.stopped and base.is_late:
             return replace(doubtful, reason="your suite does not finish on this machine, with or without the change")
         return replace(refused, reason=native.stopped.message)
-    charged = [test for test in _list_failed(native) if test not in lacking and not _is_excused(test, base, brought)]
+    excused = list_excused(native, base, brought, lacking)
+    charged = [case.id for case in native.tests or () if case.id in native.failed - excused]
     if charged:
         return replace(refused, reason=_count(native, charged))
     if native.tests is None:
@@ -116,11 +117,11 @@ def _decide(
         return replace(refused, reason=reason)
     if not native.tests:
         return replace(doubtful, reason="no test ran, so nothing judges the change")
-    excused = {
+    left_out = {
         "failing before the change already": native.failed - lacking,
         "given, but this machine cannot run it": native.failed & lacking,
     }
-    notes = tuple(f"{why}: {name_first(sorted(tests))}" for why, tests in excused.items() if tests)
+    notes = tuple(f"{why}: {name_first(sorted(tests))}" for why, tests in left_out.items() if tests)
     return replace(passed, reason="; ".join((passed.reason, *notes)), notes=notes)
 
 
@@ -142,14 +143,13 @@ def _find_fault(native: NativeRun, *, expected: bool) -> str:
     return ""
 
 
-def _list_failed(native: NativeRun) -> Iterator[str]:
-    return (case.id for case in native.tests or () if case.id in native.failed)
-
-
-def _is_excused(test: str, base: NativeRun | None, brought: Collection[str]) -> bool:
-    """Check whether a test failed without the change too, and is not in `brought`."""
-    is_theirs = test in brought or file_of(test) in brought
-    return base is not None and not is_theirs and base.has_failed(test)
+def list_excused(
+    native: NativeRun, base: NativeRun | None, brought: Collection[str], lacking: Set[str]
+) -> frozenset[str]:
+    """List the failed tests that cannot run here, or that failed without the change too and are not in `brought`."""
+    theirs = {test for test in native.failed if test in brought or file_of(test) in brought}
+    before = {test for test in native.failed - theirs if base is not None and base.has_failed(test)}
+    return frozenset(before | (native.failed & lacking))
 
 
 def _count(native: NativeRun, charged: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ from nightshift.verdict.findings import gone
 from nightshift.verdict.findings.search import Found, Search
 from nightshift.verdict.held import layer
 from nightshift.verdict.held.asking import Asker
-from nightshift.verdict.judge import DOUBTS, Judgement, judge
+from nightshift.verdict.judge import DOUBTS, Judgement, judge, list_excused
 from nightshift.verdict.languages import plan
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.run import NativeRun, bare, file_of
@@ -85,11 +85,7 @@ class _Both:
     @property
     def excused(self) -> tuple[str, ...]:
         """The excused tests: those that cannot run here, or fail without the change too and are not in `brought`."""
-        failed, base = self.native.failed, self.base
-        before = {
-            test for test in failed if not {test, file_of(test)} & self.brought and base and base.has_failed(test)
-        }
-        return tuple(sorted(before | (failed & self.lacking)))
+        return tuple(sorted(list_excused(self.native, self.base, self.brought, self.lacking)))
 
     @property
     def mended(self) -> tuple[str, ...]:
@@ -309,10 +305,12 @@ class SuiteRunner(Suite):
         failed = frozenset(test for test in failed if file_of(test) not in _list_brought(planned))
         if failed and (again := plan.only_tests(alone, sorted(map(bare, failed)))):
             native = native.with_second_look(await self._runs.run(job, again, alone=True), failed)
-        return _Both(
-            job=job, planned=planned, native=native, base=base, brought=_list_judging(job, planned, native),
-            lacking=_list_lacking(job, native) if job.given else frozenset(),
-        )  # fmt: skip
+        brought, lacking = _list_brought(planned), _list_lacking(job, native)
+        if job.command and not job.given:
+            # These tests judge the task, and may have failed before because of the very problem that it is about. A
+            # lack of the machine excuses them only if they failed before.
+            brought, lacking = brought | (native.failed - lacking), frozenset()
+        return _Both(job=job, planned=planned, native=native, base=base, brought=brought, lacking=lacking)
 
     def _verdict(self, both: _Both, decided: Judgement, outcome: Found, weak: tuple[str, ...] = ()) -> Verdict:
         planned, native, results = both.planned, both.native, both.results
@@ -365,22 +363,13 @@ def _list_brought(planned: Plan) -> frozenset[str]:
     return frozenset(file.path for file in planned.files if file.role in {Role.GIVEN, Role.OWN})
 
 
-def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[str]:
-    """List the test files, and the single tests of a command, whose failures are never excused.
-
-    A command's tests may have failed before because of the very problem that the task is about. Such a test is excused
-    only if it fails because of something that the machine lacks.
-    """
-    brought = _list_brought(planned)
-    return brought if job.given or not job.command else brought | (native.failed - _list_lacking(job, native))
-
-
 def _list_lacking(job: SuiteJob, native: NativeRun) -> frozenset[str]:
     """List the tests that failed because this machine lacks something, of given tests only if another one passes."""
-    if job.asked is None or (job.given and not any(file_of(test) in job.given for test in native.passed)):
+    failed = [case for case in native.tests or () if case.id in native.failed]
+    is_judged = not job.given or any(file_of(test) in job.given for test in native.passed)
+    if not failed or job.asked is None or not (job.given or job.command) or not is_judged:
         return frozenset()
     task = environment.Task(words=job.asked, modules=list_modules(job.base), gives_tests=bool(job.given))
-    failed = (case for case in native.tests or () if case.id in native.failed)
     return frozenset(case.id for case in failed if environment.is_to_blame(case, task))
 
 

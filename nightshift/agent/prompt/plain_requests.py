@@ -15,6 +15,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 
+from nightshift.agent.javascript_outline import list_exports
 from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, fix
 from nightshift.agent.prompt.context import Surroundings, list_expected_files, list_named_paths, surroundings
@@ -42,10 +43,6 @@ PART_LINES = 80
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
 """Matches a name of code in a task's description."""
 _WORD = re.compile(r"\w+")
-_EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
-"""Matches a named export of a script."""
-_EXPORT_LIST = re.compile(r"^export \{([^}]*)\}", re.MULTILINE)
-"""Matches a list of exports, of which each may have a new name: `a, b as c`."""
 _TEST = re.compile(r"\btests?\b", re.IGNORECASE)
 _LATER = "Leave out tests and example calls, which come later in a file of their own."
 _FAILURE_CHARS = 1200
@@ -214,8 +211,7 @@ def _name_modules(state: AttemptState, test: str) -> str:
 
 def _import_script(path: str, text: str, folder: str) -> str:
     """Write the import of a script's named exports, or of all of it, for a test in this folder."""
-    listed = (name.split()[-1] for each in _EXPORT_LIST.findall(text) for name in each.split(",") if name.strip())
-    names = ", ".join(name for name in dict.fromkeys((*_EXPORT.findall(text), *listed)) if name != "default")
+    names = ", ".join(list_exports(path, text))
     location = posixpath.relpath(path, folder)
     location = location if location.startswith("../") else f"./{location}"
     return f'import {{ {names} }} from "{location}";' if names else f'import code from "{location}";'

@@ -238,7 +238,7 @@ class View:
 
     def _list_mentioned(self, path: str, mention: str) -> Iterator[str]:
         for names in (self._graph.names, self._above):
-            yield from (named_path for named_path in names.named(mention) if named_path in self)
+            yield from (named_path for named_path in names.find(mention) if named_path in self)
         if _is_dotted(mention):
             yield from self._list_imported(path, Import(module=mention))
 

@@ -44,7 +44,7 @@ class Names:
             if folder not in self._within:
                 discard(self._folders, last_of(folder[:-1]), folder)
 
-    def named(self, mention: str) -> Iterator[str]:
+    def find(self, mention: str) -> Iterator[str]:
         """Yield the files that a string names, directly or through the name of a folder that contains them."""
         yield from (path for path in self._files.get(last_of(mention), ()) if _ends_with(path, mention))
         for folder in self._folders.get(last_of(mention), ()):
