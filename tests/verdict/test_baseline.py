@@ -193,7 +193,10 @@ async def test_of_a_command_what_the_code_may_mend_is_excused_by_nothing(judge: 
 
 
 async def test_every_test_of_a_command_that_lacks_the_same_is_excused(judge: Judge) -> None:
-    twice = COMMAND["tests/test_net.py"] + COMMAND["tests/test_net.py"].partition("\n\n\n")[2].replace("fetch", "again")
+    twice = (
+        "import socket\n\n\ndef connect():\n    socket.create_connection(('127.0.0.1', 9))\n\n\n"
+        "def test_fetch():\n    connect()\n\n\ndef test_again():\n    connect()\n"
+    )
     verdict = await command(judge, "Write a function three.", base={"tests/test_net.py": twice})
     assert verdict.passed, verdict.reason
 

@@ -41,6 +41,7 @@ class Row:
     native: NativeRun
     base: NativeRun | None = None
     brought: frozenset[str] = field(default_factory=frozenset)
+    lacking: frozenset[str] = field(default_factory=frozenset)
     label: Label | None = None
     says: str = ""
 
@@ -60,6 +61,7 @@ ROWS = {
     "a test of the task fails that failed before": Row(
         native=end(1, given=FAILED), base=end(1, given=FAILED), brought=OWN, says="1 failed of 1"
     ),
+    "a test cannot run here": Row(native=RED, base=GOOD, lacking=frozenset({B}), label=Label.TESTS_PASSED, says=B),
     "only tests fail that failed before": Row(native=RED, base=RED, label=Label.TESTS_PASSED),
     "only tests fail whose file could not be imported before": Row(
         native=RED,
@@ -106,7 +108,7 @@ OF_FINDINGS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_each_row_of_the_table(name: str) -> None:
     row = ROWS[name]
-    judgement = judge(row.native, row.base, (), brought=row.brought)
+    judgement = judge(row.native, row.base, (), brought=row.brought, lacking=row.lacking)
     assert judgement.passed is (row.label is not None), judgement.reason
     assert row.label in {None, judgement.label}
     assert not judgement.asks
