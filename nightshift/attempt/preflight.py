@@ -107,7 +107,7 @@ class SuiteCheck:
         """
         ran = await suite.run_base(self.job)
         ends = Counter(case.result for case in ran.results)
-        lacking = self._list_lacking(ran)
+        failed, lacking = sum(ends[result] for result in FAILED), self._list_lacking(ran)
         idle = Counter(case.message[:MOST_CHARS] for case in ran.results if case.result is Result.SKIPPED)
         idle.update(describe_lack(case)[:MOST_CHARS] for case in lacking)
         return Preflight(
@@ -119,9 +119,9 @@ class SuiteCheck:
             environment=self.environment.sources,
             collected=len(ran.results),
             passed=ends[Result.PASSED],
-            failed=sum(ends[result] for result in FAILED) - len(lacking),
+            failed=failed - len(lacking),
             idle=dict(idle.most_common(MOST_REASONS)),
-            note=ran.reason,
+            note="" if failed else ran.reason,
             fault=self._find_fault(ran, lacking),
             surroundings=self.surroundings,
         )

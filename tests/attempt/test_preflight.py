@@ -92,7 +92,7 @@ async def test_nothing_can_be_judged_only_for_want_of_what_no_change_could_bring
 
 async def test_the_check_counts_what_ran_and_says_why_the_rest_did_not() -> None:
     result = await check(PYTHON).run(Base(make_run(FLASK, WRONG, passed=2, idle=3)), utc_now())
-    assert (result.collected, result.passed, result.failed) == (7, 2, 1)
+    assert (result.collected, result.passed, result.failed, result.note) == (7, 2, 1, "")
     assert result.idle == {"slow": 3, "ModuleNotFoundError: No module named 'flask'": 1}
     assert (result.command, result.language) == (("pytest",), Language.PYTHON)
 

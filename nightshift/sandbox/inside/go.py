@@ -12,6 +12,16 @@ import secrets
 import shlex
 from typing import Any
 
+_GO = """#!/bin/sh
+if [ "$1" = -C ]; then cd "$2" && shift 2; fi
+if [ "$1" = test ]; then
+    shift
+    if [ "$1" = -C ]; then cd "$2" && shift 2; fi
+    set -- test -json "$@"
+fi
+exec {program} "$@"
+"""
+"""Script in the place of `go`. It changes into the folder of `-C` itself, because `-C` must be the first option."""
 KEPT = ("HOME", "TMPDIR", "LANG", "NIGHTSHIFT_JOB", "GOMODCACHE")
 
 
@@ -32,10 +42,10 @@ def environment(settings: dict[str, Any], work: str) -> dict[str, str]:
 
 
 def _write_go(program: str, folder: str) -> str:
-    """Write a script that runs Go and adds `-json` to `go test`; return the script's folder."""
+    """Write the script that runs Go; return its folder."""
     os.makedirs(folder)
     with open(os.path.join(folder, "go"), "w") as file:
-        file.write(f'#!/bin/sh\n[ "$1" = test ] && shift && set -- test -json "$@"\nexec {shlex.quote(program)} "$@"\n')
+        file.write(_GO.format(program=shlex.quote(program)))
         os.fchmod(file.fileno(), 0o700)
     return folder
 

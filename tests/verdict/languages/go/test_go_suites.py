@@ -174,7 +174,7 @@ async def test_tests_of_the_repository_and_of_a_command_are_judged(judge: Judge)
         judge({"other/other.go": "package other\n\nvar One = 2\n"}, regression=("sums_test.go",), **go),
         judge(breaks, regression=("sums_test.go",), **go),
         judge({}, command=("go", "test", "./..."), **go),
-        judge({}, command=("go", "test", "-json", "-run", "Zero", "./..."), **go),
+        judge({}, command=("go", "test", "-C", ".", "-run", "Zero", "./..."), **go),
     )
     assert fine.passed, f"{fine.reason} {fine.failures}"
     assert "sums_test.go::TestAdd" in broken.failing
@@ -185,7 +185,7 @@ async def test_tests_of_the_repository_and_of_a_command_are_judged(judge: Judge)
 
 
 async def test_what_go_vet_finds_ends_a_command(judge: Judge) -> None:
-    base = {**REPOSITORY, "Makefile": "check:\n\tgo vet ./...\n\tgo test ./...\n"}
+    base = {**REPOSITORY, "Makefile": "check:\n\tgo vet ./...\n\tgo -C . test ./...\n"}
     # `go test` looks for some faults itself, but not for an assignment to itself.
     wrong = "package other\n\nfunc One() int {\n\ta := 1\n\ta = a\n\treturn a\n}\n"
     go: dict[str, Any] = {"language": Language.GO, "base": base, "cpu_s": 60, "command": ("make", "check")}
