@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 
 from nightshift.agent.kinds import asks_for_documents, kind_of
@@ -22,6 +21,7 @@ from nightshift.attempt.draft import LEAVES_DRAFT, leave_draft
 from nightshift.attempt.environment import EnvironmentChoice
 from nightshift.attempt.integration import Integration, Landed
 from nightshift.attempt.limits import PausableTimeLimit, TaskBudget, TimedModel
+from nightshift.attempt.opening import open_workspace, scope_of
 from nightshift.attempt.preflight import SuiteCheck, choose_command
 from nightshift.attempt.recovery import find_landed
 from nightshift.attempt.regression import WithRegression
@@ -30,7 +30,7 @@ from nightshift.attempt.shared_integration import SharedIntegration
 from nightshift.attempt.tool_log import AttemptToolLog
 from nightshift.attempt.trouble import find_lack, find_trouble
 from nightshift.core.code.environments import Environment
-from nightshift.core.code.paths import at_or_below, is_test_path
+from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.errors import (
@@ -44,14 +44,12 @@ from nightshift.core.errors import (
 )
 from nightshift.core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from nightshift.core.ports import Model
-from nightshift.core.program import format_command
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
 from nightshift.core.tasks.benchmarked import Benchmarked, WorkSettings
 from nightshift.core.tasks.change_checks import holding, package_subject
 from nightshift.core.tasks.forking import begin, begin_with_draft
 from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.preflight import state_key
-from nightshift.core.tasks.projects import WHOLE, Scope, beginning
 from nightshift.core.tasks.repository_settings import RepositorySettings
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Ending, Outcome, Phase
@@ -65,10 +63,6 @@ from nightshift.verdict.languages.authoring import CodeReader
 from nightshift.verdict.languages.repository_commands.find import find
 
 _MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
-_CLOCKS_APART = timedelta(days=1)
-"""Tolerated difference between the clocks of nodes. A commit that has the task's number on the hub, but is older than
-the task by more than this, belongs to a task of another hub.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,7 +384,7 @@ class Attempt:
         resumed = state.phase is Phase.COMMIT
         while True:
             state = await self._walk(workspace, model, state)
-            workspace = await asyncio.to_thread(self.services.git.within, workspace, self._scope(state))
+            workspace = await asyncio.to_thread(self.services.git.within, workspace, scope_of(self.task, state))
             if state.phase is Phase.ABANDON:
                 return self.ended(state.ending or Ending.GAVE_UP, state.reason)
             held = state.still_held(self._held)
@@ -470,36 +464,10 @@ class Attempt:
         self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
 
     def _open(self, stored: AttemptState | None) -> Workspace:
-        """Open the task's workspace: at a stored state's base and project, else at the task's starting point."""
-        spec, git = self.task.spec, self.services.git
-        task = self.task
-        since = task.created_at - _CLOCKS_APART if task.hub_id else task.created_at
-        full_workspace = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)
-        if self._repository_settings.target and not (spec.base or full_workspace.is_own):
-            full_workspace = self._aim(full_workspace, self._repository_settings.target)
-        full_workspace = git.follow_workspace(full_workspace) if task.hub_fence else full_workspace
-        project = beginning(spec) if full_workspace.is_own else None
-        scope = self._scope(stored) if stored else replace(self._scope(None), project=project)
-        if why := scope.fault(full_workspace.tree):
-            raise GitError(f"project: {why}")
-        workspace = git.within(full_workspace, scope)
-        if obstacle := at_or_below((*spec.files, *spec.tests), workspace.tree.unwritable()):
-            where = spec.repo or full_workspace.repo
-            raise GitError(f"files: {obstacle[0]!r} lies at or below {obstacle[1]!r}, a link or a submodule of {where}")
-        return git.at(workspace, stored.base) if stored else workspace
-
-    def _aim(self, workspace: Workspace, target: str) -> Workspace:
-        """Return the workspace with the owner's target branch as its target; the branch must exist."""
-        aimed = workspace.aim_at(target)
-        try:
-            self.services.git.tip(aimed)
-        except GitError as error:
-            raise GitError(f"target: {error}; see {format_command(f'repo-settings {workspace.repo}')}") from error
-        return aimed
-
-    def _scope(self, state: AttemptState | None) -> Scope:
-        """Return the part of the repository that a state works on; the whole repository if there is no state."""
-        return replace(state.scope if state else WHOLE, given=(*self.task.spec.files, *self.task.spec.tests))
+        """Open the task's workspace; reads the database."""
+        needed = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
+        waiting = (entry for id_ in needed for entry in self._ledger.page(1, task_id=id_, integrated=False))
+        return open_workspace(self.services.git, self.task, self._repository_settings.target, stored, waiting)
 
     def _new_state(self, workspace: Workspace) -> AttemptState:
         return AttemptState(

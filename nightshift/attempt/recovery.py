@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nightshift.attempt.commit_record import Landing, commit_row, list_changed_files
+from nightshift.attempt.opening import open_repository
 from nightshift.attempt.services import AttemptServices
 from nightshift.core.clock import Clock, from_text
 from nightshift.core.errors import GitError
@@ -67,7 +68,9 @@ async def finish_landed(services: RecoveryServices) -> None:
 
 async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -> None:
     try:
-        workspace = await to_thread(_open, services, task, state)
+        target = services.read_repository_settings(task.spec).target
+        repository = await to_thread(open_repository, services.git, task, target)
+        workspace = replace(repository, scope=state.scope)
         commit = await to_thread(services.git.find_commit, workspace, task.id)
         if commit is None:
             return
@@ -95,16 +98,6 @@ async def _end(services: RecoveryServices, task: Task, state: AttemptState, comm
         commit=commit.id, branch=commit.branch, iterations=state.iteration,
     )  # fmt: skip
     await wrap_future(finished)
-
-
-def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Workspace:
-    spec, target = task.spec, services.read_repository_settings(task.spec).target
-    workspace = services.git.open(
-        spec.repo, spec.base, task.id, spec.description, task.created_at, mark=task.mark
-    )  # fmt: skip
-    if target and not (spec.base or workspace.is_own):
-        workspace = workspace.aim_at(target)
-    return replace(workspace, scope=state.scope)
 
 
 # Functions that find finished work after a restore.

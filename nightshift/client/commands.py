@@ -258,7 +258,7 @@ def new_task_options() -> list[click.Parameter]:
         _option("--project", metavar="NAME", help="The project of the daemon's workspace to work in."),
         _option("--tests", help="A file of tests that must pass (FILE, or PATH=FILE). Repeat for more.", **files),
         _option("--test-command", metavar="COMMAND", help="Judge by this command and the tests that it reports."),
-        _option("--depends-on", type=_ID, metavar="ID", multiple=True, help="Wait for this task. Repeat for more."),
+        _option("--depends-on", type=_ID, metavar="ID", multiple=True, help="Wait for this task and begin with its commit. Repeat for more."),
         _option("--not-before", metavar="TIME",
                 help="Do not start before this time; your time zone, unless it names one."),
         _switch("review", "Have the change reviewed before its tests run.", "--enable-review"),

@@ -36,7 +36,7 @@ from nightshift.git.commands import Git
 from nightshift.git.discovery import MAIN, base_of, explain_no_commit, refuse_submodule_folder
 from nightshift.git.fetching import FETCHED, fetch
 from nightshift.git.maintenance import RepositoryMaintenance
-from nightshift.git.merging import rebase
+from nightshift.git.merging import merge, rebase
 from nightshift.git.objects import RawCommit, edits_for, person
 from nightshift.git.processes import Processes
 from nightshift.git.pushing import push
@@ -242,6 +242,18 @@ class GitManager:
         """
         repository = self._repositories.find(workspace)
         return rebase(repository, commit, tip, self._signature(repository.author))
+
+    def build_on(self, workspace: Workspace, branch: str) -> Workspace:
+        """Return the workspace whose base also contains a branch (short name); its target is None if that adds work.
+
+        Integrating the task's commit would also integrate the work of the branch, so there must be no target.
+
+        Raises:
+            MergeConflict: The base and the branch changed the same lines.
+        """
+        repository, tip = self._repositories.find(workspace), self.branch_at(workspace, branch)
+        base = merge(repository, workspace.base, tip, self._signature(repository.author)) if tip else workspace.base
+        return workspace if base == workspace.base else replace(self.at(workspace, base), target=None)
 
     def find_obstacle(self, workspace: Workspace) -> str | None:
         """Return why the target may not be moved, or None if it may.

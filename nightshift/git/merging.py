@@ -1,4 +1,4 @@
-"""Rebases a commit by a three-way merge that needs no checkout."""
+"""Rebases and merges commits by a three-way merge that needs no checkout."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from nightshift.core.errors import GitError, MergeConflict
 from nightshift.core.tasks.revisions import Commit
-from nightshift.git import protocol
-from nightshift.git.objects import find, find_planted
+from nightshift.git import history, protocol
+from nightshift.git.objects import RawCommit, find, find_planted
 from nightshift.git.repository import Repository
 
 SHOWN = 3
@@ -37,6 +37,23 @@ def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -
         inside = (path for path in repository.tree(commit.id).records if not folder or path.startswith(f"{folder}/"))
         raise MergeConflict(tuple(inside), why, merged=commit_id)
     return replace(commit, id=commit_id, tree=merged.tree, parent=tip)
+
+
+def merge(repository: Repository, ours: str, theirs: str, by: bytes) -> str:
+    """Return a commit, on no branch, with the work of both commits; one of the two if it contains the other.
+
+    Raises:
+        MergeConflict: The commits changed the same lines.
+    """
+    for newer, older in ((theirs, ours), (ours, theirs)):
+        if history.contains(repository, newer, older):
+            return newer
+    merged, clean = three_way(repository, ours, theirs)
+    if not clean:
+        raise MergeConflict(merged.conflicts)
+    text = f"Merge {theirs[:10]} into {ours[:10]}\n".encode()
+    commit = RawCommit(tree=merged.tree, parents=(ours, theirs), author=by, committer=by, message=text)
+    return repository.write_commit(commit)
 
 
 def three_way(repository: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:

@@ -33,9 +33,9 @@ from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label
 from nightshift.queue.status import read_stored_status
-from tests.support.answers import RIGHT, Answers, job
+from tests.support.answers import RIGHT, TESTS, Answers, job
 from tests.support.counting import Counting
-from tests.support.git_repo import make_repo
+from tests.support.git_repo import git, make_repo
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
 
@@ -227,6 +227,18 @@ async def test_a_suite_runs_before_the_first_task_of_its_repository_alone(site: 
         ended = [await site.ended(site.submit(number, repo=str(repo))) for number in (7, 8)]
     assert [task.ending for task in ended] == [Ending.COMMITTED] * 2
     assert [job.regression for job in suite.jobs if not job.change] == [("tests/test_all.py",)]
+
+
+async def test_a_task_begins_with_the_commits_of_its_dependencies(site: Site, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "shop", {"tests/test_all.py": "def test_all():\n    assert True\n"})
+    async with site.working():
+        first, second = (site.submit(number, repo=str(repo)) for number in (11, 12))
+        both = site.submit(13, repo=str(repo), depends_on=[first, second])
+        clash = site.submit(12, repo=str(repo), tests={"test_job_12.py": TESTS.format(n=12) + "\n"})
+        torn = site.submit(14, repo=str(repo), depends_on=[second, clash])
+        done, failed = await site.ended(both), await site.ended(torn)
+    assert (done.ending, failed.reason.partition(":")[0]) == (Ending.COMMITTED, "depends_on"), done.reason
+    assert {"job_11.py", "job_12.py", "job_13.py"} <= set(git(repo, "ls-tree", "--name-only", str(done.branch)).split())
 
 
 async def test_what_the_checker_blocks_goes_back_to_the_model_and_never_runs(site: Site, answers: Answers) -> None:

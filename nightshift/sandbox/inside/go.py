@@ -13,13 +13,10 @@ import shlex
 from typing import Any
 
 _GO = """#!/bin/sh
-if [ "$1" = -C ]; then cd "$2" && shift 2; fi
-if [ "$1" = test ]; then
-    shift
-    if [ "$1" = -C ]; then cd "$2" && shift 2; fi
-    set -- test -json "$@"
-fi
-exec {program} "$@"
+[ "$1" = -C ] && cd "$2" && shift 2
+[ "$1" = test ] && shift && json=-json
+[ "$1" = -C ] && cd "$2" && shift 2
+exec {program} ${{json:+test -json}} "$@"
 """
 """Script in the place of `go`. It changes into the folder of `-C` itself, because `-C` must be the first option."""
 KEPT = ("HOME", "TMPDIR", "LANG", "NIGHTSHIFT_JOB", "GOMODCACHE")
