@@ -251,9 +251,12 @@ class GitManager:
         Raises:
             MergeConflict: The base and the branch changed the same lines.
         """
-        repository, tip = self._repositories.find(workspace), self.branch_at(workspace, branch)
-        base = merge(repository, workspace.base, tip, self._signature(repository.author)) if tip else workspace.base
-        return workspace if base == workspace.base else replace(self.at(workspace, base), target=None)
+        repository, ours, tip = self._repositories.find(workspace), workspace.base, self.branch_at(workspace, branch)
+        if tip is None or history.contains(repository, ours, tip):
+            return workspace
+        if not history.contains(repository, tip, ours):
+            tip = merge(repository, ours, tip, self._signature(repository.author))
+        return replace(self.at(workspace, tip), target=None)
 
     def find_obstacle(self, workspace: Workspace) -> str | None:
         """Return why the target may not be moved, or None if it may.

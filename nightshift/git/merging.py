@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nightshift.core.errors import GitError, MergeConflict
 from nightshift.core.tasks.revisions import Commit
-from nightshift.git import history, protocol
+from nightshift.git import protocol
 from nightshift.git.objects import RawCommit, find, find_planted
 from nightshift.git.repository import Repository
 
@@ -40,14 +40,11 @@ def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -
 
 
 def merge(repository: Repository, ours: str, theirs: str, by: bytes) -> str:
-    """Return a commit, on no branch, with the work of both commits; one of the two if it contains the other.
+    """Return a new commit, on no branch, that merges two commits.
 
     Raises:
         MergeConflict: The commits changed the same lines.
     """
-    for newer, older in ((theirs, ours), (ours, theirs)):
-        if history.contains(repository, newer, older):
-            return newer
     merged, clean = three_way(repository, ours, theirs)
     if not clean:
         raise MergeConflict(merged.conflicts)

@@ -236,7 +236,7 @@ async def test_a_task_begins_with_the_commits_of_its_dependencies(site: Site, tm
         both = site.submit(13, repo=str(repo), depends_on=[first, second])
         clash = site.submit(12, repo=str(repo), tests={"test_job_12.py": TESTS.format(n=12) + "\n"})
         torn = site.submit(14, repo=str(repo), depends_on=[second, clash])
-        done, failed = await site.ended(both), await site.ended(torn)
+        done, failed = [await site.ended(each) for each in (first, second, both, clash, torn)][2::2]
     assert (done.ending, failed.reason.partition(":")[0]) == (Ending.COMMITTED, "depends_on"), done.reason
     assert {"job_11.py", "job_12.py", "job_13.py"} <= set(git(repo, "ls-tree", "--name-only", str(done.branch)).split())
 
