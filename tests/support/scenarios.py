@@ -90,16 +90,14 @@ class Scenario:
 
 @dataclass(kw_only=True)
 class GivesUp(Scenario):
-    """A task that gives up: an unreadable first reply, a new plan, and wrong code. A dependent task never begins."""
+    """A task that gives up: unreadable replies, and a reflection without a request. A dependent task never begins."""
 
     name: str = "gives-up"
     recorded: int = 3
 
     def say(self, phase: str, n: int, text: str) -> str:
         if phase == "CODING":
-            return self.code(n, WRONG) if f"number {n}" in text else "I would rather talk about the weather."
-        if phase == "REFLECTING":
-            return reflection(n, replan=True)
+            return "I would rather talk about the weather."
         return PLAN
 
     def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
@@ -444,34 +442,18 @@ class Declines(Explores):
         supervised.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "Do it all the same."})
 
 
-FORGED = """import os
-
-EVENT = b'{{"e": "start", "id": "tests/test_of_nobody.py::test_it"}}\\n'
-
-
-def tell(descriptor):
-    try:
-        os.write(descriptor, EVENT)
-    except OSError:
-        pass
-    return descriptor > 60 or tell(descriptor + 1)
-
-
-tell(3)
-
-
-"""
-
-
 @dataclass(kw_only=True)
-class Tampers(Scenario):
-    """A task that ends at once, because its code forges an entry in the report of its own test run."""
+class Misses(Scenario):
+    """A task with a new plan, whose change then passes the tests twice but does not do what the words say."""
 
-    name: str = "tampers"
+    name: str = "misses"
     recorded: int = 3
 
     def say(self, phase: str, n: int, text: str) -> str:
-        return self.code(n, FORGED + RIGHT) if phase == "CODING" else super().say(phase, n, text)
+        return reflection(n, replan=True) if phase == "REFLECTING" else super().say(phase, n, text)
+
+    def task(self, n: int, **more: object) -> dict[str, object]:
+        return super().task(n, description=f"Write total() in job_{n}.py; total([1, 5]) == 7", **more)
 
 
 SCENARIOS = (
@@ -488,5 +470,5 @@ SCENARIOS = (
     Explores,
     Refuses,
     Declines,
-    Tampers,
+    Misses,
 )

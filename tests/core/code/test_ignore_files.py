@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,8 @@ PIECES = st.sampled_from([
     "a", "b", "ab", "*", "?", "**", "/", "/", "dist", ".env", "[ab]", "[!a]", "[^b]", "[a-c]", "[]a]", "[a", "\\*",
     "\\", "a b", " ", "!", "#", ".", "[[:alpha:]]", "[[:nope:]]", "[\\]a]", "[a-]", "[c-a]", "[[]",
 ])  # fmt: skip
-LINES = st.lists(PIECES, min_size=1, max_size=6).map("".join)
+# git 2.39 compares two unrelated pointers where `**` follows a character and ends a segment, as in `a**/b`.
+LINES = st.lists(PIECES, min_size=1, max_size=6).map("".join).filter(lambda line: not re.search(r"[^/]\*\*(/|$)", line))
 FILES = st.lists(LINES, max_size=5).map("\n".join)
 
 
