@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,8 @@ def main() -> int:
     """Run the tests; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="every test, not the quick tier alone")
+    # A shell that starts this program in the background has it and its children ignore Ctrl-C, which some tests send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     environment = {**os.environ, **({TIER: "all"} if parser.parse_args().all else {})}
     # Tests of a daemon wait more than they compute, so there are more processes than cores.
     beside = ["-n", str(len(os.sched_getaffinity(0)) + 2), "--dist", "loadfile", "--no-loadscope-reorder"]
