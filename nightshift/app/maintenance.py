@@ -112,6 +112,7 @@ class Cleanup:
             PeriodicJob(name="pruning", every_s=HOUR_S, run=self._pruner.run, first_s=120.0),
             PeriodicJob(name="points of commits", every_s=10 * MINUTE_S, run=self._count_points, first_s=MINUTE_S),
             PeriodicJob(name="packing", every_s=MINUTE_S, run=self._make_workspace().run, first_s=MINUTE_S),
+            PeriodicJob(name="idle repositories", every_s=MINUTE_S / 2, run=self._close_idle),
             PeriodicJob(
                 name="check of the database",
                 every_s=WEEK_S,
@@ -119,6 +120,9 @@ class Cleanup:
                 first_s=WEEK_S if self._store.is_checked else 0.0,
             ),
         ]
+
+    async def _close_idle(self) -> None:
+        await asyncio.to_thread(self._services.git.maintenance.close_idle)
 
     def _make_pruner(self) -> Pruner:
         store = self._store

@@ -60,7 +60,7 @@ def open_workspace(
 
 
 def open_repository(git: GitManager, task: Task, target: str | None) -> Workspace:
-    """Open the complete repository of a task at the task's base; the owner's target counts if the task names no base."""
+    """Open the complete repository of a task at its base; the owner's target counts if the task names no base."""
     spec = task.spec
     since = task.created_at - _CLOCKS_APART if task.hub_id else task.created_at
     workspace = git.open(spec.repo, spec.base, task.id, spec.description, since, mark=task.mark)

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from nightshift.core.errors import GitError, GitKilled, PlaceUnready, ReferenceLocked, SandboxError, SandboxUnready
+from nightshift.core.errors import (
+    GitError,
+    GitKilled,
+    PlaceUnready,
+    ReferenceLocked,
+    RepositoryUnready,
+    SandboxError,
+    SandboxUnready,
+)
 
 # Error numbers that a file system returns while it is unusable.
 _OF_PLACES = {
@@ -58,6 +66,8 @@ def find_trouble(error: BaseException, repo: Path) -> str:
             return f"disk of {_short(Path(named) if named else repo)} {_OF_PLACES[number]}"
         if isinstance(each, PlaceUnready | GitKilled):
             return str(each)
+        if isinstance(each, RepositoryUnready):  # When the task was accepted, the repository was there
+            return f"the repository of {_short(repo)}, which cannot be read now ({str(each).partition('; run ')[0]})"
         if isinstance(each, SandboxUnready):
             return f"the sandbox: {each}"
     is_of_place = any(isinstance(each, GitError | OSError) for each in _chain(error))

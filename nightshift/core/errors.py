@@ -43,6 +43,7 @@ NightshiftError
     ├── RemoteAway         the remote could not be reached, or rejected a push; waiting may help
     ├── UnknownCommit      a name matches no commit, or several
     ├── BaseGone           a commit that work depends on is not in the repository any more
+    ├── RepositoryUnready  the folder is there, but its repository is not, or cannot be read; waiting may help
     ├── ReferenceLocked    a reference stayed locked for as long as git waits
     ├── GitStopped         git was stopped with the daemon; the result is unknown
     │   └── GitKilled      another process killed git; waiting may help
@@ -404,6 +405,10 @@ class BaseGone(GitError):
 
     No reference was moved.
     """
+
+
+class RepositoryUnready(GitError):
+    """The folder exists, but its repository is missing or unreadable, for example because a disk is not mounted."""
 
 
 class ReferenceLocked(GitError):

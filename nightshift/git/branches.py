@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nightshift.core.errors import GitError
+from nightshift.core.errors import GitError, RepositoryUnready
 from nightshift.core.tasks.commit_message import draft_of, home_of, mark_of
 from nightshift.core.tasks.revisions import Workspace
+from nightshift.git.discovery import CLASHING_BRANCH, clash_of
 from nightshift.git.repository import Repository, find_checkout
 
 TRIES = 50
@@ -41,6 +42,8 @@ def attach(repository: Repository, workspace: Workspace, commit: str) -> str:
         if is_free and not repository.move((full, commit, held)):
             return name
         refusals.append(refused)
+    if repository.resolve(CLASHING_BRANCH)[0]:
+        raise RepositoryUnready(clash_of(repository.root))
     raise GitError(f"branch {workspace.branch} could not be made: {refusals[0]}")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nightshift.core.errors import GitError, GitKilled, ReferenceLocked
+from nightshift.core.errors import GitError, GitKilled, ReferenceLocked, RepositoryUnready
 from nightshift.core.text.formats import duration
 from nightshift.core.text.masking import printable
 from nightshift.git import protocol
@@ -70,7 +70,8 @@ class Git:
         answer = self.ask(*args, stdin=stdin, timeout_s=timeout_s)
         if answer.code:
             refuse_locked(answer.error)
-            raise GitError(f"git {args[0]} failed: {answer.error or f'exit code {answer.code}'}")
+            kind = RepositoryUnready if protocol.is_unreadable(answer.error) else GitError
+            raise kind(f"git {args[0]} failed: {answer.error or f'exit code {answer.code}'}")
         return answer
 
     def ask(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:

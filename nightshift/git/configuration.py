@@ -43,12 +43,19 @@ class Configuration:
 
     @property
     def remote_url(self) -> str | None:
-        """The address to push to.
+        """The address to push to if no branch is known."""
+        return self.push_url("")
 
-        This is the address of the configured push remote, or else of the only remote, or else of origin.
+    def push_url(self, branch: str) -> str | None:
+        """Return the address to push to: that of the remote that git would choose on a branch (short name).
+
+        If nothing is configured, this is the only remote, or else origin. A configured remote that this repository does
+        not have is passed over.
         """
         remotes = {key[7:].rpartition(".")[0] for _, key, _ in self.entries if key.startswith("remote.")} - {""}
-        name = self.value("remote.pushdefault") or (remotes.pop() if len(remotes) == 1 else "origin")
+        wanted = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
+        names = (name for name in map(self.value, wanted) if name in remotes)
+        name = next(names, next(iter(remotes)) if len(remotes) == 1 else "origin")
         return self.value(f"remote.{name}.pushurl", f"remote.{name}.url") or None
 
     def is_safe(self, root: Path) -> bool:

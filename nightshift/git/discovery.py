@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nightshift.core.code.tree import IdFormat
-from nightshift.core.errors import GitError
+from nightshift.core.errors import GitError, RepositoryUnready
 from nightshift.git.commands import Git
 from nightshift.git.configuration import LOOK_S, Configuration, read_configuration
 from nightshift.git.repository import Repository
@@ -125,12 +125,12 @@ def _folder_of(root: Path) -> Path:
     else:
         folder = (dot if dot.is_dir() else root).resolve()
     if dot.is_file() and not folder.exists():
-        raise GitError(
+        raise RepositoryUnready(
             f"repo: {root} is a worktree of a repository that is not at {folder} any more; where that was moved, type "
             f"`git worktree repair {root}` in its new place"
         )
     if not (folder / "HEAD").is_file() or not ((folder / "objects").is_dir() or (folder / "commondir").is_file()):
-        raise GitError(f"repo: {root} is not in a git repository; run `git init` there and commit once")
+        raise RepositoryUnready(f"repo: {root} is not in a git repository; run `git init` there and commit once")
     return folder
 
 
@@ -147,25 +147,38 @@ def base_of(repository: Repository, base: str | None) -> tuple[str, str | None]:
         raise GitError("base: must be one line")
     branch, other, clash = repository.resolve(f"refs/heads/{name or '@'}", base or "HEAD", CLASHING_BRANCH)
     if clash:
-        raise GitError(clash_of(repository.root))
+        raise RepositoryUnready(clash_of(repository.root))
     if branch:
         return branch, f"refs/heads/{name}"
     if other:
         return other, None
     if base:
-        raise GitError(f"base: there is no branch, tag or commit {base!r} in {repository.root}")
-    raise GitError(explain_no_commit(repository.git, repository.root))
+        raise explain_no_base(repository.git, repository.root, base)
+    raise explain_no_commit(repository.git, repository.root)
 
 
-def explain_no_commit(git: Git, root: Path) -> str:
+def explain_no_commit(git: Git, root: Path) -> GitError:
     """Return why a checkout's HEAD cannot be read.
 
     Either there is no commit yet, or git cannot read the commit; the text then contains git's error.
     """
     error = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
     if "does not have any commits yet" in error:
-        return f"repo: {root} has no commit yet; make a first one, or name a base"
-    return f"repo: the commit that is checked out in {root} cannot be read; git says: {error or 'nothing'}"
+        return GitError(f"repo: {root} has no commit yet; make a first one, or name a base")
+    return RepositoryUnready(
+        f"repo: the commit that is checked out in {root} cannot be read; git says: {error or 'nothing'}"
+    )
+
+
+def explain_no_base(git: Git, root: Path, base: str, suggestion: str = "") -> GitError:
+    """Return why a named base is no commit: there is no such name, or git cannot read what it names."""
+    names = (base, f"refs/heads/{base.removeprefix('refs/heads/')}")
+    for name in names:
+        asked = git.ask("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}", timeout_s=LOOK_S)
+        words = "\n".join(line for line in asked.error.splitlines() if line != "fatal: Needed a single revision")
+        if words and "no upstream" not in words and "expected commit type" not in words:
+            return RepositoryUnready(f"base: {base!r} cannot be read in {root}; git says: {words}")
+    return GitError(f"base: there is no branch, tag or commit {base!r} in {root}{suggestion}")
 
 
 def clash_of(root: Path) -> str:

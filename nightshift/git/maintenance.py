@@ -59,6 +59,10 @@ class RepositoryMaintenance:
     def __init__(self, repositories: Repositories) -> None:
         self._repositories = repositories
 
+    def close_idle(self) -> None:
+        """End the processes of the owner's repositories that were not used since the last call."""
+        self._repositories.close_idle()
+
     def count_objects(self) -> Stored:
         """Count the repository's objects, loose and packed."""
         lines = self._own().git("count-objects", "-v").text.splitlines()

@@ -177,7 +177,7 @@ class GitManager:
         if "\n" not in name and (commit := repository.resolve(name)[0]):
             return commit
         if name == "HEAD":
-            raise UnknownCommit(explain_no_commit(repository.git, repository.root))
+            raise UnknownCommit(str(explain_no_commit(repository.git, repository.root)))
         raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
 
     def fitting(self, where: Where, name: str) -> dict[str, str]:
@@ -351,7 +351,10 @@ class GitManager:
     def push_branch(self, where: Where, branch: str, task_id: int, timeout_s: float = 60.0) -> PushResult:
         """Push a branch at the request of a task's owner, even if pushing is switched off; otherwise like `push`."""
         try:
-            result = push(self._repositories.find(where), branch, self._push_env, timeout_s)
+            base = (where.target or "") if isinstance(where, Workspace) else ""
+            result = push(
+                self._repositories.find(where), branch, self._push_env, timeout_s, base.removeprefix("refs/heads/")
+            )
         except GitError as error:
             result = PushResult(pushed=False, tried=True, detail=str(error))
         if result.tried:

@@ -58,7 +58,7 @@ _FIXED = {
 _PERSONAL = (
     "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
     "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-    "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_CONFIG_GLOBAL", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT",
 )  # fmt: skip
 
 
@@ -232,6 +232,14 @@ def lock_in(error: str) -> str | None:
     """Return the lock that an error of git names as its cause, or None if the error has another cause."""
     match = re.search(r"[Uu]nable to create '(.+?\.lock)': File exists", error)
     return match[1] if match else None
+
+
+_UNREADABLE = re.compile(r"fatal: (not a git repository|unknown repository ext|Expected git repo version|bad config)")
+
+
+def is_unreadable(error: str) -> bool:
+    """Return True if git says that it cannot read the repository at all, whatever the command was."""
+    return _UNREADABLE.search(error) is not None
 
 
 def without_advice(error: str) -> str:

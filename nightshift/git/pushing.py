@@ -18,7 +18,7 @@ from nightshift.git.history import NOTES
 from nightshift.git.repository import Repository
 
 
-def push(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> PushResult:
+def push(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float, base: str = "") -> PushResult:
     """Push a branch (short name) and the notes to the repository's configured remote, without force.
 
     The push runs in our view of the repository, because a repository's own settings may name programs to run
@@ -29,11 +29,12 @@ def push(repository: Repository, branch: str, env: Mapping[str, str], timeout_s:
         branch: The branch's short name.
         env: The environment from `protocol.push_environment`.
         timeout_s: Timeout of each push in seconds.
+        base: The short name of the branch that the work began on; its configuration chooses the remote.
 
     Raises:
         GitError: The branch was refused, or the push failed or timed out.
     """
-    url = repository.configuration().remote_url
+    url = repository.configuration().push_url(base)
     if not url:
         return PushResult(pushed=False, tried=False, detail="there is no remote to push to")
     name = f"refs/heads/{branch}"

@@ -59,6 +59,7 @@ class Repositories:
         self._environ = environ
         self._lock = threading.Lock()
         self._opened: dict[Path, Repository] = {}
+        self._used = set[Path]()
 
     def find(self, where: Where) -> Repository:
         """Return the repository, and open it if it is not open yet.
@@ -71,7 +72,8 @@ class Repositories:
             if where is None or (isinstance(where, Workspace) and where.is_own):
                 return own
             if isinstance(where, Workspace):
-                repository = self._opened.get(where.git_dir) or self._open(where.repo)
+                opened = self._opened.get(where.git_dir)
+                repository = opened if opened and opened.common.exists() else self._open(where.repo)
             else:
                 repository = self._open(resolve_given(where))
             self._close_least_used(repository)
@@ -85,9 +87,21 @@ class Repositories:
         a later call of this method closes it again.
         """
         self._opened[repository.git.folder] = self._opened.pop(repository.git.folder, repository)
+        self._used.add(repository.git.folder)
         others = [other for other in self._opened.values() if not other.is_own]
         for other in others[:-OPEN]:
             other.close()
+
+    def close_idle(self) -> None:
+        """End the processes of the owner's repositories that were not used since the last call.
+
+        A process that stays open keeps the disk busy, so that the owner could not unmount it.
+        """
+        with self._lock:
+            for folder, repository in self._opened.items():
+                if folder not in self._used and not repository.is_own:
+                    repository.close()
+            self._used.clear()
 
     def version(self) -> str:
         """Return the line that `git --version` prints.

@@ -36,7 +36,7 @@ TREES = 16
 """Maximum number of cached trees of commits, and also of cached parts of trees."""
 K = TypeVar("K")
 V = TypeVar("V")
-_IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+_IN_PROGRESS = ("rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name", "BISECT_START")
 
 
 def _keep_last(values: dict[K, V], key: K, make: Callable[[], V]) -> V:
@@ -224,6 +224,6 @@ def find_checkout(repository: Repository, branch: str) -> str | None:
     places = [repository.common, *sorted(repository.common.glob("worktrees/*"))]
     for file in (folder / name for folder in places for name in _IN_PROGRESS):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if file.read_text().strip() in {branch, branch.removeprefix("refs/heads/")}:
+            if {branch, branch.removeprefix("refs/heads/")} & set(file.read_text().splitlines()):
                 return f"a rebase or bisect in progress ({file})"
     return None

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from nightshift.core.errors import GitError
+from nightshift.core.errors import GitError, RepositoryUnready
 from nightshift.git.commands import Git
 from nightshift.git.processes import Output, write
 
@@ -66,7 +66,9 @@ class Session:
         except (OSError, EOFError) as error:
             if again:
                 return self._ask(question, read, again=False)
-            raise GitError(f"{name} ended in {folder}: {error}") from error
+            words = self._git.ask(*self._args, timeout_s=self._answer_s).error  # the session's own errors are not read
+            kind = RepositoryUnready if words else GitError  # git cannot even start there
+            raise kind(f"{name} ended in {folder}: {words or error}") from error
 
     def _ask_once(self, question: bytes, read: Callable[[Output], T]) -> T:
         if self._process is None or self._process.poll() is not None:

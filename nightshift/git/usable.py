@@ -13,6 +13,7 @@ from nightshift.git.discovery import (
     CLASHING_BRANCH,
     clash_of,
     discover,
+    explain_no_base,
     explain_no_commit,
     refuse_unusable,
     resolve_given,
@@ -40,14 +41,12 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
         raise GitError(clash_of(location.root))
     if base is None:
         if not _is_commit(git, "HEAD"):
-            raise GitError(explain_no_commit(git, location.root))
+            raise explain_no_commit(git, location.root)
         return
     if "\n" in base:
         raise GitError("base: must be one line")
     if not (_is_commit(git, f"refs/heads/{base.removeprefix('refs/heads/')}") or _is_commit(git, base)):
-        raise GitError(
-            f"base: there is no branch, tag or commit {base!r} in {location.root}{_suggest(base, _names(git))}"
-        )
+        raise explain_no_base(git, location.root, base, _suggest(base, _names(git)))
 
 
 def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[str]:

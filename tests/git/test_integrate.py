@@ -92,9 +92,11 @@ def test_a_branch_that_is_being_rebased_is_never_moved(bench: Bench, repo: Path)
     for text in ("a = 2\n", "a = 3\n"):
         write(repo, {"a.py": text})
         git(repo, "commit", "-q", "-a", "-m", text)
-    git(repo, "-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "main")
+    git(repo, "branch", "below", "topic~")
+    git(repo, "-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "--update-refs", "main")
     assert git(repo, "branch", "--show-current") == ""
-    assert "rebase" in str(bench.git.find_obstacle(bench.git.open(str(repo), "topic", 7, "x")))
+    for branch in ("topic", "below"):
+        assert "rebase" in str(bench.git.find_obstacle(bench.git.open(str(repo), branch, 7, "x")))
 
 
 def test_a_commit_is_found_again_on_its_branch_or_in_the_target(bench: Bench, repo: Path, dev: Workspace) -> None:

@@ -49,7 +49,6 @@ def test_a_folder_without_a_repository_and_one_without_a_commit_are_told(tmp_pat
     ("file", "content", "words"),
     [
         (".git/refs/heads/main", b"", "broken"),
-        (".git/HEAD", b"", "not a git repository"),
         ("the commit", b"", "is empty"),
         (".git/config", b"[core]\n\trepositoryformatversion = 9\n", "Expected git repo version"),
     ],
@@ -140,3 +139,23 @@ def test_a_repository_that_may_not_be_written_is_told(tmp_path: Path) -> None:
     (repo / ".git" / "refs").chmod(0o500)
     assert "may not be written by the user" in read_words(repo)
     (repo / ".git" / "refs").chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        (".git/refs/heads/feature", b"", "broken"),
+        ("the commit", b"", "is empty"),
+        (".git/config", b"[core]\n\trepositoryformatversion = 9\n", "Expected git repo version"),
+    ],
+)
+def test_damage_of_a_named_base_is_told_in_git_s_own_words(
+    tmp_path: Path, file: str, content: bytes, words: str
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    git(repo, "branch", "feature")
+    commit = git(repo, "rev-parse", "HEAD")
+    path = repo / (f".git/objects/{commit[:2]}/{commit[2:]}" if file == "the commit" else file)
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+    assert words in read_words(repo, "feature")

@@ -96,9 +96,7 @@ class GivesUp(Scenario):
     recorded: int = 3
 
     def say(self, phase: str, n: int, text: str) -> str:
-        if phase == "CODING":
-            return "I would rather talk about the weather."
-        return PLAN
+        return "I would rather talk about the weather." if phase == "CODING" else PLAN
 
     def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
         first = supervised.submit(**self.task(n, limits={"iterations": 2}))

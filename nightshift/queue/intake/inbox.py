@@ -93,7 +93,8 @@ class Inbox:
             if submitted.replaces:
                 remarks.append(f"task {submitted.task_id} replaces task {submitted.replaces}, which had not begun")
                 gone.pop(submitted.replaces, None)
-        remarks += [f"task {task_id} waits on, though its entry is gone" for task_id in gone]
+        if _is_complete(reading):
+            remarks += [f"task {task_id} waits on, though its entry is gone" for task_id in gone]
         if new or remarks or reading != self._reported:
             self._report(reading, new, remarks)
         if _is_complete(reading):
@@ -110,7 +111,8 @@ class Inbox:
         """
         present = {entry.key for entry in reading.entries}
         ids = sorted(task_id for key, task_id in self._ids.items() if key not in present)
-        tasks = map(self._queue.get, ids[-MOST_CORRECTED:] if _is_complete(reading) else ())
+        bad = reading.total - len(reading.entries)  # an entry with a fault is not gone
+        tasks = map(self._queue.get, ids[-MOST_CORRECTED:] if reading.entries and len(ids) > bad else ())
         return {task.id: task for task in tasks if not task.attempt and task.status in OPEN}
 
     def refuse(self, faults: Sequence[Fault]) -> None:
@@ -161,10 +163,8 @@ class Inbox:
                 continue
             spec = with_ids(entry, ids)
             is_compared = entry.key not in self._ids and len(entries) <= MOST_CORRECTED
-            near = difflib.get_close_matches(_shorten(spec), words.values() if is_compared else (), 1, ALIKE)
-            old = next((task_id for task_id, text in words.items() if near and text == near[0]), None)
-            if old is not None:
-                del words[old]
+            old = _find_alike(_shorten(spec), words) if is_compared else None
+            words.pop(old or 0, None)
             sent[entry.key] = entry, spec, self._queue.submit(spec, instead_of=old)
         return list(sent.values()), refused
 
@@ -187,6 +187,14 @@ def _is_complete(reading: Reading) -> bool:
 
 def _shorten(spec: TaskSpec) -> str:
     return spec.description[:COMPARED_CHARS]
+
+
+def _find_alike(text: str, words: Mapping[int, str]) -> int | None:
+    """Return the task whose words the text corrects: they are alike, or one begins with the other."""
+    near = difflib.get_close_matches(text, words.values(), 1, ALIKE) or [
+        other for other in words.values() if other.startswith(text) or text.startswith(other)
+    ]
+    return next((task_id for task_id, other in words.items() if near and other == near[0]), None)
 
 
 def with_ids(entry: Entry, ids: Mapping[str, int]) -> TaskSpec:

@@ -43,7 +43,6 @@ def by_git(files: Mapping[str, str], paths: Sequence[str]) -> set[str]:
 @given(FILES, st.dictionaries(PATHS, FILES, max_size=2), st.lists(PATHS, min_size=1, max_size=12, unique=True))
 @example("a/**", {}, ["a", "a/b"])
 @example("**/a", {}, ["a", "b/a"])
-@example("a**b", {}, ["ab", "a/b"])
 @example("*\n!*/\n!a", {}, ["a", "b", "ab/a"])
 @example("dist", {"a": "!dist"}, ["a/dist", "dist"])
 def test_it_is_what_git_says(top: str, below: Mapping[str, str], paths: list[str]) -> None:

@@ -84,6 +84,7 @@ TASKS = "tasks:\n- {}\n- Clean up what is left\n"
         (f"{{description: {DROP}, key: drop}}", "{description: Count something else, key: drop}"),
         (DROP, f"{{description: {DROP}, key: drop}}"),
         (DROP, f"Write a letter\n- {DROP}, at last"),
+        ("Mend it", "Mend it, and while you are there the header, the footer and all of the colours"),
         (
             "{description: a, key: a}\n- {description: b, depends_on: [a]}",
             "{description: c, key: a}\n- {description: b, depends_on: [a]}",
@@ -112,6 +113,18 @@ def test_a_corrected_entry_replaces_its_waiting_task(intake: Intake, before: str
     assert intake.read(TASKS.format(after)) == [f"tasks.yaml: 0 new of {len(entries)} entries"]
     undone = intake.read(TASKS.format(before))
     assert f"replaces task {new}" in undone[0], "the old words make a task again"
+
+
+def test_a_corrected_entry_is_known_beside_a_faulty_one(intake: Intake) -> None:
+    intake.read(TASKS.format(f"{DROP}\n- Keep"))
+    intake.read(TASKS.format(DROP.replace("invoises", "drafts") + "\n- {description: Keep, priority: high}"))
+    assert [intake.queue.get(number).status for number in (1, 2)] == [Status.CANCELLED, Status.QUEUED]
+
+
+def test_a_half_of_a_file_takes_nothing_back(intake: Intake) -> None:
+    intake.read("tasks:\n- Mend the first\n- Mend the second\n- Mend the third\n")
+    intake.read("tasks:\n- Mend the first\n- {description: Mend the sec\n, prio: }")
+    assert [task.status for task in intake.queue.find(limit=9)] == [Status.QUEUED] * 3
 
 
 @pytest.mark.parametrize("entry", [DROP, f"{{description: {DROP}, key: drop}}"])
