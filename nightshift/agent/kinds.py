@@ -37,7 +37,7 @@ def kind_of(spec: TaskSpec) -> Kind:
 
 
 _CODE = (
-    r"functions?|class(?:es)?|methods?|modules?|endpoints?|routes?|options?|flags?|bugs?|features?|scripts?|tests?"
+    r"code|functions?|class(?:es)?|methods?|modules?|endpoints?|routes?|options?|flags?|bugs?|features?|scripts?|tests?"
     r"|parsers?|handlers?|fields?|tables?|columns?|subcommands?"
 )
 _PAGES = (
@@ -72,7 +72,8 @@ _SURELY = (
 )
 _PAGE = re.compile(rf"(?<![\w-])(?:{_SURELY})(?![\w-])(?!\s+(?:{_CODE}|{_PROGRAMS})(?![\w-]))", re.IGNORECASE)
 _SMALL = re.compile(
-    r"(?:\s+(?:an?|the|some|any|our|its|their|all|each|every|more|better|missing|proper|short|good|new|clear|of|for))*[\s`]*",
+    r"(?:\s+(?:an?|the|only|some|any|our|its|their|all|each|every|more|better|missing|proper|short|good|new|clear|of|for))*"
+    r"[\s`]*",
     re.IGNORECASE,
 )
 _TELLS = re.compile(
@@ -83,8 +84,13 @@ _MENDS = re.compile(
     r"^\W*(?:please\s+)?(?:describe|explain|mention|fix|change|update|correct|improve|add)\b", re.IGNORECASE
 )
 _LIES_IN = re.compile(rf"\b(?:in|of|to|on|from)\s+(?:the\s+|our\s+|its\s+|`)?(?={_PAGE.pattern})", re.IGNORECASE)
+_MAKES_IT = re.compile(
+    r"\bmake\s+(?:it|them)\s+(?!\w+er\b|more|less|clear|complete|consistent|correct|readable|right|short|say|tell)\w",
+    re.IGNORECASE,
+)
 _IS_SO = re.compile(
-    rf"^\W*(?:the|our|its|this)\s+(?:\w+\s+)?{_PAGE.pattern}\s+(?:is|are|lacks?|needs?|should|says?|still|do(?:es)?|ha(?:s|ve))\b",
+    rf"^\W*(?:the|our|its|this)\s+(?:\w+\s+)?{_PAGE.pattern}(?:\s+(?:of|for|in)\s.{{1,80}}?)?"
+    r"\s+(?:is|are|lacks?|needs?|should|says?|still|do(?:es)?|ha(?:s|ve))\b",
     re.IGNORECASE,
 )
 
@@ -115,7 +121,7 @@ def _asks_for_code(clause: str) -> bool:
         return False
     first = _MADE.search(clause, opening.end())
     if first is None:
-        return re.fullmatch(_WORKS, opening["verb"], re.IGNORECASE) is not None
+        return re.fullmatch(_WORKS, opening["verb"], re.IGNORECASE) is not None or _MAKES_IT.search(clause) is not None
     return first["page"] is None
 
 

@@ -127,6 +127,8 @@ async def test_documentation_is_asked_for_no_tests_and_mended_by_the_line_that_i
         ("Rename total to sum_all and update the docs", False),
         ("Build a documentation generator", False),
         ("Explain in the README how to run the tests", True),
+        ("The docstrings of a() in shop/a.py have no Args section. Add them. Change only the docstrings.", True),
+        ("The docs for export() say that it returns None. Make it return the path.", False),
         ("Headings without a text break the table of contents", False),
         ("Add a docs endpoint", False),
         ("Convert Markdown to HTML", False),

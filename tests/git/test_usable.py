@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nightshift.attempt.trouble import find_trouble
 from nightshift.core.errors import GitError
 from nightshift.git.discovery import discover
 from nightshift.git.usable import refuse_unusable_place
@@ -59,9 +60,9 @@ def test_damage_is_told_in_git_s_own_words(tmp_path: Path, file: str, content: b
     path = repo / (f".git/objects/{commit[:2]}/{commit[2:]}" if file == "the commit" else file)
     path.chmod(0o644)
     path.write_bytes(content)
-    problem = read_words(repo)
-    assert words in problem
-    assert "make a first one" not in problem
+    for problem in (read_words(repo), read_words(repo, "main")):
+        assert words in problem
+        assert "make a first one" not in problem
 
 
 NAME = "[user]\n\tname = Ann Owner\n\temail = ann@example.org\n"
@@ -141,21 +142,20 @@ def test_a_repository_that_may_not_be_written_is_told(tmp_path: Path) -> None:
     (repo / ".git" / "refs").chmod(0o700)
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "words"),
-    [
-        (".git/refs/heads/feature", b"", "broken"),
-        ("the commit", b"", "is empty"),
-        (".git/config", b"[core]\n\trepositoryformatversion = 9\n", "Expected git repo version"),
-    ],
-)
-def test_damage_of_a_named_base_is_told_in_git_s_own_words(
-    tmp_path: Path, file: str, content: bytes, words: str
-) -> None:
+@pytest.mark.parametrize("away", [".git", ".git/objects", ".git/HEAD"])
+def test_a_repository_whose_disk_is_away_is_waited_for(tmp_path: Path, away: str) -> None:
     repo = make_repo(tmp_path / "shop")
-    git(repo, "branch", "feature")
-    commit = git(repo, "rev-parse", "HEAD")
-    path = repo / (f".git/objects/{commit[:2]}/{commit[2:]}" if file == "the commit" else file)
-    path.unlink(missing_ok=True)
-    path.write_bytes(content)
-    assert words in read_words(repo, "feature")
+    (repo / away).rename(tmp_path / "away")
+    with pytest.raises(GitError) as caught:
+        refuse_unusable_place(str(repo), None, OWNER)
+    assert str(repo) in find_trouble(caught.value, repo)
+
+
+@pytest.mark.parametrize("setting", ["branch.dev.pushRemote fork", "branch.dev.remote fork", "remote.pushDefault no"])
+def test_a_push_goes_to_the_remote_that_git_would_choose(tmp_path: Path, setting: str) -> None:
+    repo = make_repo(tmp_path / "shop")
+    for remote in ("origin", "fork"):
+        git(repo, "remote", "add", remote, f"/srv/{remote}.git")
+    git(repo, "config", *setting.split())
+    chosen = "fork" if setting.endswith("fork") else "origin"
+    assert discover(repo, OWNER).configuration.push_url("dev") == f"/srv/{chosen}.git"
