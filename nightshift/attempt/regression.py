@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nightshift.core.code.dependencies import ImportCache, dependants, is_suite, nearest_first
 from nightshift.core.code.paths import at_or_below
+from nightshift.core.code.tree import text_of
 from nightshift.core.ports import Suite
 from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
+from nightshift.verdict.languages.python import pytest_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +49,15 @@ class WithRegression(Suite):
         changed = self.changed | job.change.keys()
         if not changed:
             return job
-        dependant_paths = dependants(job.base, changed, self.imports, unknown=job.whole_tree)
+        read = partial(text_of, job.base)
+        settings = pytest_settings.read(read)
+
+        def is_test(path: str) -> bool:
+            return is_suite(path) or (path.endswith(".py") and settings.is_test_file(path, read))
+
+        dependant_paths = dependants(job.base, changed, self.imports, unknown=job.whole_tree, is_test=is_test)
         if job.takes_away:
-            dependant_paths |= {path for path in job.base.entries() if is_suite(path)}
+            dependant_paths |= {path for path in job.base.entries() if is_test(path)}
         left = dependant_paths - job.given.keys() - job.own.keys()
         if self.test_paths:
             left = frozenset(path for path in left if at_or_below((path,), self.test_paths))

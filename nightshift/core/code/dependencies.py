@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -211,8 +212,16 @@ class View:
             roots = above[imported.level - 1 : imported.level]
         else:
             roots = list(dict.fromkeys([*above, *(f"{folder}src/" for folder in above)]))
+            top = imported.module.partition(".")[0]
+            if top not in sys.stdlib_module_names and not any(self._has_module(root, top) for root in roots):
+                roots += sorted(
+                    {*self._graph.names.parents(top), *self._above.parents(top)}
+                )  # another package's folder
         for root in roots:
             yield from self._module(root, imported)
+
+    def _has_module(self, root: str, name: str) -> bool:
+        return any(self._file_of(root + name)) or bool(self._graph.names.within(f"{root}{name}/"))
 
     def _module(self, root: str, imported: Import) -> Iterator[str]:
         parts = imported.module.split(".") if imported.module else []
@@ -299,7 +308,10 @@ def closure(tree: Tree, change: Change, tests: Files, cache: ImportCache) -> Clo
         return Closure(paths=paths, complete=not any(view.facts(path).dynamic for path in paths))
 
 
-def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unknown: bool = True) -> frozenset[str]:
+def dependants(
+    tree: Tree, changed: Collection[str], cache: ImportCache, *, unknown: bool = True,
+    is_test: Callable[[str], bool] | None = None,
+) -> frozenset[str]:  # fmt: skip
     """Return the tests of a tree that can see one of the changed paths, or whose closure is incomplete.
 
     Args:
@@ -308,11 +320,12 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
         cache: Caches the facts about files.
         unknown: True includes every test with an incomplete closure, even if no changed path is known to be in the
             closure.
+        is_test: decides which files are tests; the default looks at the usual names.
     """
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
         reached = _reach([*changed, *(view.dynamic() if unknown else ())], view.users)
-        return frozenset(path for path in reached if path in entries and is_suite(path))
+        return frozenset(path for path in reached if path in entries and (is_test or is_suite)(path))
 
 
 def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], cache: ImportCache) -> tuple[str, ...]:

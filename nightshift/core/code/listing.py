@@ -51,6 +51,13 @@ class Names:
             if folder and _ends_with(folder[:-1], mention):
                 yield from self._within[folder]
 
+    def parents(self, module: str) -> Iterator[str]:
+        """Yield the folders from which a top-level module or package of this name could be imported."""
+        for path in self._files.get(f"{module}.py", ()):
+            yield path[: path.rfind("/") + 1]
+        for folder in self._folders.get(module, ()):
+            yield folder[: -len(module) - 1]
+
     def within(self, folder: str) -> Iterable[str]:
         """Return the files below a folder. The folder's name ends with a slash; the empty text means the root."""
         return self._within.get(folder, ())

@@ -6,11 +6,15 @@ even if no test was seen to use it. Files that only the product reads are not te
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import doctest
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.paths import folders_of, is_test_path
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind
@@ -39,12 +43,14 @@ class Surroundings:
         modules: the modules of the tree that were imported.
         command: the arguments of the owner's test command; files among the arguments count as test assets.
         asked: the task's text; a file that the text names may change without a question.
+        collected: the files in which the base run found tests.
     """
 
     read: Mapping[str, str]
     modules: Collection[str]
     command: tuple[str, ...] = ()
     asked: str = ""
+    collected: Collection[str] = ()
 
 
 def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterator[Finding]:
@@ -57,10 +63,15 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
     """
     for path, text in sorted(change.items()):
         before = texts.get(path)
-        if before is None or before == text or not (why := find_reason(path, before, around)):
+        if before is None or before == text:
+            continue
+        why = find_reason(path, before, around)
+        has_tests = not why and path in around.collected and takes_tests(before, text)
+        why = "holds tests that change" if has_tests else why
+        if not why:
             continue
         says = f"{path} {why}: may it {'change' if text is not None else 'go'}?"
-        named = is_named(path, around.asked)
+        named = not has_tests and is_named(path, around.asked)
         yield Finding(
             kind=FindingKind.ASSET, where=path, says=f"{path} {why}, and the task names it" if named else says,
             control=Control.BASE, subject="" if named else subject_of(path, text),
@@ -80,6 +91,26 @@ def find_reason(path: str, text: str, around: Surroundings) -> str:
     if path in around.modules and _ASSERTS.search(text) and _is_helper(path):
         return "asserts for tests"
     return ""
+
+
+def takes_tests(before: str, after: str | None) -> bool:
+    """Check whether a test, or an example in a docstring, is gone or differs after a change."""
+    tests = _list_tests(after or "")
+    return any(tests.get(name) != text for name, text in _list_tests(before).items())
+
+
+def _list_tests(text: str) -> dict[str, str]:
+    """Map each test function or class to its text, and each example in a docstring to its result."""
+    tree, tests = parse_quietly(text), dict[str, str]()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            name = getattr(node, "name", "")
+            if name.lower().startswith("test") or name.endswith("TestCase"):
+                tests[name] = ast.unparse(node)
+            with contextlib.suppress(ValueError):  # a docstring that doctest cannot read has no examples
+                examples = doctest.DocTestParser().get_examples(ast.get_docstring(node) or "")
+                tests |= {f"{name} >>> {example.source}": example.want for example in examples}
+    return tests
 
 
 def _is_helper(path: str) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
 from nightshift.core.code import javascript
 from nightshift.core.code.parsing import parse_quietly
-from nightshift.core.code.tree import Tree
+from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.tasks.language_choice import language_of
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.verdict.languages import dialect_of
@@ -38,7 +38,8 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
         job: the job with the task's text and the change.
         tests: the tests written by the agent, path to text.
     """
-    if not any(dialect_of(job.language).checks_something(text) for text in tests.values()):
+    helpers = [text for path, text in tests.items() for text in _list_helpers(path, text, job.base)]
+    if not any(dialect_of(job.language).checks_something(text) for text in (*tests.values(), *helpers)):
         return "the self-written tests compare no value: they prove nothing"
     names = {name.rpartition(".")[2] for name in read_names(job.asked or "", ()).defined}
     used = {name for path, text in tests.items() for name in _list_used(path, text)}
@@ -49,11 +50,24 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
         if has_code and not any(_reaches_code(path, text, job) for path, text in tests.items()):
             return "no self-written test imports anything of the code"
     trees = [tree for path, text in tests.items() if path.endswith(".py") and (tree := parse_quietly(text))]
-    if stubs := names & {name for tree in trees for name in _list_stubbed(tree)}:
+    owners = {part for path in job.change for part in _PARTS.split(path)} | names
+    if stubs := names & {name for tree in trees for name in _list_stubbed(tree, owners)}:
         return f"the self-written tests put a stub in the place of {min(stubs)}"
     if any(map(_writes_expected, trees)):
         return "the self-written tests write what they expect where it is missing"
     return ""
+
+
+def _list_helpers(path: str, text: str, base: Tree) -> Iterator[str]:
+    """List the texts of the base's modules beside or below the folder of a test file that the file imports."""
+    tree, folder = parse_quietly(text), path[: path.rfind("/") + 1]
+    nodes = list(ast.walk(tree)) if path.endswith(".py") and tree else []
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    stems = {name.rpartition(".")[2] for name in names}
+    for other in base.entries() if folder else ():
+        if other.startswith(folder) and other.endswith(".py") and other[:-3].rpartition("/")[2] in stems:
+            yield text_of(base, other) or ""
 
 
 def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
@@ -97,8 +111,8 @@ def _list_used(path: str, text: str) -> Iterator[str]:
         yield from _WORD.findall(text)
 
 
-def _list_stubbed(tree: ast.Module) -> Iterator[str]:
-    """List the names that `unittest.mock.patch` or `monkeypatch.setattr` replaces.
+def _list_stubbed(tree: ast.Module, owners: Collection[str]) -> Iterator[str]:
+    """List the names that `unittest.mock.patch` or `monkeypatch.setattr` replaces in one of the modules `owners`.
 
     A dotted name is shortened to its last part.
     """
@@ -108,7 +122,10 @@ def _list_stubbed(tree: ast.Module) -> Iterator[str]:
                 each.value for each in node.args[:2] if isinstance(each, ast.Constant) and isinstance(each.value, str)
             ]
             if last_name(node.func) in {"patch", "object", "setattr"} and texts:
-                yield texts[0].rpartition(".")[2]
+                owner, _, name = texts[0].rpartition(".")
+                owner = owner or last_name(node.args[0])
+                if owner.rpartition(".")[2] in owners:
+                    yield name
 
 
 def _writes_expected(tree: ast.Module) -> bool:

@@ -101,6 +101,7 @@ class Search:
         seen = base or self.native
         around = assets.Surroundings(
             read=seen.read, modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
+            collected=frozenset(map(file_of, base.ends)) if base else (),
         )  # fmt: skip
         change = {path: text for path, text in job.change.items() if path not in self.planned.dropped}
         texts = {path: text_of(job.base, path) for path in change}

@@ -133,7 +133,10 @@ def _shadows(path: str, base: Callable[[str], str | None], present: Collection[s
         return None
     if name in LIBRARY_NAMES and not provides(name, root, present):
         return f"has the name of a test library ({name})"
-    if name in sys.stdlib_module_names and (len(parts) == 1 or path.endswith(".py")):
+    is_module = len(parts) == 1 or (
+        len(parts) == 2 and parts[1].startswith("__init__.")
+    )  # a plain folder hides nothing
+    if name in sys.stdlib_module_names and is_module:
         return f"has the name of a standard module ({name}); choose another one"
     return None
 

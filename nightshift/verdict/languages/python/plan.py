@@ -27,6 +27,7 @@ from nightshift.verdict.languages.test_config import LIBRARY_NAMES, provides
 __all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies"]
 _VERSION_FILE = re.compile(r"\b(?:version[-_]file|write_to)\b")
 _IMPORTED = re.compile(r"^\s*(?:import|from)\s+([\w.]+)", re.MULTILINE)
+_PARTS = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+\(?\s*(\w+)", re.MULTILINE)
 _NEVER_PRELOADED = frozenset({"this", "antigravity", "idlelib", "tkinter", "turtle", "test", "turtledemo", "lib2to3"})
 
 
@@ -115,13 +116,16 @@ class _PytestPlanner(JobFiles):
     def _preloads(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
         """Return the modules to import beforehand: those of the standard library that tests import, and Hypothesis."""
         names = {name for file in files for name in _IMPORTED.findall(file.text)}
+        names |= {f"{module}.{name}" for file in files for module, name in _PARTS.findall(file.text)}
         tops = {name: name.partition(".")[0] for name in names}
         standard = sys.stdlib_module_names - _NEVER_PRELOADED
         return tuple(sorted(name for name, top in tops.items() if top in standard or name == "hypothesis"))
 
     def _is_mine(self, path: str) -> bool:
         named = path in self._job.only
-        return path.endswith(".py") and (named or bool(self._settings.collected([path], ["."])))
+        return path.endswith(".py") and (
+            named or bool(self._settings.collected([path], ["."])) or self._settings.is_test_file(path, self._before)
+        )
 
     def _support(self, suites: Collection[str]) -> list[str]:
         """Return the paths of the conftest files that apply to these test files, outermost first."""

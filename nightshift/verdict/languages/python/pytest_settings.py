@@ -56,10 +56,17 @@ class PytestSettings:
     ignored: tuple[str, ...] = ()
     test_paths: tuple[str, ...] = ()
     not_entered: tuple[str, ...] = NO_RECURSION
+    has_doctests: bool = False
 
     def is_suite(self, path: str) -> bool:
         """Check whether pytest treats a file as a test file."""
         return _fits(path, self.files)
+
+    def is_test_file(self, path: str, text_of: _Read) -> bool:
+        """Check whether pytest finds tests in a Python file: by its name, or by examples in its docstrings."""
+        if path.rpartition("/")[2] == "conftest.py":
+            return False
+        return self.is_suite(path) or (self.has_doctests and ">>> " in (text_of(path) or ""))
 
     def collected(self, paths: Iterable[str], below: Iterable[str] = ()) -> list[str]:
         """Return the paths that pytest collects as test files.
@@ -112,7 +119,7 @@ def read(text_of: _Read) -> PytestSettings:
         values = section(name, text) if text is not None else None
         if values is not None or (text is not None and name in {"pytest.ini", ".pytest.ini"}):
             return _settings(name, values or {}, usual)
-    return usual
+    return replace(usual, files=(*usual.files, "tests/test*.py"))  # unittest finds these too
 
 
 def section(name: str, text: str) -> Mapping[str, Any] | None:
@@ -144,6 +151,7 @@ def _settings(name: str, values: Mapping[str, Any], usual: PytestSettings) -> Py
         ignored=tuple(_list_ignored(options)),
         test_paths=_words(values.get("testpaths")),
         not_entered=_words(values.get("norecursedirs")) or usual.not_entered,
+        has_doctests="--doctest-modules" in options,
     )
 
 
