@@ -195,11 +195,12 @@ def _submit(daemon: Daemon, repo: Path) -> dict[str, int]:
 
 
 def _refuse(daemon: Daemon, repo: Path) -> int:
-    """Submit a task whose folder stops being a repository before any worker sees the task."""
+    """Submit a task whose base is deleted before any worker sees the task."""
     make_owned(repo)
+    git(repo, "branch", "base")
     daemon.ask("POST", "/api/pause")
-    task_id = daemon.submit(**job(8), repo=str(repo))
-    shutil.rmtree(repo / ".git")
+    task_id = daemon.submit(**job(8), repo=str(repo), base="base")
+    git(repo, "branch", "-D", "base")
     daemon.ask("POST", "/api/resume")
     return task_id
 
