@@ -16,6 +16,7 @@ SNAPSHOT = """file = Path(__file__).with_name('a.txt')
     if not file.exists():
         file.write_text(str(total([1])))
     assert str(total([1])) == file.read_text()"""
+SWALLOWS = "try:\n        assert total([1]) == 1\n    except (OSError, Exception):\n        pass"
 TYPES, CALLS, STUB, WRITES = "compare no value", "calls total", "a stub in the place of total", "write what they expect"
 
 
@@ -29,9 +30,16 @@ def job(path: str, language: Language) -> SuiteJob:
     ("body", "why"),
     [
         ("assert total([1, 2]) == 3", ""),
-        ("assert isinstance(total([1]), int)\n    assert total([1]) == 1", ""),
         ("assert isinstance(total([1]), int) and total([1]) is not None", TYPES),
         ("total([1])", TYPES),
+        ("assert total([1]) == total([1])", TYPES),
+        ("assert Cart([1]) == Cart([1]) and total([1])", ""),
+        ("assert (total([1]) == 1, 'message')", TYPES),
+        (SWALLOWS, TYPES),
+        (SWALLOWS.replace("pass", "raise"), ""),
+        (SWALLOWS.replace("== 1", "== 1\n        return"), ""),
+        ("with suppress(Exception):\n        assert total([1]) == 1", TYPES),
+        ("pass\n\n\n@mark.parametrize('a, b', [])\ndef test_b(a, b):\n    assert total(a) == b", TYPES),
         ("with pytest.raises(NotImplementedError):\n        total([1])", TYPES),
         ("assert 'total' in open('shop.py').read()", CALLS),
         ("with patch('shop.total', return_value=3):\n        assert total([1]) == 3", STUB),
