@@ -82,8 +82,8 @@ def test_only_what_the_base_leaves_alone_counts_as_changed() -> None:
 
 
 def test_a_given_test_has_to_run() -> None:
-    required = {PATH: frozenset({"a", "b", "c", "d"})}
-    now = NativeRun(tests=run(a=PASSED, b=SKIPPED, c=SKIPPED).tests, marked=(f"{PATH}::c",))
+    required = {PATH: frozenset({"a", "b", "c", "d", "e"})}
+    now = NativeRun(tests=run(a=PASSED, b=SKIPPED, c=SKIPPED, e_1_name=PASSED).tests, marked=(f"{PATH}::c",))
     sentences = {finding.where: finding.says for finding in gone.find_unrun(now, required)}
     assert set(sentences) == {f"{PATH}::b", f"{PATH}::d"}
     assert sentences[f"{PATH}::d"].endswith("it was left out")

@@ -51,10 +51,13 @@ class _Reader:
     def module(self) -> Iterator[Case]:
         """Yield the tests at the top level and in classes.
 
-        Tests inside `if`, `try` or `with` are listed but not required, because they may not exist at run time.
+        Tests inside `if`, `try` or `with` are listed but not required, because they may not exist at run time. Neither
+        are tests that the module deletes.
         """
+        deletions = (target for node in self._tree.body if isinstance(node, ast.Delete) for target in node.targets)
+        gone = set(map(last_name, deletions))
         for node in self._tree.body:
-            yield from self._statement(node, required=True)
+            yield from self._statement(node, required=getattr(node, "name", "") not in gone)
 
     def _statement(self, node: ast.stmt, *, required: bool) -> Iterator[Case]:
         if isinstance(node, Function) and self._settings.is_function(node.name):

@@ -5,6 +5,15 @@ import ast
 from nightshift.verdict.languages.python.outline import Outline, outline
 from nightshift.verdict.languages.python.pytest_settings import PytestSettings
 
+UNITTEST = """import unittest
+class Base(unittest.TestCase):
+    def test_a(self): pass
+    def check(self): pass
+class More(Base):
+    def test_b(self): pass
+    def test_a(self): pass
+"""
+
 
 def of(text: str, settings: PytestSettings | None = None) -> Outline:
     return outline(ast.parse(text), settings or PytestSettings())
@@ -21,11 +30,8 @@ def test_functions_classes_and_nested_classes_are_listed() -> None:
 
 
 def test_unittest_classes_are_listed_with_what_they_inherit() -> None:
-    outline = of(
-        "import unittest\nclass Base(unittest.TestCase):\n    def test_a(self): pass\n    def check(self): pass\n"
-        "class More(Base):\n    def test_b(self): pass\n    def test_a(self): pass\n"
-    )
-    assert outline.required == {"Base::test_a", "More::test_b", "More::test_a"}
+    assert of(UNITTEST).required == {"Base::test_a", "More::test_b", "More::test_a"}
+    assert of(UNITTEST + "del Base\n").required == {"More::test_b", "More::test_a"}
 
 
 def test_classes_that_pytest_passes_over_are_left_out() -> None:
