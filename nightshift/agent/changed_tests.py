@@ -32,7 +32,7 @@ from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.projects import LAID_OUT
 from nightshift.core.tasks.task import Change
-from nightshift.core.tasks.verdicts import Finding, Result, Trial
+from nightshift.core.tasks.verdicts import Finding, FindingKind, Result, Trial
 from nightshift.core.text.masking import printable
 
 MOST_DIFF_CHARS = 6000
@@ -127,11 +127,13 @@ def ask_about(
     """
     now, asks = View(services.tree, state.change), list[Ask]()
     for finding in findings:
-        if _is_allowed(context, state, services, finding.where) or finding.subject in context.granted:
+        is_asset = finding.kind is not FindingKind.GONE  # no rule allows tests to run with fewer cases
+        if finding.subject in context.granted or (is_asset and _is_allowed(context, state, services, finding.where)):
             continue
         before, text = base_text(services.tree, finding.where) or "", now.text(finding.where) or ""
         diff = _cut(_diff(finding.where, before, text), f"{state.base[:12]}:{state.scope.full(finding.where)}")
-        asks.append(Ask(kind=AskKind.FINDING, subject=finding.subject, question=f"{finding.says}\n\n{diff}"))
+        question = f"{finding.says}\n\n{diff}".rstrip()
+        asks.append(Ask(kind=AskKind.FINDING, subject=finding.subject, question=question))
     return tuple(asks)
 
 

@@ -133,6 +133,24 @@ async def test_a_rename_takes_its_tests_along(judge: Judge) -> None:
     assert (done.phase, done.iteration) == (P.COMMIT, 1), done.feedback
 
 
+async def test_the_owner_decides_whether_a_test_may_run_with_fewer_cases(judge: Judge) -> None:
+    codes = "CODES = ['EUR', 'DEM']\n"
+    tests = (
+        "import pytest\nfrom codes import CODES\n\n\n@pytest.mark.parametrize('code', CODES)\ndef test_code(code):\n"
+    )
+    base = {"codes.py": codes, "tests/test_codes.py": f"{tests}    assert len(code) == 3\n"}
+    own = block("tests/test_dem.py", "from codes import CODES\n\n\ndef test_dem():\n    assert CODES == ['EUR']\n")
+    sent = block("codes.py", codes.replace(", 'DEM'", ""))
+    bench = replace(bench_for(judge, *[sent] * 3, TESTING=[own] * 3, change_tests="allow"), base=base)
+    work = await bench.run(case_for("Remove DEM from CODES"))
+    assert work.phase is P.AWAITING_APPROVAL, work.feedback
+    subjects, going_on = frozenset(ask.subject for ask in work.asks), replace(work, phase=P.TESTING, held_in=None)
+    done = await bench.run(case_for("Remove DEM from CODES", granted=subjects), going_on)
+    assert done.phase is P.COMMIT, done.feedback
+    end = await bench.run(case_for("Remove DEM from CODES", denied=subjects, iterations=1), going_on)
+    assert end.phase is P.ABANDON
+
+
 CART = "def total(prices):\n    return sum(prices)\n"
 OF_CART = "tests/test_cart.py"
 CART_TESTS = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
@@ -168,15 +186,9 @@ async def test_an_owner_is_asked_once_whether_tests_go_with_what_they_test(judge
 
 
 async def test_tests_of_the_agent_alone_go_unasked_and_a_task_or_the_settings_may_let_others_go(judge: Judge) -> None:
-    own = replace(removing(judge), wrote={OF_CART})
-    allowed = removing(judge)
-    free = removing(judge, change_tests="allow")
-    for bench, case in (
-        (own, case_for(REMOVE)),
-        (allowed, case_for(REMOVE, allow=["tests/*"])),
-        (free, case_for(REMOVE)),
-    ):
-        done = await bench.run(case)
+    own, free = replace(removing(judge), wrote={OF_CART}), removing(judge, change_tests="allow")
+    for bench, allow in ((own, []), (removing(judge), ["tests/*"]), (free, [])):
+        done = await bench.run(case_for(REMOVE, allow=allow))
         assert (done.phase, done.removed_tests) == (P.COMMIT, (OF_CART,)), done.feedback
     bound = await removing(judge, change_tests="keep").run(case_for(REMOVE, iterations=1))
     assert (bound.phase, bound.removed_tests) == (P.ABANDON, ())

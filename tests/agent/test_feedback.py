@@ -53,17 +53,12 @@ def test_a_sound_file_passes_without_being_run(path: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("path", "before", "why"),
     [
-        ("tests/test_given.py", None, "given tests"),
-        ("web/a.test.mjs", None, "is a test"),
-        ("pkg/conftest.py", None, "steers"),
-        ("pytest.ini", "[pytest]\n", "steers"),
-        ("json.py", None, "hide the module 'json'"),
-        (".envrc", None, "owner's machine"),
-        ("pkg/json.py", None, None),
-        ("json.py", "x = 1\n", None),
-        ("Makefile", None, "owner's machine"),
+        ("tests/test_given.py", None, "given tests"), ("web/a.test.mjs", None, "is a test"),
+        ("pkg/conftest.py", None, "steers"), ("pytest.ini", "[pytest]\n", "steers"),
+        ("json.py", None, "hide the module 'json'"), (".envrc", None, "owner's machine"),
+        ("pkg/json.py", None, None), ("json.py", "x = 1\n", None), ("Makefile", None, "owner's machine"),
     ],
-)
+)  # fmt: skip
 def test_files_that_may_not_be_written_are_refused_with_a_reason(
     path: str, before: str | None, why: str | None
 ) -> None:

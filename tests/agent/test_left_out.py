@@ -26,15 +26,10 @@ SPEC = TaskSpec(description="Let a return 10.")
 @pytest.mark.parametrize(
     "line",
     [
-        "# ... rest of the code unchanged ...",
-        "// ... existing code ...",
-        "... remaining functions unchanged ...",
-        "# 其余代码保持不变",
-        "/* ... */",
-        "# ...",
-        "# b and c are as they were",
+        "# ... rest of the code unchanged ...", "// ... existing code ...", "... remaining functions unchanged ...",
+        "# 其余代码保持不变", "/* ... */", "# ...", "# b and c are as they were",
     ],
-)
+)  # fmt: skip
 def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
     sentence = lazy_line(FILE, f"{HEAD}\n\n{line}\n")
     assert sentence.startswith("line 5")

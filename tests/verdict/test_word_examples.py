@@ -49,24 +49,16 @@ def test_names_have_dots_values_are_nested_and_each_example_counts_once() -> Non
 @pytest.mark.parametrize(
     "words",
     [
-        "if add(1, 2) == 3 then stop",
-        "After `push(1)`, `size()` returns 1.",
-        "Not allowed:\n- add(1, 2) == 4\n- add(2, 2) == 5",
-        "### Actual behaviour\n\n`add(1, 2)` returns `4`",
-        "add(x=n) == 3",
-        "add(a=1, a=2) == 3",
-        "    return add(1, 2) == 3",
-        "add(1, 2) returns 3 items",
-        "add(1, 2) == 3kg",
-        "add(1, 2) == [3, ...]",
-        "add(__import__('os').system('true')) == 0",
-        "```js\nadd(1, 2) == 3\n```",
-        "```\nsetup(debug=True)\nadd(1, 2) == 3\n```",
+        "if add(1, 2) == 3 then stop", "After `push(1)`, `size()` returns 1.",
+        "Not allowed:\n- add(1, 2) == 4\n- add(2, 2) == 5", "### Actual behaviour\n\n`add(1, 2)` returns `4`",
+        "add(x=n) == 3", "add(a=1, a=2) == 3", "    return add(1, 2) == 3", "add(1, 2) returns 3 items",
+        "add(1, 2) == 3kg", "add(1, 2) == [3, ...]", "add(__import__('os').system('true')) == 0",
+        "```js\nadd(1, 2) == 3\n```", "```\nsetup(debug=True)\nadd(1, 2) == 3\n```",
         ">>> add(1, 2)  # doctest: +SKIP\n3",
         'Traceback (most recent call last):\n  File "t.py", line 3, in test\n    assert add(1, 2) == 4',
         "\0add(1, 2) == 3",
     ],
-)
+)  # fmt: skip
 def test_what_may_be_no_requirement_is_passed_over(words: str) -> None:
     assert texts(words) == []
 

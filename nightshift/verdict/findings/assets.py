@@ -11,6 +11,7 @@ import contextlib
 import doctest
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -66,7 +67,7 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
         if before is None or before == text:
             continue
         why = find_reason(path, before, around)
-        has_tests = not why and path in around.collected and takes_tests(before, text)
+        has_tests = not why and path in around.collected and _takes_tests(path, change, before)
         why = "holds tests that change" if has_tests else why
         if not why:
             continue
@@ -93,23 +94,29 @@ def find_reason(path: str, text: str, around: Surroundings) -> str:
     return ""
 
 
-def takes_tests(before: str, after: str | None) -> bool:
-    """Check whether a test, or an example in a docstring, is gone or differs after a change."""
-    tests = _list_tests(after or "")
-    return any(tests.get(name) != text for name, text in _list_tests(before).items())
+def _takes_tests(path: str, change: Change, before: str) -> bool:
+    """Check whether a change removes or alters a test, or an example in a docstring, that it moves to no other file."""
+    old, new = list_tests(before).items(), list_tests(change[path] or "").items()
+    return bool(old - new) and not old - new <= {
+        test for text in change.values() for test in list_tests(text or "").items()
+    }
 
 
-def _list_tests(text: str) -> dict[str, str]:
-    """Map each test function or class to its text, and each example in a docstring to its result."""
-    tree, tests = parse_quietly(text), dict[str, str]()
+def list_tests(text: str) -> dict[str, str]:
+    """Map each test function or class to its text, and each example in a docstring to its result.
+
+    The texts of several with the same name are joined.
+    """
+    tree, tests = parse_quietly(text), defaultdict[str, str](str)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             name = getattr(node, "name", "")
             if name.lower().startswith("test") or name.endswith("TestCase"):
-                tests[name] = ast.unparse(node)
+                tests[name] += ast.unparse(node)
             with contextlib.suppress(ValueError):  # a docstring that doctest cannot read has no examples
                 examples = doctest.DocTestParser().get_examples(ast.get_docstring(node) or "")
-                tests |= {f"{name} >>> {example.source}": example.want for example in examples}
+                for example in examples:
+                    tests[f"{name} >>> {example.source}"] += example.want
     return tests
 
 

@@ -8,6 +8,7 @@ is compared.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
@@ -16,10 +17,12 @@ from typing import TypeGuard
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, Result
 from nightshift.core.text.faults import name_first
+from nightshift.verdict.findings.assets import list_tests
 from nightshift.verdict.languages.python.outline import last_name
 from nightshift.verdict.run import EXPECTED, NativeRun, bare, file_of
 
 _ASSERTING = frozenset({"raises", "warns", "deprecated_call"})
+_END = re.compile(r"::|\.")
 
 Read = Callable[[str], str | None]
 
@@ -34,12 +37,18 @@ def compare(native: NativeRun, base: NativeRun, settled: Collection[str], before
         before: reads a file without the change.
         now: reads a file with the change.
     """
-    yield from _find_gone(native, base, settled)
+    yield from _find_gone(native, base, settled, before, now)
     yield from _find_lost(native, base, settled, before, now)
     yield from _find_not_here(native, base)
 
 
-def _find_gone(native: NativeRun, base: NativeRun, settled: Collection[str]) -> Iterator[Finding]:
+def _find_gone(
+    native: NativeRun, base: NativeRun, settled: Collection[str], before: Read, now: Read
+) -> Iterator[Finding]:
+    """Report tests that passed and no longer run, unless the same test passes in another changed file.
+
+    The task may remove the value of a case; so if other cases of the test still pass, the owner is asked.
+    """
     then, cases_now = Counter(map(bare, base.passed)), Counter(map(bare, native.passed))
     ends = defaultdict[str, list[Result]](list)
     messages = dict[str, str]()
@@ -48,19 +57,38 @@ def _find_gone(native: NativeRun, base: NativeRun, settled: Collection[str]) -> 
         if case.result is Result.SKIPPED:
             messages[bare(case.id)] = case.message
             messages.setdefault(case.id, case.message)
+    new_tests = [test for test in cases_now if test not in then and now(file_of(test)) != before(file_of(test))]
     for test, count in then.items():
         if file_of(test) in settled or cases_now[test] >= count or native.has_failed(test):
             continue
         if any(result in {Result.FAILED, Result.ERROR, Result.NOT_REACHED} for result in ends[test]):
             continue
+        if any(_is_moved(test, other, before, now) for other in new_tests):
+            continue
         skipped = Result.SKIPPED in ends[test] or native.ends.get(file_of(test)) is Result.SKIPPED
         why = messages.get(test) or messages.get(file_of(test), "")
         how = f"skipped, {why!r}" if skipped else "the test is missing"
+        subject = ""
         if not skipped and cases_now[test]:
-            how = f"{count} cases passed before the change, {cases_now[test]} pass now"
+            subject = f"cases:{test}:{count}-{cases_now[test]}"
+            lost = sorted(case for case in base.passed - native.ends.keys() if bare(case) == test)
+            how = f"{count} cases passed before the change, {cases_now[test]} pass now; may {name_first(lost, 3)} go?"
         yield Finding(
-            kind=FindingKind.GONE, where=test, says=f"{test} no longer runs: {how}", control=Control.BASE
+            kind=FindingKind.GONE, where=test, says=f"{test} no longer runs: {how}", control=Control.BASE,
+            subject=subject,
         )  # fmt: skip
+
+
+def _is_moved(test: str, other: str, before: Read, now: Read) -> bool:
+    """Check whether a test, or the examples of a docstring, are the same in another file after the change."""
+    name = _END.split(test)[-1]
+    if _END.split(other)[-1] != name or file_of(other) == file_of(test):
+        return False
+    old, new = (
+        {key: text for key, text in list_tests(read(file_of(each)) or "").items() if key.partition(" >>> ")[0] == name}
+        for each, read in ((test, before), (other, now))
+    )
+    return bool(old) and old == new
 
 
 def _find_lost(

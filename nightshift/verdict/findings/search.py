@@ -65,6 +65,7 @@ class Search:
         if any(
             finding.control is Control.BASE and finding.kind in {FindingKind.GONE, FindingKind.LOST}
             for finding in compared
+            if not finding.subject
         ):
             return Found(findings=compared)
         (copied, failed), values, more, own = await asyncio.gather(
@@ -93,7 +94,9 @@ class Search:
         files = (file for file in self.planned.files if file.role is Role.GIVEN)
         given = {file.path: dialect.list_required(file, self._now) for file in files}
         if base and not base.stopped:
-            yield from gone.compare(self.native, base, settled, self._before, self._now)
+            for finding in gone.compare(self.native, base, settled, self._before, self._now):
+                if finding.subject not in job.granted:
+                    yield replace(finding, subject="") if finding.subject in job.denied else finding
         yield from gone.find_changed(self.native, base)
         yield from gone.find_unrun(self.native, given)
         yield from self._find_unmade()

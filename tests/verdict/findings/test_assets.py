@@ -13,15 +13,8 @@ HELPER = "def assert_total(found):\n    assert found\n"
 
 
 def test_an_asset_is_known_and_what_the_product_alone_reads_is_none() -> None:
-    for path in (
-        "data/bill.txt",
-        "tests/golden/bill.txt",
-        "a.snap",
-        "app/conftest.py",
-        "tox.ini",
-        "run.py",
-        "test_a.py",
-    ):
+    named = ("data/bill.txt", "tests/golden/bill.txt", "a.snap", "app/conftest.py", "tox.ini", "run.py", "test_a.py")
+    for path in named:
         assert assets.find_reason(path, "", AROUND), path
     assert assets.find_reason("shop_testing.py", HELPER, AROUND)
     for path, text in (("shop.py", HELPER), ("shop_testing.py", "x = 1\n"), ("other_testing.py", HELPER)):
@@ -38,6 +31,12 @@ def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
     named = Surroundings(read=AROUND.read, modules=(), asked="Update bill.txt to the new prices.")
     (named_one,) = assets.find_touched(change, texts, named)
     assert not named_one.subject
+
+
+def test_an_example_may_move_to_another_file_of_the_change() -> None:
+    around, example = Surroundings(read={}, modules=(), collected=("a.py",)), '"""\n>>> f()\n1\n"""\n'
+    assert not list(assets.find_touched({"a.py": "", "b.py": example}, {"a.py": example}, around))
+    assert list(assets.find_touched({"a.py": ""}, {"a.py": example}, around))
 
 
 def test_what_its_owner_keeps_is_taken_out() -> None:

@@ -8,7 +8,10 @@ from nightshift.verdict.run import EXPECTED, NativeRun
 
 PATH = "tests/test_a.py"
 TEXT = "def test_one():\n    assert f() == 1\n    if g():\n        assert h()\n\n\ndef test_two():\n    assert True\n"
+EXAMPLE = 'def f():\n    """\n    >>> f()\n    1\n    """\n'
 PASSED, SKIPPED, FAILED, ERROR = Result.PASSED, Result.SKIPPED, Result.FAILED, Result.ERROR
+
+LATE = CaseResult(id=f"{PATH}::test_x[b]", result=SKIPPED, message="later")
 
 
 def run(**ends: Result) -> NativeRun:
@@ -52,7 +55,17 @@ def test_one_that_runs_or_fails_or_whose_file_may_differ_is_not_gone() -> None:
 def test_cases_are_compared_by_their_number() -> None:
     assert compare(cases_of("0x1", "0x2"), cases_of("0x3", "0x4")) == []
     (finding,) = compare(cases_of("0x1"), cases_of("0x3", "0x4"))
-    assert finding.says.endswith("2 cases passed before the change, 1 pass now")
+    assert "2 cases passed before the change, 1 pass now" in finding.says
+    assert finding.subject, "the task may remove what a case is about"
+    (skipped,) = compare(NativeRun(tests=(*(cases_of("a").tests or ()), LATE)), cases_of("a", "b"))
+    assert not skipped.subject
+
+
+def test_one_whose_examples_pass_in_another_changed_file_is_not_gone() -> None:
+    then, now = (NativeRun(tests=(CaseResult(id=name, result=PASSED),)) for name in ("a.py::a.f", "b.py::b.f"))
+    for text, count in ((EXAMPLE, 0), (EXAMPLE.replace("1", "2"), 1)):
+        findings = list(gone.compare(now, then, (), {"a.py": EXAMPLE}.get, {"b.py": text}.get))
+        assert [finding.subject for finding in findings] == [""] * count
 
 
 def test_a_check_that_a_test_no_longer_reaches_is_lost() -> None:

@@ -35,18 +35,13 @@ def test_sources_are_kept(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("pkg/conftest.py", "steers"),
-        ("sitecustomize.py", "steers"),
-        ("evil.pth", "steers"),
-        ("x.dist-info/entry_points.txt", "belongs to an installation"),
-        ("venv/bin/python", "belongs to an installation"),
-        ("json.py", "standard module"),
-        ("pkg/thing_test.py", "tests come from"),
-        ("tests/solution.py", "folder of the given tests"),
-        ("tests/test_given.py", "one of the task's tests"),
+        ("pkg/conftest.py", "steers"), ("sitecustomize.py", "steers"), ("evil.pth", "steers"),
+        ("x.dist-info/entry_points.txt", "belongs to an installation"), ("json.py", "standard module"),
+        ("venv/bin/python", "belongs to an installation"), ("pkg/thing_test.py", "tests come from"),
+        ("tests/solution.py", "folder of the given tests"), ("tests/test_given.py", "one of the task's tests"),
         (".git/hooks/pre-commit", "not allowed"),
     ],
-)
+)  # fmt: skip
 def test_what_could_steer_the_tests_is_dropped_with_its_reason(path: str, why: str) -> None:
     assert why in (reason(path, "changed") or "")
 
