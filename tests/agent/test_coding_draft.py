@@ -18,7 +18,7 @@ class LinkedTree(TextTree):
         return frozenset({"link"})
 
 
-BASE = LinkedTree({"pkg/Foo.py": "a = 1\n", "README": "x\n"})
+BASE = LinkedTree({"pkg/Foo.py": "a = 1\n", "README": "x\n", "pkg/ab_test.py": "a = 1\n"})
 
 
 def draft(asked: str = "Do it", change: dict[str, str | None] | None = None) -> Draft:
@@ -51,6 +51,11 @@ def test_what_may_not_be_written_is_refused_with_the_reason(path: str, why: str)
 )
 def test_tooling_is_written_where_the_task_asks_for_it(asked: str, path: str) -> None:
     assert put(draft(asked), path).paths == (path,)
+
+
+def test_a_module_with_the_name_of_a_test_belongs_to_the_product() -> None:
+    for text, is_source in (("a = 2\n", True), ("def test_a(): pass\n", False)):
+        assert ("pkg/ab_test.py" in draft(change={"pkg/ab_test.py": text}).sources) == is_source
 
 
 def test_two_names_in_one_change_that_differ_in_case_are_not_both_taken() -> None:

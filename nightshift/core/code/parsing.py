@@ -9,12 +9,17 @@ several threads, so all packages parse source here.
 from __future__ import annotations
 
 import ast
+import re
 import threading
 import warnings
 
+from nightshift.core.code.paths import is_test_path
 from nightshift.core.text.encoding import encode
 
 _TURN = threading.RLock()
+_OF_TESTS = re.compile(r"(?:.*\.)?_*test|assert|pytest|unittest|\*\Z", re.IGNORECASE)
+_IN_TEXTS = re.compile(r"test_\w*\Z|.*>>>", re.DOTALL)
+"""Matches a text that may name a generated test, or that has an example for doctest."""
 
 
 def parse(text: str | bytes) -> ast.Module:
@@ -88,3 +93,24 @@ def is_shell(text: str) -> bool:
         return False
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return bool(functions) and all(map(is_stub, functions))
+
+
+def is_test_file(path: str, *texts: str) -> bool:
+    """Return True if a path is a test, unless no text of the Python module has a trace of a test.
+
+    Products have modules with names such as `ab_test.py`.
+    """
+    is_module = path.endswith(".py") and not path.endswith("conftest.py")
+    return is_test_path(path) and not (is_module and not any(map(_has_tests, texts)))
+
+
+def _has_tests(text: str) -> bool:
+    tree = parse_quietly(text)
+    return tree is None or any(map(_is_of_tests, ast.walk(tree)))
+
+
+def _is_of_tests(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and _IN_TEXTS.match(node.value) is not None
+    names = (getattr(node, field, None) for field in ("name", "id", "attr", "module"))
+    return isinstance(node, ast.Assert) or any(isinstance(name, str) and _OF_TESTS.match(name) for name in names)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from nightshift.core.code.parsing import is_test_file
 from nightshift.core.code.paths import git_folder, is_test_path, path_fault
 from nightshift.core.tasks.task import Change, Files
 from nightshift.core.text.encoding import encode
@@ -96,9 +97,10 @@ def _fault(
         return why
     if path in given:
         return None if given[path] == text else "is one of the task's tests"
-    if base(path) == text:
+    if (before := base(path)) == text:
         return None
-    if is_test_path(path) and not path.endswith("conftest.py"):
+    is_test = is_test_path(path) if before is None else is_test_file(path, before, text or "")
+    if is_test and not path.endswith("conftest.py"):
         return "tests come from the task or the repository"
     if any(path.startswith(folder) for folder in folders):
         return "lies in the folder of the given tests"

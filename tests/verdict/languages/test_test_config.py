@@ -11,6 +11,7 @@ BASE = {
     "setup.cfg": "[metadata]\nname = a\n",
     "tests/test_old.py": "",
     "calendar.py": "",
+    "pkg/ab_test.py": '"""Test groups."""\n\n\ndef group(): pass\n',
 }
 GIVEN = {"tests/test_given.py": "def test_a(): pass\n"}
 
@@ -26,6 +27,7 @@ def reason(path: str, text: str | None = "", given: dict[str, str] | None = None
     [
         "new.py", "pkg/__init__.py", "data/a.json", "README.md", "src/pkg/json.py", "pkg/conf.py", "docs/test/notes.md",
         "requirements.txt", "calendar.py", ".gitignore", "html/page.html", "testsuite.py",
+        "pkg/ab_test.py",
     ],
 )  # fmt: skip
 def test_sources_are_kept(path: str) -> None:
@@ -44,6 +46,19 @@ def test_sources_are_kept(path: str) -> None:
 )  # fmt: skip
 def test_what_could_steer_the_tests_is_dropped_with_its_reason(path: str, why: str) -> None:
     assert why in (reason(path, "changed") or "")
+
+
+def test_a_module_of_the_product_takes_no_tests() -> None:
+    example = '"""\n>>> group()\n"""\n'
+    for text in (
+        "def test_a(): pass\n",
+        "assert group()\n",
+        "globals()[f'test_{1}'] = 1\n",
+        example,
+        "def (",
+        "from t import *\n",
+    ):
+        assert "tests come from" in (reason("pkg/ab_test.py", text) or ""), text
 
 
 def test_the_same_text_as_before_is_no_fault() -> None:
