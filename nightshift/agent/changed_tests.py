@@ -26,6 +26,7 @@ from nightshift.agent.kinds import asks_to_take_away
 from nightshift.agent.services import AgentServices
 from nightshift.agent.suite_job import job_for
 from nightshift.agent.view import View, base_text
+from nightshift.core.code.paths import is_named
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.events import DroppedData, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
@@ -40,6 +41,13 @@ MOST_DIFF_CHARS = 6000
 agreeing. A changed file with a longer diff is rejected; the diff of a removed file is cut to this length.
 """
 _SUBJECT = "test"
+_CORRECTS = re.compile(
+    r"(?:^|[.,;:!?]|\band|\bthen|\bplease)\s*(?:correct|update|adjust|change|rewrite|edit)"
+    r"\s+(?:(?:the|this|that|its|our)\s+)?(?:tests?\b(?!/|\.\w)|`?(?:[\w-]+/)*test_)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Matches a demand to change tests; a failing test that is only named does not count as one."""
+_FORBIDS = re.compile(r"\b(?:not|never|without|no|only)\b|n['’]t\b", re.IGNORECASE)
 _MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)
 
 
@@ -82,6 +90,7 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
         passed = any(
             result.result is Result.PASSED and result.id.partition("::")[0] == path for result in trial.results
         )
+        is_added, words = False, context.task.spec.description
         about = (failing, state.change, partial(base_text, services.tree))
         if languages is None:
             why = "is a test of the repository, and nothing here can read it"
@@ -89,12 +98,14 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
             why = _describe_ban(context, state, services) or languages.refuse_removal(
                 path, before, *about, passed=passed
             )
+        elif is_added := is_named(path, words) and languages.only_adds_tests(path, before, shown):
+            why = ""
         else:
             why = languages.refuse_change(path, before, shown, *about)
         if why := why or _describe_denial(context, path, services):
             left_out[path] = why
             failed |= bool(failing)
-        elif _is_granted(context, state, services, path, _subject(path, text, before)):
+        elif is_added or _is_granted(context, state, services, path, _subject(path, text, before)):
             taken[path] = text
         elif len(diff := _diff(path, before, shown)) > MOST_DIFF_CHARS and text is not None:
             left_out[path] = "changes more than its owner could be asked about; change the failing tests alone"
@@ -163,7 +174,9 @@ def _is_granted(context: AttemptContext, state: AttemptState, services: AgentSer
     # Only for Python can the program check that passing tests stay unchanged. In other languages the owner must judge
     # what a change loses, even if the agent wrote the file.
     own = path.endswith(".py") and services.wrote(state.scope.full(path))
-    return own or subject in context.granted or _is_allowed(context, state, services, path)
+    words = context.task.spec.description
+    corrects = is_named(path, words) and _CORRECTS.search(words) and not _FORBIDS.search(words)
+    return bool(own or corrects or subject in context.granted or _is_allowed(context, state, services, path))
 
 
 def _is_allowed(context: AttemptContext, state: AttemptState, services: AgentServices, path: str) -> bool:

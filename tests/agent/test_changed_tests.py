@@ -13,6 +13,7 @@ from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.commit_message import message_for
 from nightshift.core.tasks.states import Outcome, Phase
+from nightshift.verdict.languages.authoring import CodeReader
 from tests.support.agent_parts import Bench, block, case_for, model_for
 from tests.support.sandboxes import Judge
 
@@ -72,6 +73,37 @@ async def test_the_owner_is_asked_with_both_texts_and_his_yes_lets_the_change_pa
     text = message_for(case.task, done).text()
     assert "Existing tests that contradicted the task were changed:\ntests/test_grades.py" in text
     assert "Changed-Tests: tests/test_grades.py" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "asks"),
+    [
+        (f"{TASK}; correct {PATH}.", False), (f"{TASK}; {PATH} fails", True),
+        (f"{TASK}, change the tests of {PATH} in no way", True),
+    ],
+)  # fmt: skip
+async def test_a_task_that_says_to_change_the_test_needs_no_yes(judge: Judge, words: str, asks: bool) -> None:
+    work = await bench_for(judge, BOTH).run(case_for(words))
+    assert (work.phase is P.AWAITING_APPROVAL, work.phase is P.COMMIT) == (asks, not asks), work.feedback
+
+
+async def test_a_task_adds_tests_to_the_file_that_it_names(judge: Judge) -> None:
+    text = TESTS + "\n\ndef test_more():\n    assert best() == 100\n"
+    work = await bench_for(judge, block(PATH, text)).run(case_for(f"Add a test of best to {PATH}"))
+    assert (work.phase, dict(work.own_tests)) == (P.COMMIT, {PATH: text}), work.feedback
+
+
+@pytest.mark.parametrize(
+    ("more", "adds"),
+    [
+        ("import os\n\n\ndef test_b():\n    assert f(os)\n", True), ("def f(): pass\n", False), ("f = 1\n", False),
+        ("@fixture(autouse=True)\ndef test_b():\n    assert f()\n", False), ("from b import *\n", False),
+        ("from b import f\n", False), ("def test_a():\n    assert 1\n", False), ("def test_b():\n    f()\n", False),
+    ],
+)  # fmt: skip
+def test_additions_cannot_alter_other_tests(more: str, adds: bool) -> None:
+    text = "from a import f\n\n\ndef test_a():\n    assert f()\n"
+    assert CodeReader().only_adds_tests("test_a.py", text, text + more) == adds
 
 
 async def test_a_no_keeps_the_test_whatever_is_proposed_next(judge: Judge) -> None:

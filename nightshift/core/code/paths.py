@@ -85,6 +85,12 @@ def is_test_path(path: str) -> bool:
     )
 
 
+def is_named(path: str, words: str) -> bool:
+    """Check whether a text names a file, either by the whole path or by the last part of the path."""
+    name = path.rpartition("/")[2]
+    return bool(words) and any(re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", words) for each in (path, name))
+
+
 def top_module(path: str) -> str:
     """Return the module or top-level folder by which a file of a tree is imported; a leading `src` is ignored."""
     return path.removeprefix("src/").partition("/")[0].removesuffix(".py")

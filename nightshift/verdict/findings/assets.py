@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code.parsing import parse_quietly
-from nightshift.core.code.paths import folders_of, is_test_path
+from nightshift.core.code.paths import folders_of, is_named, is_test_path
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind
 from nightshift.core.text.encoding import encode
@@ -133,12 +133,6 @@ def subject_of(path: str, text: str | None) -> str:
     """
     digest = hashlib.sha256(encode(text or "")).hexdigest()[:16]
     return f"{SUBJECT}:{path}:{'gone-' if text is None else ''}{digest}"
-
-
-def is_named(path: str, words: str) -> bool:
-    """Check whether a text names a file, either by the whole path or by the last part of the path."""
-    name = path.rpartition("/")[2]
-    return bool(words) and any(re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", words) for each in (path, name))
 
 
 def find_denied(change: Change, denied: Collection[str]) -> dict[str, str]:

@@ -23,6 +23,10 @@ SHORT = 40
 """A file with at most this many definitions is described with all of them."""
 
 
+_FOR_ALL = ("*", "setup", "teardown", "pytest_")
+"""Beginnings of imported names that may act on all tests of a file."""
+
+
 class CodeReader:
     """Reads code and tests of Python, JavaScript, TypeScript and Go."""
 
@@ -81,6 +85,11 @@ class CodeReader:
             return f"{what}; take out the other tests alone, and add one that fails while what they test is there"
         return "has tests that pass as they stand; take out the others alone" if passed else ""
 
+    def only_adds_tests(self, path: str, before: str, text: str) -> bool:
+        """Check whether a Python test file gets new tests alone, which cannot alter what its other tests check."""
+        is_sound = path.endswith(".py") and not (let_off(path, text) - let_off(path, before))
+        return is_sound and set(idle_tests(path, text)) <= set(idle_tests(path, before)) and _only_adds(before, text)
+
     def refuse_change(
         self,
         path: str,
@@ -112,6 +121,34 @@ def _list_changed(before: str, text: str, failing: Collection[str]) -> list[str]
     """List the tests of a Python file that were changed or removed, except those in `failing`."""
     old, new = (dict(_tests(tree.body)) if (tree := parse_python(version)) else {} for version in (before, text))
     return [name for name, body in old.items() if name not in failing and new.get(name) != body]
+
+
+def _only_adds(before: str, text: str) -> bool:
+    """Check whether a Python file keeps all its statements in order and gets only tests and imports of unused names."""
+    old, new = parse_python(before), parse_python(text)
+    if old is None or new is None:
+        return False
+    used = {word for node in ast.walk(old) for key in ("id", "arg", "name") if (word := getattr(node, key, None))}
+    imports, bodies = [set(_list_imports(tree)) for tree in (old, new)], list[list[str]]()
+    for tree in (old, new):
+        bodies.append([ast.dump(node) for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)])
+    added = [node for node in new.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    added = [node for node in added if ast.dump(node) not in bodies[0]]
+    names = [getattr(node, "name", "") for node in added]
+    is_same_order = [dump for dump in bodies[1] if dump in bodies[0]] == bodies[0]
+    fresh = {bound for *_, bound in imports[1] - imports[0]}
+    is_test = all(name.lower().startswith("test") for name in names)
+    if "autouse" in "".join(map(ast.dump, added)) or any(name.startswith(_FOR_ALL) for name in fresh):
+        return False
+    return is_same_order and imports[0] <= imports[1] and is_test and not {*names, *fresh} & used
+
+
+def _list_imports(tree: ast.Module) -> Iterator[tuple[int, str, str, str]]:
+    """List what the top-level imports of a module bind: level, module, name, local name."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            level, module = (node.level, node.module or "") if isinstance(node, ast.ImportFrom) else (0, "")
+            yield from ((level, module, each.name, (each.asname or each.name).partition(".")[0]) for each in node.names)
 
 
 def _tests(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
