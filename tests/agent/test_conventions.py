@@ -118,14 +118,12 @@ ZEBRA = "---\nname: zebra\ndescription: Mark with zebra_mark.\n---\n"
         ({"docs/rules.md": RULES}, {"AGENTS.md": "CLAUDE.md", "CLAUDE.md": "docs/rules.md"}),
         ({"shared/agents/AGENTS.md": RULES}, {"src": "shared/agents", "AGENTS.md": "src/AGENTS.md"}),
         ({"AGENTS.md": "- @docs/a.md\n", "docs/a.md": "@b/c.md", "docs/b/c.md": "@../a.md and\n" + RULES}, {}),
-        ({"CLAUDE.md": "@./AGENTS.txt\n", "AGENTS.txt": RULES}, {}),
-        ({"agents.md": RULES}, {}),
-        ({".github/copilot-instructions.md": RULES}, {}),
-        ({"AGENTS.md": "Gr\udcfc\udcdfe\n" + RULES}, {}),
+        ({"CLAUDE.md": "@./AGENTS.txt\n", "AGENTS.txt": RULES}, {}), ({"agents.md": RULES}, {}),
+        ({".github/copilot-instructions.md": RULES}, {}), ({"AGENTS.md": "Gr\udcfc\udcdfe\n" + RULES}, {}),
         ({"AGENTS.md": "\ufeff" + RULES.replace("\n", "\r\n")}, {}),
         ({"shared/zebra/SKILL.md": ZEBRA}, {".agents/skills/zebra": "shared/zebra"}),
     ],
-)
+)  # fmt: skip
 def test_the_owners_words_are_found_behind_links_imports_and_other_names(
     files: dict[str, str], links: dict[str, str]
 ) -> None:

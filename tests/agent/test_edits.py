@@ -96,12 +96,10 @@ GUARD = "    if r < 0:\n        raise ValueError(r)\n"
 @pytest.mark.parametrize(
     ("search", "replace"),
     [
-        ("def area(r):\n", "def area(r):\n" + GUARD),
-        ("    return 3 * r * r\n", GUARD + "    return 3 * r * r\n"),
-        ("    return 3 * r * r\n", "    return 4 * r * r\n"),
-        ("import os\n\n\ndef area(r):\n", "def area(r):\n"),
+        ("def area(r):\n", "def area(r):\n" + GUARD), ("    return 3 * r * r\n", GUARD + "    return 3 * r * r\n"),
+        ("    return 3 * r * r\n", "    return 4 * r * r\n"), ("import os\n\n\ndef area(r):\n", "def area(r):\n"),
     ],
-)
+)  # fmt: skip
 def test_an_edit_that_was_made_is_known_when_it_comes_again(search: str, replace: str) -> None:
     again = edit(search, replace)
     assert not is_applied(TEXT, TEXT, again)

@@ -83,14 +83,11 @@ LABELS = ["File src/a.py", "文件 src/a.py"]
 @pytest.mark.parametrize(
     "form",
     [
-        "{}\n```python\nx = 1\n```\n",
-        "```python path={}\nx = 1\n```\n",
-        "```python {}\nx = 1\n```\n",
-        '{{"path": "{}", "content": "x = 1\\n"}}',
-        "*** Begin Patch\n*** Add File: {}\n+x = 1\n*** End Patch\n",
+        "{}\n```python\nx = 1\n```\n", "```python path={}\nx = 1\n```\n", "```python {}\nx = 1\n```\n",
+        '{{"path": "{}", "content": "x = 1\\n"}}', "*** Begin Patch\n*** Add File: {}\n+x = 1\n*** End Patch\n",
         "```diff\n--- /dev/null\n+++ b/{}\n@@ -0,0 +1 @@\n+x = 1\n```\n",
     ],
-)
+)  # fmt: skip
 def test_a_label_without_a_colon_is_no_part_of_a_name_either(form: str, label: str) -> None:
     draft = Draft(TextTree({"m.py": FILE}), {}, SPEC)
     taken = draft.take(parse(Completion(text=form.format(label), backend="b", model="m")))
@@ -104,12 +101,10 @@ ADD = "*** Begin Patch\n*** Add File: new/n.py\n+x = 1\n+y = 2\n*** Delete File:
 @pytest.mark.parametrize(
     "form",
     [
-        "{}",
-        "```bash\napply_patch <<'EOF'\n{}EOF\n```",
-        "```\napply_patch '{}'\n```\n",
+        "{}", "```bash\napply_patch <<'EOF'\n{}EOF\n```", "```\napply_patch '{}'\n```\n",
         "<function=apply_patch><parameter=input>{}</parameter></function>",
     ],
-)
+)  # fmt: skip
 def test_a_patch_in_codexs_form_is_read_with_or_without_a_fence(form: str) -> None:
     draft = Draft(TextTree({"m.py": FILE, "old.py": "x\n"}), {}, SPEC)
     taken = draft.take(parse(Completion(text=form.format(UPDATE), backend="b", model="m")))

@@ -48,14 +48,11 @@ def choose(plan: str, context: AttemptContext | None = None) -> str | None:
 @pytest.mark.parametrize(
     ("plan", "project"),
     [
-        ("Project: shop\n1. till.py", "shop"),
-        ("**Project:** `Shop`\n1. till.py", "shop"),
-        ("Project: price-list - lists prices\n1. a.py", "price-list"),
-        ("Project: old\n1. tool.py", ROOT),
-        ("Project: tests\n1. a.py", ROOT),
-        ("1. a.py", ROOT),
+        ("Project: shop\n1. till.py", "shop"), ("**Project:** `Shop`\n1. till.py", "shop"),
+        ("Project: price-list - lists prices\n1. a.py", "price-list"), ("Project: old\n1. tool.py", ROOT),
+        ("Project: tests\n1. a.py", ROOT), ("1. a.py", ROOT),
     ],
-)
+)  # fmt: skip
 def test_a_plan_names_a_project_and_never_a_path(plan: str, project: str) -> None:
     assert choose(plan) == project
 

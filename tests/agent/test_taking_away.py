@@ -26,12 +26,10 @@ GONE = "```python path=old.py delete\n```\n"
 @pytest.mark.parametrize(
     ("words", "takes"),
     [
-        ("Delete old.py", True),
-        ("Rename stats.py to figures.py", True),
-        ("Remove the cache and add a new one", False),
-        ("Mend add()", False),
+        ("Delete old.py", True), ("Rename stats.py to figures.py", True),
+        ("Remove the cache and add a new one", False), ("Mend add()", False),
     ],
-)
+)  # fmt: skip
 def test_words_tell_whether_a_task_only_takes_away(words: str, takes: bool) -> None:
     assert asks_to_take_away(TaskSpec(description=words)) is takes
 

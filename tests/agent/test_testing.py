@@ -123,18 +123,14 @@ async def test_documentation_is_asked_for_no_tests_and_mended_by_the_line_that_i
         ("Write a README for the shop: what it does, how to install it, how to run the tests.", True),
         ("Add docstrings to all functions in shop/cart.py", True),
         ("Add a function slugify to text.py and document it in the README", False),
-        ("Fix the bug in README rendering", False),
-        ("Rename total to sum_all and update the docs", False),
-        ("Build a documentation generator", False),
-        ("Explain in the README how to run the tests", True),
+        ("Fix the bug in README rendering", False), ("Rename total to sum_all and update the docs", False),
+        ("Build a documentation generator", False), ("Explain in the README how to run the tests", True),
         ("The docstrings of a() in shop/a.py have no Args section. Add them. Change only the docstrings.", True),
         ("The docs for export() say that it returns None. Make it return the path.", False),
-        ("Headings without a text break the table of contents", False),
-        ("Add a docs endpoint", False),
-        ("Convert Markdown to HTML", False),
-        ("Write a tool that turns a folder of notes into docs", False),
+        ("Headings without a text break the table of contents", False), ("Add a docs endpoint", False),
+        ("Convert Markdown to HTML", False), ("Write a tool that turns a folder of notes into docs", False),
     ],
-)
+)  # fmt: skip
 def test_words_tell_whether_documentation_is_all_that_is_asked_for(words: str, answer: bool) -> None:
     assert asks_for_documents(case_for(words).task.spec) is answer
 
@@ -143,12 +139,10 @@ def test_words_tell_whether_documentation_is_all_that_is_asked_for(words: str, a
     ("words", "answer"),
     [
         ("refactor Cart so that the discount table is data, without changing behaviour", True),
-        ("Make total() faster", True),
-        ("Refactor Cart. Add a method `size`.", False),
-        ("Add total(prices) to shop.py", False),
-        ("The upgrade page shows the wrong price", False),
+        ("Make total() faster", True), ("Refactor Cart. Add a method `size`.", False),
+        ("Add total(prices) to shop.py", False), ("The upgrade page shows the wrong price", False),
     ],
-)
+)  # fmt: skip
 def test_words_tell_whether_behaviour_is_to_stay_as_it_is(words: str, answer: bool) -> None:
     assert asks_to_keep_behaviour(case_for(words).task.spec) is answer
 

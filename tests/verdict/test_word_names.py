@@ -34,18 +34,13 @@ def test_what_a_sentence_asks_for_directly_counts(words: str, defined: Sequence[
 @pytest.mark.parametrize(
     "words",
     [
-        "Do not add `add(a, b)`.",
-        "Write a program that creates `out.py`.",
+        "Do not add `add(a, b)`.", "Write a program that creates `out.py`.",
         "Read the file. Create a file `out.txt` when it is there.",
         "The script does this:\n1. Read a.csv\n2. Write `out.py`",
-        "Write a test `test_add()` in `tests/test_add.py`.",
-        "Add the `--verbose` flag.",
-        "Implement `null` handling.",
-        "Write `hello` to the screen.",
-        "Create `../x.py`.",
-        "Write add(a, b).",
+        "Write a test `test_add()` in `tests/test_add.py`.", "Add the `--verbose` flag.",
+        "Implement `null` handling.", "Write `hello` to the screen.", "Create `../x.py`.", "Write add(a, b).",
     ],
-)
+)  # fmt: skip
 def test_what_it_does_not_ask_for_directly_does_not(words: str) -> None:
     names = read_names(words)
     assert (names.defined, names.files, names.mentioned) == ((), (), ())

@@ -48,13 +48,11 @@ def test_other_lines_and_replies_with_files_end_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("This is already implemented in `a.py`.", Done),
-        ("I don't know what you mean by the frobnicator.", Ask),
-        ("Which of the two do you mean?", Ask),
-        ("I cannot implement this: the test contradicts itself.", Cannot),
+        ("This is already implemented in `a.py`.", Done), ("I don't know what you mean by the frobnicator.", Ask),
+        ("Which of the two do you mean?", Ask), ("I cannot implement this: the test contradicts itself.", Cannot),
         ("This is impossible to do without a network.", Cannot),
     ],
-)
+)  # fmt: skip
 def test_plain_sentences_say_the_same(text: str, kind: type) -> None:
     assert isinstance(read_implied(reply(text)), kind)
 

@@ -41,11 +41,9 @@ def read(seen: View | None = None, most_chars: int = 8000, **asked: Any) -> list
     ("glob", "paths"),
     [
         ("*.py", ["shop/__init__.py", "shop/cart.py", "tests/test_cart.py"]),
-        ("**/routes.ts", ["shop/web/routes.ts"]),
-        ("shop/**/*.{ts,tsx}", ["shop/web/routes.ts"]),
-        ("[!R]*.md", None),
+        ("**/routes.ts", ["shop/web/routes.ts"]), ("shop/**/*.{ts,tsx}", ["shop/web/routes.ts"]), ("[!R]*.md", None),
     ],
-)
+)  # fmt: skip
 def test_a_glob_is_about_names_or_whole_paths(glob: str, paths: list[str] | None) -> None:
     expected = (
         [*paths, f"({len(paths)} file{'s' if len(paths) != 1 else ''})"] if paths else [f"No file matches {glob}."]

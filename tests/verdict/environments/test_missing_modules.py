@@ -39,13 +39,11 @@ def test_nested_imports_count() -> None:
     "text",
     [
         "try:\n    import x\nexcept (OSError, ModuleNotFoundError):\n    import y\n",
-        "try:\n    import x\nexcept:\n    pass\n",
-        "import typing\nif typing.TYPE_CHECKING:\n    from x import y\n",
+        "try:\n    import x\nexcept:\n    pass\n", "import typing\nif typing.TYPE_CHECKING:\n    from x import y\n",
         "import sys\nif sys.version_info >= (3, 11):\n    import tomllib\nelse:\n    import x\n",
-        "import contextlib\nwith contextlib.suppress(ImportError):\n    import x\n",
-        "import x as y = 3\n",
+        "import contextlib\nwith contextlib.suppress(ImportError):\n    import x\n", "import x as y = 3\n",
     ],
-)
+)  # fmt: skip
 def test_what_a_file_can_do_without_is_not_demanded(text: str) -> None:
     assert set(needs({"a.py": text})) <= {"typing", "sys", "contextlib"}
 

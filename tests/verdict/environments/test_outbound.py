@@ -87,16 +87,13 @@ async def test_a_named_host_is_reached_by_plain_http_and_in_a_tunnel() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "GET http://127.0.0.1:22/ HTTP/1.1\r\n\r\n",
-        "CONNECT packages.example:22 HTTP/1.1\r\n\r\n",
-        "CONNECT evil-packages.example:443 HTTP/1.1\r\n\r\n",
-        "GET http://2130706433:PORT/ HTTP/1.1\r\n\r\n",
+        "GET http://127.0.0.1:22/ HTTP/1.1\r\n\r\n", "CONNECT packages.example:22 HTTP/1.1\r\n\r\n",
+        "CONNECT evil-packages.example:443 HTTP/1.1\r\n\r\n", "GET http://2130706433:PORT/ HTTP/1.1\r\n\r\n",
         "GET http://127.0.0.1:PORT@elsewhere.example/ HTTP/1.1\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n",
-        "SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n\r\n",
         "GET http://127.0.0.1:PORT/ HTTP/1.1\r\nA: " + "a" * 40_000 + "\r\n\r\n",
     ],
-)
+)  # fmt: skip
 async def test_nothing_but_what_is_named_is_reached(text: str) -> None:
     async with serve() as server:
         proxy = OutboundProxy([server.endpoint, Endpoint("packages.example", 443)])

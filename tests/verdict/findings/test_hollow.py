@@ -29,24 +29,19 @@ def job(path: str, language: Language) -> SuiteJob:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("assert total([1, 2]) == 3", ""),
-        ("assert isinstance(total([1]), int) and total([1]) is not None", TYPES),
-        ("total([1])", TYPES),
-        ("assert total([1]) == total([1])", TYPES),
-        ("assert Cart([1]) == Cart([1]) and total([1])", ""),
-        ("assert (total([1]) == 1, 'message')", TYPES),
-        (SWALLOWS, TYPES),
-        (SWALLOWS.replace("pass", "raise"), ""),
+        ("assert total([1, 2]) == 3", ""), ("assert isinstance(total([1]), int) and total([1]) is not None", TYPES),
+        ("total([1])", TYPES), ("assert total([1]) == total([1])", TYPES),
+        ("total([1])\n    assert Cart([1]) == Cart([1])", ""), ("assert (total([1]) == 1, 'message')", TYPES),
+        (SWALLOWS, TYPES), (SWALLOWS.replace("pass", "raise"), ""),
         (SWALLOWS.replace("== 1", "== 1\n        return"), ""),
         ("with suppress(Exception):\n        assert total([1]) == 1", TYPES),
         ("pass\n\n\n@mark.parametrize('a, b', [])\ndef test_b(a, b):\n    assert total(a) == b", TYPES),
         ("with pytest.raises(NotImplementedError):\n        total([1])", TYPES),
         ("assert 'total' in open('shop.py').read()", CALLS),
         ("with patch('shop.total', return_value=3):\n        assert total([1]) == 3", STUB),
-        ("with patch('shop.fetch', return_value=3):\n        assert total([1]) == 3", ""),
-        (SNAPSHOT, WRITES),
+        ("with patch('shop.fetch', return_value=3):\n        assert total([1]) == 3", ""), (SNAPSHOT, WRITES),
     ],
-)
+)  # fmt: skip
 def test_a_test_of_python_says_something_where_it_compares_a_value_of_what_was_asked_for(body: str, why: str) -> None:
     reason = describe_hollow(job("shop.py", Language.PYTHON), {"test_shop.py": f"{HEAD}def test_a():\n    {body}\n"})
     assert (why in reason, bool(reason)) == (True, bool(why))
