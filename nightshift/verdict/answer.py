@@ -75,6 +75,7 @@ class Session:
         finishes: the exit statuses that the test runner reported.
         garbled: true if some event was not written by the recorder.
         read: the files of the tree that tests opened, each mapped to the test file that opened it.
+        opened: the files of the tree that other modules of the tree opened.
         modules: the imported modules.
         changed: the functions outside of the tree that had been replaced by the end of the run.
         notes: remarks on the run.
@@ -101,6 +102,7 @@ class Session:
     finishes: tuple[int, ...] = ()
     garbled: bool = False
     read: Mapping[str, str] = field(default_factory=dict)
+    opened: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -319,6 +321,7 @@ def _session(data: Mapping[str, Any], secret: str) -> Session:
         finishes=tuple(reader.finishes),
         garbled=reader.garbled,
         read=reader.read,
+        opened=tuple(sorted(reader.opened)),
         modules=tuple(sorted(reader.modules)),
         changed=tuple(dict.fromkeys(reader.changed)),
         notes=tuple(reader.notes),
@@ -345,6 +348,7 @@ class _Events:
         self.notes: list[str] = []
         self.read: dict[str, str] = {}
         self.modules: set[str] = set()
+        self.opened: set[str] = set()
         self.internal, self.garbled = "", False
         self.running: dict[str, None] = {}
         self.at: str | None = None
@@ -395,6 +399,7 @@ class _Events:
 
     def _note_seen(self, event: Mapping[str, Any]) -> None:
         self.read |= {str(path): str(by) for path, by in event["read"].items()}
+        self.opened |= set(map(str, event.get("opened", ())))
         self.modules |= set(map(str, event["modules"]))
         self.changed += map(str, event["changed"])
 

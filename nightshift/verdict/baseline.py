@@ -19,7 +19,7 @@ MOST, MOST_STORED, MOST_TESTS = 64, 32, 2000
 
 A run with more than `MOST_TESTS` tests is not stored in the file, so it is repeated after a restart.
 """
-_VERSION, _WHAT = 3, "earlier suite results"
+_VERSION, _WHAT = 4, "earlier suite results"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

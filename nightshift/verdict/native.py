@@ -87,6 +87,7 @@ def read_run(run: Reported) -> NativeRun:
         missing=tuple(test for test in expected if test not in ended and file_of(test) not in left),
         lines={show_id(test.id): test.lines for test in session.tests if test.lines},
         read=session.read,
+        opened=session.opened,
         modules=session.modules,
         changed=session.changed,
         marked=tuple(show_id(test.id) for test in session.tests if test.is_marked),

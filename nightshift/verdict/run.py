@@ -32,6 +32,7 @@ class NativeRun:
         missing: the collected tests that have no result, and the test files that announced tests but gave no result.
         lines: test id to the lines of test files that the test ran, as `path:line`; empty if unknown.
         read: the files of the tree that tests opened, each mapped to the test file that opened it.
+        opened: the files of the tree that other modules of the tree opened.
         modules: the paths of the tree's modules that were imported.
         changed: the functions outside of the tree that had been replaced by the end of the run.
         marked: the tests that were skipped and that their source marks as skipped or expected to fail.
@@ -56,6 +57,7 @@ class NativeRun:
     missing: tuple[str, ...] = ()
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     read: Mapping[str, str] = field(default_factory=dict)
+    opened: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()

@@ -266,6 +266,7 @@ def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
         missing=(*first.missing, *rest.missing),
         lines={**first.lines, **rest.lines},
         read={**first.read, **rest.read},
+        opened=tuple(sorted({*first.opened, *rest.opened})),
         modules=tuple(sorted({*first.modules, *rest.modules})),
         changed=tuple(dict.fromkeys((*first.changed, *rest.changed))),
         marked=(*first.marked, *rest.marked),

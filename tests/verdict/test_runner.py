@@ -270,6 +270,17 @@ async def test_a_test_that_being_traced_breaks_is_not_taken_for_one_that_failed_
     assert "tests/test_plain.py::test_it" in wrong.failing
 
 
+async def test_a_file_that_the_product_opens_is_no_test_asset(judge: Judge) -> None:
+    opens = "import pathlib\n\n\ndef add(a, b):\n    return len(pathlib.Path('a.txt').read_text())\n"
+    test = "import pathlib\nfrom solution import add\n\n\ndef test_it():\n    assert pathlib.Path('a.txt').read_text() and {}\n"
+    asks = []
+    for source, check in ((opens, "add(1, 2)"), ("add = max\n", "add(1, 2)")):
+        base = {"a.txt": "one", "solution.py": source, "tests/test_old.py": test.format(check)}
+        verdict = await judge({"a.txt": "two"}, base=base, regression=("tests/test_old.py",), asked="Change it.")
+        asks.append([finding.where for finding in verdict.findings if finding.subject])
+    assert asks == [[], ["a.txt"]]
+
+
 async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:
     code = "from app.sums import add; print('sum', add(1, 1)); raise SystemExit(add(1, 1) != 2)"
     right, wrong = await asyncio.gather(

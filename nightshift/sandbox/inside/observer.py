@@ -22,7 +22,8 @@ class Observer:
 
     def __init__(self, channel, settings):
         self._channel, self._root = channel, os.getcwd() + os.sep
-        self._read, self._lines = {}, lines.Lines(self._root, traced=settings["traced"])
+        self._read, self._opened = {}, set()
+        self._lines = lines.Lines(self._root, traced=settings["traced"])
         for name in settings["preload"]:
             with contextlib.suppress(ImportError):
                 __import__(name)
@@ -40,18 +41,20 @@ class Observer:
         return path.removeprefix(self._root)
 
     def _hear(self, event, arguments):
-        """Record each file of the tree that is opened, if the innermost caller in the tree is a test file."""
-        if event != "open" or not isinstance(arguments[0], str) or len(self._read) > MOST_READ:
+        """Record each file of the tree that is opened, and whether the innermost caller in the tree is a test file."""
+        if event != "open" or not isinstance(arguments[0], str) or len(self._read) + len(self._opened) > MOST_READ:
             return
         path = os.path.abspath(arguments[0])
-        if not path.startswith(self._root) or path.endswith((".py", ".pyc")) or path in self._read:
+        if not path.startswith(self._root) or path.endswith((".py", ".pyc")):
             return
         frame = sys._getframe(1)  # noqa: SLF001 (there is no other way)
         while frame is not None:
             name = frame.f_code.co_filename
             if name.startswith(self._root):
                 if self._lines.is_test(name):
-                    self._read[path] = name
+                    self._read.setdefault(path, name)
+                else:
+                    self._opened.add(path)
                 return
             frame = frame.f_back
 
@@ -63,7 +66,8 @@ class Observer:
         files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         own = sorted({self._short(name) for name in files if isinstance(name, str) and name.startswith(self._root)})
         read = {self._short(path): self._short(name) for path, name in self._read.items()}
-        self._emit(e="seen", read=read, modules=own, changed=changed[:20])
+        opened = sorted(map(self._short, self._opened))
+        self._emit(e="seen", read=read, opened=opened, modules=own, changed=changed[:20])
         self._emit(e="finish", exit=exit_code)
 
 

@@ -24,7 +24,15 @@ from nightshift.core.text.encoding import encode
 _FOLDERS = frozenset({
     "tests", "test", "__tests__", "testing", "spec", "fixtures", "testdata", "golden", "__snapshots__", "cassettes",
 })  # fmt: skip
+_IN_PACKAGES = frozenset({"testing", "spec", "fixtures"})
+"""Names of folders that may also be packages of the product, for example helpers for its users' tests."""
 _ENDINGS = (".snap", ".golden", ".ambr")
+_METADATA = frozenset({"pyproject.toml", "setup.cfg"})
+_PAGE = re.compile(
+    r"(^|/)(readme|changelog|changes|history|news|contributing|authors)(\.(md|rst|txt))?$|(^|/)docs?/.*\.(md|rst)$",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"\s*(```|~~~)")
 _STEERING = re.compile(
     r"(^|/)(conftest\.py|\.?pytest\.(ini|toml)|tox\.ini|noxfile\.py|sitecustomize\.py|usercustomize\.py|\.env"
     r"|(jest|babel|vitest|vite)\.(config|workspace)\.[cm]?[jt]s|\.mocharc.*|\.babelrc.*|node\.config\.json)$|\.pth$"
@@ -32,6 +40,7 @@ _STEERING = re.compile(
 _ASSERTS = re.compile(
     r"^\s*assert\b|\bself\.assert\w+\(|\braise AssertionError\b|\bt\.(Error|Fatal)f?\(|\bexpect\(", re.MULTILINE
 )
+_USES_TESTS = re.compile(r"^\s*(import|from) (pytest|_pytest|unittest|hypothesis)\b", re.MULTILINE)
 SUBJECT = "test"
 
 
@@ -40,11 +49,12 @@ class Surroundings:
     """The files that tests use, and the text of the task.
 
     Attributes:
-        read: the files that tests opened, each with the test file that opened it.
+        read: the files that tests opened and the product did not, each with the test file that opened it.
         modules: the modules of the tree that were imported.
         command: the arguments of the owner's test command; files among the arguments count as test assets.
         asked: the task's text; a file that the text names may change without a question.
         collected: the files in which the base run found tests.
+        present: the files of the base.
     """
 
     read: Mapping[str, str]
@@ -52,6 +62,7 @@ class Surroundings:
     command: tuple[str, ...] = ()
     asked: str = ""
     collected: Collection[str] = ()
+    present: Collection[str] = ()
 
 
 def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterator[Finding]:
@@ -66,7 +77,7 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
         before = texts.get(path)
         if before is None or before == text:
             continue
-        why = find_reason(path, before, around)
+        why = find_reason(path, before, text, around)
         has_tests = not why and path in around.collected and _takes_tests(path, change, before)
         why = "holds tests that change" if has_tests else why
         if not why:
@@ -79,17 +90,17 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
         )  # fmt: skip
 
 
-def find_reason(path: str, text: str, around: Surroundings) -> str:
+def find_reason(path: str, before: str, after: str | None, around: Surroundings) -> str:
     """Return the reason why a file is a test asset; empty if it belongs to the product."""
-    if path in around.read:
+    if path in around.read and not _only_describes(path, before, after):
         return f"is read by {around.read[path]}"
     if _STEERING.search(path) or path in around.command:
         return "steers how tests are run"
     if is_test_path(path) or path.endswith(_ENDINGS):
         return "is one of the tests"
-    if _FOLDERS & {folder.rpartition("/")[2] for folder in folders_of(path)}:
+    if any(_holds_tests(folder, path, before, around.present) for folder in folders_of(path)):
         return "lies with the tests"
-    if path in around.modules and _ASSERTS.search(text) and _is_helper(path):
+    if path in around.modules and _ASSERTS.search(before) and _is_helper(path):
         return "asserts for tests"
     return ""
 
@@ -100,6 +111,36 @@ def _takes_tests(path: str, change: Change, before: str) -> bool:
     return bool(old - new) and not old - new <= {
         test for text in change.values() for test in list_tests(text or "").items()
     }
+
+
+def _only_describes(path: str, before: str, after: str | None) -> bool:
+    """Check whether a change of a file is about metadata, or about the words of a page and none of its examples."""
+    if after is None or not (path.rpartition("/")[2] in _METADATA or _PAGE.search(path)):
+        return False
+    return not _PAGE.search(path) or _list_examples(before) == _list_examples(after)
+
+
+def _list_examples(text: str) -> list[str]:
+    """List the lines of a page's examples: fenced or indented blocks, and sessions."""
+    examples, is_fenced = list[str](), False
+    for line in text.splitlines():
+        is_fence = bool(_FENCE.match(line))
+        if is_fence or is_fenced or line.startswith(("    ", "\t")) or line.lstrip().startswith(">>>"):
+            examples.append(line)
+        is_fenced ^= is_fence
+    return examples
+
+
+def _holds_tests(folder: str, path: str, text: str, present: Collection[str]) -> bool:
+    """Check whether a folder above a file is for tests.
+
+    A module of a package of the product is none of the tests if it neither asserts nor imports a test library.
+    """
+    above, _, name = folder.rpartition("/")
+    if name not in _FOLDERS:
+        return False
+    is_package = path.endswith(".py") and all(f"{each}/__init__.py" in present for each in (above, folder))
+    return not (name in _IN_PACKAGES and is_package) or bool(_ASSERTS.search(text) or _USES_TESTS.search(text))
 
 
 def list_tests(text: str) -> dict[str, str]:

@@ -102,9 +102,11 @@ class Search:
         yield from self._find_unmade()
         yield from gone.find_idle(self.native, brought)
         seen = base or self.native
+        opened = base.opened if base else ()  # code of the change may open a test's file only to make it look used
         around = assets.Surroundings(
-            read=seen.read, modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
-            collected=frozenset(map(file_of, base.ends)) if base else (),
+            read={path: by for path, by in seen.read.items() if path not in opened},
+            modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
+            collected=frozenset(map(file_of, base.ends)) if base else (), present=job.base.entries().keys(),
         )  # fmt: skip
         change = {path: text for path, text in job.change.items() if path not in self.planned.dropped}
         texts = {path: text_of(job.base, path) for path in change}

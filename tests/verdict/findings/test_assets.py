@@ -6,20 +6,33 @@ from nightshift.core.tasks.task import Change
 from nightshift.verdict.findings import assets
 from nightshift.verdict.findings.assets import Surroundings
 
+READ = ("data/bill.txt", "pyproject.toml", "README.md", "tests/README.md", "expected/page.md")
+PACKAGES = {"shop/__init__.py", "shop/testing/__init__.py", "testing/__init__.py", "shop/tests/__init__.py"}
 AROUND = Surroundings(
-    read={"data/bill.txt": "tests/test_a.py"}, modules={"shop_testing.py", "shop.py"}, command=("python", "run.py")
-)
+    read=dict.fromkeys(READ, "tests/test_a.py"), modules={"shop_testing.py", "shop.py"}, command=("python", "run.py"),
+    present=PACKAGES,
+)  # fmt: skip
 HELPER = "def assert_total(found):\n    assert found\n"
+PAGE = "# Shop\n\n```\n>>> total([1])\n1\n```\n"
 
 
 def test_an_asset_is_known_and_what_the_product_alone_reads_is_none() -> None:
-    named = ("data/bill.txt", "tests/golden/bill.txt", "a.snap", "app/conftest.py", "tox.ini", "run.py", "test_a.py")
-    for path in named:
-        assert assets.find_reason(path, "", AROUND), path
-    assert assets.find_reason("shop_testing.py", HELPER, AROUND)
+    many = "data/bill.txt tests/golden/bill.txt a.snap app/conftest.py tox.ini run.py test_a.py testing/a.py"
+    for path in (*many.split(), *READ[3:], "shop/tests/a.py", "shop/testing/a.json", "shop/spec/a.py"):
+        assert assets.find_reason(path, "", "", AROUND), path
+    for path, text in (
+        ("shop_testing.py", HELPER),
+        ("shop/testing/a.py", HELPER),
+        ("shop/testing/a.py", "import pytest"),
+    ):
+        assert assets.find_reason(path, text, text, AROUND), path
     for path, text in (("shop.py", HELPER), ("shop_testing.py", "x = 1\n"), ("other_testing.py", HELPER)):
-        assert not assets.find_reason(path, text, AROUND), path
-    assert not assets.find_reason("data/prices.txt", "", AROUND)
+        assert not assets.find_reason(path, text, text, AROUND), path
+    for path in ("data/prices.txt", "pyproject.toml", "shop/testing/client.py"):
+        assert not assets.find_reason(path, "", "1", AROUND), path
+    assert not assets.find_reason("README.md", PAGE, PAGE.replace("Shop", "A shop"), AROUND)
+    for now in (PAGE.replace("\n1\n", "\n2\n"), PAGE.replace("[1]", "[]"), None):
+        assert assets.find_reason("README.md", PAGE, now, AROUND), now
 
 
 def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
