@@ -12,8 +12,9 @@ from nightshift.agent.replies import Edit, Parsed, Refused, apply_edit, is_appli
 from nightshift.agent.replies.left_out import find_lost_definitions, lazy_line
 from nightshift.agent.replies.names import has_label
 from nightshift.agent.view import View, base_text, find_misplacement, settle
+from nightshift.core.code.dependencies import is_suite
 from nightshift.core.code.parsing import is_test_file
-from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS, is_test_path
+from nightshift.core.code.paths import MAX_FILE_CHARS, MAX_FILES, MAX_TOTAL_CHARS
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import BadReply
 from nightshift.core.tasks.task import Change, Files, TaskSpec
@@ -74,7 +75,7 @@ class Draft:
         return {path: text for path, text in self.change.items() if self._is_existing_test(path)}
 
     def _is_existing_test(self, path: str) -> bool:
-        if not is_test_path(path) or path not in self._tree.entries() or path in self._spec.files:
+        if not is_suite(path) or path not in self._tree.entries() or path in self._spec.files:
             return False
         return is_test_file(path, base_text(self._tree, path) or "", self._change.get(path) or "")
 

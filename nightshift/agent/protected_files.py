@@ -27,6 +27,7 @@ _STEERING = frozenset(
         *("sitecustomize.py", "usercustomize.py", ".coveragerc", "node.config.json"),
     }
 )
+_FIXED = frozenset({"sitecustomize.py", "usercustomize.py", "node.config.json"})
 _SECTIONS = re.compile(r"^[ \t]*\[(?:tool[.:]pytest|pytest|testenv)[^\]]*\]", re.MULTILINE)
 _WITH_SECTIONS = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 _FRAMEWORK = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "hypothesis", "sortedcontainers", "packaging"})
@@ -43,21 +44,24 @@ def refusal(
         text: the file's new text, or None to remove it.
         before: the file's text in the base, or None if the file is new.
         given: the paths of the tests that came with the task.
-        asked: the task's description; tool files that the description names may be written.
+        asked: the task's description; tool files that the description names may be written. The owner is asked about
+            those that steer tests.
         own: the paths of the files that came with the task; tool files among them may also be written.
         takes_away: True if the task asks to remove something; then tests may be removed with the code that they test.
     """
     name = PurePosixPath(path).name
     if path in given:
         return "is one of the given tests, which are fixed"
+    is_asked = name in (_STEERING - _FIXED) | _WITH_SECTIONS and _is_named(asked, "", path.casefold().split("/"))
     is_laid_out = path in PYTEST and PYTEST[path] == before
-    if (name in _STEERING or name.endswith(".pth")) and not (takes_away and text is None and is_laid_out):
+    is_steering = (name in _STEERING and not is_asked) or name.endswith(".pth")
+    if is_steering and not (takes_away and text is None and is_laid_out):
         return "steers how tests or Python start, which is fixed"
     if "node_modules" in path.split("/"):
         return "belongs to an installation, not to the sources"
-    if is_test_path(path) and (before is None or (text is None and not takes_away)):
+    if is_test_path(path) and not is_asked and (before is None or (text is None and not takes_away)):
         return "is a test; tests are not written in this phase"
-    if name in _WITH_SECTIONS and _sections(text) != _sections(before):
+    if name in _WITH_SECTIONS and not is_asked and _sections(text) != _sections(before):
         return "changes how tests are run (a pytest section), which is fixed"
     if path not in own and (what := find_unasked(path, text, before=before, asked=asked)):
         return f"may not be written so: {what} runs or steers tools on the owner's machine, and was not asked for"

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.dependencies import is_suite
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.errors import GitError, MergeConflict
 from nightshift.core.tasks.revisions import Commit, Workspace
@@ -120,6 +120,6 @@ def _work(git: GitManager, workspace: Workspace, merged: Merged) -> JointWork:
     change = {path: text_of(last, path) if path in new else None for path in paths}
     wanted = {path for candidate, _ in merged.commits for path in candidate.spec.tests}
     given = {path: text for path in wanted if (text := text_of(last, path)) is not None}
-    own = {path: text for path, text in change.items() if text is not None and path not in given and is_test_path(path)}
+    own = {path: text for path, text in change.items() if text is not None and path not in given and is_suite(path)}
     rest = {path: text for path, text in change.items() if path not in given and path not in own}
     return JointWork(base=base, change=rest, given=given, own=own)

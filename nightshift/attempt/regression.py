@@ -14,7 +14,9 @@ from nightshift.core.code.paths import at_or_below
 from nightshift.core.code.tree import text_of
 from nightshift.core.ports import Suite
 from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
+from nightshift.verdict.languages import test_config
 from nightshift.verdict.languages.python import pytest_settings
+from nightshift.verdict.run import text_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class WithRegression(Suite):
             return is_suite(path) or (path.endswith(".py") and settings.is_test_file(path, read))
 
         dependant_paths = dependants(job.base, changed, self.imports, unknown=job.whole_tree, is_test=is_test)
-        if job.takes_away:
+        if job.takes_away or test_config.list_settings(job.change, partial(text_before, job)):
             dependant_paths |= {path for path in job.base.entries() if is_test(path)}
         left = dependant_paths - job.given.keys() - job.own.keys()
         if self.test_paths:

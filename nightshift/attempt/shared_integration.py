@@ -24,6 +24,7 @@ from nightshift.core.hub import LandingPort, Turn, Waiting
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
+from nightshift.verdict.findings.assets import subject_of
 
 REMOTE_S = 60.0
 """Seconds that a task waits before it tries to land again, after the remote was unreachable."""
@@ -187,6 +188,7 @@ class SharedIntegration(Integration):
             environment=environment.digest,
             whole_tree=not workspace.is_own,
             limits=self._run_limits(),
+            granted=frozenset(subject_of(path, text) for path, text in work.change.items()),  # judged one by one before
         )
         regression = WithRegression(self.services.suite, self.services.imports, test_paths=self._test_paths)
         verdict = await regression.judge(job)

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import partial
 
 from nightshift.attempt import evidence
 from nightshift.attempt.candidate import differing
@@ -33,8 +34,11 @@ from nightshift.core.text.faults import name_first
 from nightshift.core.text.formats import duration
 from nightshift.core.version import VERSION
 from nightshift.git.manager import GitManager
+from nightshift.verdict.findings import assets
 from nightshift.verdict.held.layer import KIND as HELD_OUT
+from nightshift.verdict.languages import test_config
 from nightshift.verdict.mutation import changes_anything
+from nightshift.verdict.run import text_before
 
 NOTES = "refs/notes/nightshift"
 _REVERT = (
@@ -315,6 +319,8 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         gone=note.removed_tests,
         asked="",  # a note has no description; another check covers that
     )
+    settings = test_config.list_settings(job.change, partial(text_before, job))  # the note has the owner's consent
+    job = replace(job, granted=frozenset(assets.subject_of(path, job.change[path]) for path in settings))
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))
 

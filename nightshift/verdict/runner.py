@@ -277,10 +277,13 @@ class SuiteRunner(Suite):
         both = await self._run_both(job, planned)
         outcome, decided, native = Found(), both.judge(), both.native
         best = decided.label
-        if decided.passed and decided.label is not Label.DOUBTFUL:
+        search = Search(job=job, planned=planned, native=native, base=both.base)
+        if decided.passed and decided.label is Label.DOUBTFUL:
+            outcome = Found(findings=tuple(search.list_questions()))
+            decided = both.judge(outcome.findings)
+        elif decided.passed:
             taken = Taken(cpu_s=native.cpu_s, wall_s=native.wall_s)
             await asyncio.to_thread(self._runs.times.learn, planned, taken)
-            search = Search(job=job, planned=planned, native=native, base=both.base)
             outcome = await search.run(self._runs, self._asker)
             decided = both.judge(outcome.findings)
         weak = _list_weak(outcome.findings, planned, native) if decided.passed else ()

@@ -73,8 +73,9 @@ def test_settings_may_change_but_not_how_tests_are_run() -> None:
 
     assert refusal_of(before.replace("'a'\n", "'b'\ndependencies = ['attrs']\n")) is None
     assert "how tests are run" in str(refusal_of(before.replace("-q", "--co")))
-    assert "how tests are run" in str(refusal_of(None))
-    assert protected_files.refusal(".envrc", "x", before=None, given=[], asked="Write an .envrc file") is None
+    for path in (".envrc", "tests/conftest.py", "pytest.ini", ".coveragerc", "setup.cfg", "sitecustomize.py"):
+        why = protected_files.refusal(path, "[tool:pytest]\n", before=None, given=[], asked=f"Write a {path} file")
+        assert (why is None) == (path != "sitecustomize.py"), why
 
 
 def test_feedback_is_at_most_five_failures_within_its_length() -> None:

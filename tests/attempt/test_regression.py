@@ -13,6 +13,8 @@ from tests.support.trees import TextTree
 BASE = {
     "calc.py": "X = 1\n",
     "other.py": "Y = 1\n",
+    "pytest.ini": "[pytest]\npython_files = test_*.py *_spec.py\n",
+    "b_spec.py": "",
     "tests/conftest.py": "",
     "tests/test_a.py": "import other\n\n\ndef test_a():\n    assert other.Y\n",
     "tests/test_calc.py": "import calc\n\n\ndef test_x():\n    assert calc.X\n",
@@ -36,10 +38,11 @@ class Keeping(Suite):
 
 async def test_all_tests_of_the_base_judge_what_only_takes_away_those_that_reach_it_first() -> None:
     suite = Keeping()
-    for takes_away in (False, True):
-        job = SuiteJob(base=TextTree(BASE), change={"calc.py": None}, takes_away=takes_away)
+    for takes_away, path in ((False, "calc.py"), (True, "calc.py"), (False, "pytest.ini")):
+        job = SuiteJob(base=TextTree(BASE), change={path: None}, takes_away=takes_away)
         await WithRegression(suite, ImportCache()).judge(job)
     assert [job.regression for job in suite.jobs] == [
         ("tests/test_calc.py",),
-        ("tests/test_calc.py", "tests/test_a.py"),
+        ("tests/test_calc.py", "b_spec.py", "tests/test_a.py"),
+        ("tests/test_a.py", "tests/test_calc.py", "b_spec.py"),
     ]

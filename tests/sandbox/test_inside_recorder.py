@@ -23,19 +23,16 @@ FINE = (row("setup"), row("call"), row("teardown"))
 @pytest.mark.parametrize(
     ("rows", "result"),
     [
-        (FINE, "passed"),
-        ((FINE[0], row("call", "failed", raised=True), FINE[2]), "failed"),
-        ((row("setup", "failed"), FINE[2]), "error"),
-        ((*FINE[:2], row("teardown", "failed")), "error"),
+        (FINE, "passed"), ((FINE[0], row("call", "failed", raised=True), FINE[2]), "failed"),
+        ((row("setup", "failed"), FINE[2]), "error"), ((*FINE[:2], row("teardown", "failed")), "error"),
         ((row("setup", "skipped"), FINE[2]), "skipped"),
         ((FINE[0], row("call", "skipped", expected=True), FINE[2]), "skipped"),
         ((FINE[0], row("call", raised=True), FINE[2]), "error"),
         ((FINE[0], row("call", "failed", sub=True), FINE[1], FINE[2]), "failed"),
-        ((FINE[0], row("call", "rerun"), FINE[2]), None),
-        ((FINE[1],), "error"),
+        ((FINE[0], row("call", "rerun"), FINE[2]), None), ((FINE[1],), "error"),
         ((*FINE[:2], FINE[1], FINE[2]), "error"),
     ],
-)
+)  # fmt: skip
 def test_a_test_passes_only_by_all_its_phases(rows: tuple[Row, ...], result: str | None) -> None:
     assert recorder.result_of(rows) == result
 

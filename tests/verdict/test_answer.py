@@ -48,12 +48,10 @@ def test_an_answer_without_the_signature_is_none(stdout: bytes) -> None:
 @pytest.mark.parametrize(
     "extra",
     [
-        "not json\n",
-        "{}\n",
-        '{"e": "end", "id": "t.py::test_b", "result": "fine", "fail": null}\n',
+        "not json\n", "{}\n", '{"e": "end", "id": "t.py::test_b", "result": "fine", "fail": null}\n',
         '{"e": "end", "id": 1, "rows": [[1]], "fail": 2}\n',
     ],
-)
+)  # fmt: skip
 def test_what_the_recorder_would_not_write_marks_the_stream(extra: str) -> None:
     assert take(lines(*GOOD) + extra).session.garbled
 

@@ -271,14 +271,21 @@ async def test_a_test_that_being_traced_breaks_is_not_taken_for_one_that_failed_
 
 
 async def test_a_file_that_the_product_opens_is_no_test_asset(judge: Judge) -> None:
-    opens = "import pathlib\n\n\ndef add(a, b):\n    return len(pathlib.Path('a.txt').read_text())\n"
-    test = "import pathlib\nfrom solution import add\n\n\ndef test_it():\n    assert pathlib.Path('a.txt').read_text() and {}\n"
+    opens = "def add(a, b):\n    return len(open('a.txt').read())\n"
+    test = "import solution\n\ndef test_it():\n    assert open('a.txt').read() and solution.add(1, 2)\n"
     asks = []
-    for source, check in ((opens, "add(1, 2)"), ("add = max\n", "add(1, 2)")):
-        base = {"a.txt": "one", "solution.py": source, "tests/test_old.py": test.format(check)}
+    for source in (opens, "add = max\n"):
+        base = {"a.txt": "one", "solution.py": source, "tests/test_old.py": test}
         verdict = await judge({"a.txt": "two"}, base=base, regression=("tests/test_old.py",), asked="Change it.")
         asks.append([finding.where for finding in verdict.findings if finding.subject])
     assert asks == [[], ["a.txt"]]
+
+
+async def test_settings_of_the_runner_are_asked_about_where_no_test_ran_too(judge: Judge) -> None:
+    base, words = {"tests/test_old.py": ""}, "Add pytest.ini."
+    verdict = await judge({"pytest.ini": "[pytest]\n"}, base=base, regression=tuple(base), asked=words)
+    assert (verdict.passed, verdict.evidence.label) == (True, Label.DOUBTFUL)
+    assert [finding.where for finding in verdict.findings if finding.subject] == ["pytest.ini"]
 
 
 async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.paths import folders_of, is_named, is_test_path
@@ -55,6 +55,7 @@ class Surroundings:
         asked: the task's text; a file that the text names may change without a question.
         collected: the files in which the base run found tests.
         present: the files of the base.
+        steering: the files of the change that differ in settings of the test runner, each with the reason.
     """
 
     read: Mapping[str, str]
@@ -63,10 +64,13 @@ class Surroundings:
     asked: str = ""
     collected: Collection[str] = ()
     present: Collection[str] = ()
+    steering: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterator[Finding]:
     """List the test assets that a change edits or removes, each as a question unless the task names the file.
+
+    New files with settings of the test runner are listed too. About such settings the owner is always asked.
 
     Args:
         change: path to new text, None for a removed file.
@@ -74,16 +78,16 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
         around: the files that tests use, and the task's text.
     """
     for path, text in sorted(change.items()):
-        before = texts.get(path)
-        if before is None or before == text:
+        before, steers = texts.get(path), around.steering.get(path, "")
+        if before == text or not (steers or before is not None):
             continue
-        why = find_reason(path, before, text, around)
-        has_tests = not why and path in around.collected and _takes_tests(path, change, before)
+        why = steers or find_reason(path, before or "", text, around)
+        has_tests = not why and path in around.collected and _takes_tests(path, change, before or "")
         why = "holds tests that change" if has_tests else why
         if not why:
             continue
-        says = f"{path} {why}: may it {'change' if text is not None else 'go'}?"
-        named = not has_tests and is_named(path, around.asked)
+        says = f"{path} {why}: may it {'be added' if before is None else 'change' if text is not None else 'go'}?"
+        named = not (has_tests or steers) and is_named(path, around.asked)
         yield Finding(
             kind=FindingKind.ASSET, where=path, says=f"{path} {why}, and the task names it" if named else says,
             control=Control.BASE, subject="" if named else subject_of(path, text),

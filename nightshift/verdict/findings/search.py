@@ -16,7 +16,7 @@ from nightshift.verdict.findings import assets, copies, gone, taking_away
 from nightshift.verdict.findings.outside import ask_outside
 from nightshift.verdict.held.asking import Asker
 from nightshift.verdict.held.replay import replay
-from nightshift.verdict.languages import dialect_of
+from nightshift.verdict.languages import dialect_of, test_config
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 from nightshift.verdict.suite_runs import SuiteRuns
@@ -101,12 +101,18 @@ class Search:
         yield from gone.find_unrun(self.native, given)
         yield from self._find_unmade()
         yield from gone.find_idle(self.native, brought)
+        yield from self.list_questions()
+
+    def list_questions(self) -> Iterator[Finding]:
+        """List the parts of the change that the owner must agree to; a question that was answered has no subject."""
+        job, base = self.job, self.base
         seen = base or self.native
         opened = base.opened if base else ()  # code of the change may open a test's file only to make it look used
         around = assets.Surroundings(
             read={path: by for path, by in seen.read.items() if path not in opened},
             modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
             collected=frozenset(map(file_of, base.ends)) if base else (), present=job.base.entries().keys(),
+            steering=test_config.list_settings(job.change, self._before),
         )  # fmt: skip
         change = {path: text for path, text in job.change.items() if path not in self.planned.dropped}
         texts = {path: text_of(job.base, path) for path in change}

@@ -14,7 +14,7 @@ from nightshift.core.code.paths import is_test_path
 from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
-from nightshift.verdict.findings.assets import find_denied
+from nightshift.verdict.findings.assets import find_denied, is_named, subject_of
 from nightshift.verdict.languages import test_config
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 from nightshift.verdict.run import text_before
@@ -40,7 +40,9 @@ class JobFiles:
         self._job, self._imports = job, imports
         self._entries = job.base.entries()
         present = self._entries.keys() | job.start.keys()
-        self._sifted = test_config.sift(job.change, base=self._before, given=job.given, present=present)
+        self._sifted = test_config.sift(
+            job.change, base=self._before, given=job.given, present=present, allows=self._may_steer
+        )
         refused = find_denied(self._sifted.staged, job.denied)
         if refused:
             remaining = {path: text for path, text in self._sifted.staged.items() if path not in refused}
@@ -58,6 +60,10 @@ class JobFiles:
         self._over = {**job.start, **self._sifted.staged, **away, **self._tests}
         gone = {path for path, text in self._over.items() if text is None}
         self._present = (self._entries.keys() | self._over.keys()) - gone
+
+    def _may_steer(self, path: str, text: str | None) -> bool:
+        """Check whether the task names a file with settings of the runner, or the owner granted its new text."""
+        return is_named(path, self._job.asked or "") or subject_of(path, text) in self._job.granted
 
     def _support(self, _suites: Collection[str]) -> list[str]:
         """Return the files that the runner reads in addition to the given test files."""

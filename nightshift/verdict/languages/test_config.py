@@ -1,15 +1,19 @@
 """Guards the test configuration: a change must not modify files that decide how tests run.
 
 Such files come from the task or the base. A file that is dropped from a change is listed with its reason, shown to the
-model, and stored in the evidence. So it is not committed as if it had been judged.
+model, and stored in the evidence. So it is not committed as if it had been judged. Settings of the runner that the task
+names, or whose new text the owner granted, are staged; the owner is asked about them (`findings.assets`).
 """
 
 from __future__ import annotations
 
+import configparser
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from nightshift.core.code.parsing import is_test_file
 from nightshift.core.code.paths import git_folder, is_test_path, path_fault
@@ -27,6 +31,8 @@ MAX_TOTAL_BYTES = 16 << 20
 
 _CONFIGURING = frozenset({"conftest.py", "sitecustomize.py", "usercustomize.py", ".npmrc", "node.config.json"})
 _OWN_CONFIG = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
+_ASKABLE = frozenset({"conftest.py", *_OWN_CONFIG, *CONFIG_FILES})
+"""Names of files with settings of the runner. The others start before the recorder does, and are never staged."""
 _METADATA = re.compile(r"\.(dist-info|egg-info|egg-link)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 
@@ -50,6 +56,7 @@ def sift(
     base: Callable[[str], str | None],
     given: Files,
     present: Collection[str] = (),
+    allows: Callable[[str, str | None], bool] = lambda _path, _text: False,
 ) -> Sifted:
     """Divide a change into the files that are staged and the files that are dropped.
 
@@ -58,6 +65,7 @@ def sift(
         base: returns the text of a file before the change, None if the file does not exist.
         given: the task's tests. A change may contain these files with the same text.
         present: the paths of all files before the change.
+        allows: decides whether a new text of a file with settings of the runner is staged.
     """
     folders = frozenset(_test_folders(given))
     dropped, staged, total = dict[str, str](), dict[str, str | None](), 0
@@ -66,7 +74,9 @@ def sift(
         total += size
         if size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
             dropped[path] = f"too large: {MAX_FILE_BYTES >> 20} MB a file, {MAX_TOTAL_BYTES >> 20} MB together"
-        elif reason := _fault(path, text, base, given, folders, present):
+        elif (reason := _fault(path, text, base, given, folders, present)) and not (
+            path.rpartition("/")[2] in _ASKABLE and not path_fault(path) and path not in given and allows(path, text)
+        ):
             dropped[path] = reason
         elif path not in given:
             staged[path] = text
@@ -124,6 +134,35 @@ def configures_tests(path: str, text: str | None, base: Callable[[str], str | No
         same = (section(name, text) if text else None) == (section(name, before) if before else None)
         return None if same else "changes pytest's settings"
     return None
+
+
+def list_settings(change: Change, base: Callable[[str], str | None]) -> dict[str, str]:
+    """Map each file of a change that differs in settings of the test runner, or of coverage, to the reason."""
+    reasons = dict[str, str]()
+    for path, text in change.items():
+        before, name = base(path), path.rpartition("/")[2]
+        if before == text:
+            continue
+        if reason := configures_tests(path, text, base):
+            reasons[path] = reason
+        elif _read_coverage(name, before) != _read_coverage(name, text):
+            reasons[path] = "changes the settings of coverage"
+    return reasons
+
+
+def _read_coverage(name: str, text: str | None) -> Any:
+    """Return the settings of coverage in a file, or the whole text of one that cannot be parsed."""
+    if not text or not (name == ".coveragerc" or name in CONFIG_FILES):
+        return None
+    try:
+        if name.endswith(".toml"):
+            return tomllib.loads(text).get("tool", {}).get("coverage")
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        parser.read_string(text)
+    except (tomllib.TOMLDecodeError, configparser.Error, AttributeError):
+        return text
+    wanted = (each for each in parser.sections() if name == ".coveragerc" or each.startswith("coverage:"))
+    return {each: dict(parser.items(each)) for each in wanted} or None
 
 
 def _shadows(path: str, base: Callable[[str], str | None], present: Collection[str]) -> str | None:

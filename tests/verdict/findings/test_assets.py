@@ -44,6 +44,9 @@ def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
     named = Surroundings(read=AROUND.read, modules=(), asked="Update bill.txt to the new prices.")
     (named_one,) = assets.find_touched(change, texts, named)
     assert not named_one.subject
+    steering = Surroundings(read={}, modules=(), asked="Add pytest.ini.", steering={"pytest.ini": "steers"})
+    (asked,) = assets.find_touched({"pytest.ini": "[pytest]\n"}, {}, steering)
+    assert (asked.says, bool(asked.subject)) == ("pytest.ini steers: may it be added?", True)
 
 
 def test_an_example_may_move_to_another_file_of_the_change() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightshift.verdict.languages.test_config import MAX_FILE_BYTES, sift
+from nightshift.verdict.languages.test_config import MAX_FILE_BYTES, list_settings, sift
 
 BASE = {
     "app.py": "",
@@ -71,9 +71,18 @@ def test_project_files_are_kept_unless_their_part_for_pytest_differs() -> None:
     same = BASE["pyproject.toml"].replace("'a'", "'b'")
     assert reason("pyproject.toml", same) is None
     assert reason("pyproject.toml", same.replace("-q", "--collect-only")) == "changes pytest's settings"
-    assert reason("pyproject.toml", "[project]\n") == "changes pytest's settings"
     assert reason("setup.cfg", BASE["setup.cfg"] + "[tool:pytest]\naddopts = -x\n") == "changes pytest's settings"
     assert reason("tox.ini", "[tox]\nenvlist = py\n") is None
+
+
+def test_settings_of_the_runner_are_staged_where_that_is_allowed() -> None:
+    paths = "tests/conftest.py pytest.ini tox.ini sitecustomize.py a.pth ../pytest.ini"
+    change = dict.fromkeys(paths.split(), "")
+    sifted = sift({**change, "pyproject.toml": "[tool.pytest]\n"}, base=BASE.get, given=GIVEN, allows=lambda *_: True)
+    assert set(sifted.dropped) == {"sitecustomize.py", "a.pth", "../pytest.ini"}
+    coverage = {"pyproject.toml": BASE["pyproject.toml"] + "[tool.coverage.run]\n", ".coveragerc": "[run]\n"}
+    more = {"tox.ini": "[coverage:run]\na = 1\n", "pytest.ini": "", "setup.cfg": BASE["setup.cfg"] + "x = 1\n"}
+    assert set(list_settings({**coverage, **more}, BASE.get)) == {*coverage, "tox.ini", "pytest.ini"}
 
 
 def test_tests_beside_the_code_do_not_close_its_folder() -> None:

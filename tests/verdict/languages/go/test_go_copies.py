@@ -94,13 +94,11 @@ def test_a_file_keeps_its_names_and_has_a_copy_beside_its_text() -> None:
 @pytest.mark.parametrize(
     ("path", "constraint", "built"),
     [
-        ("a/b_windows_test.go", "", False),
-        ("a_test.go", "//go:build linux && !cgo", True),
+        ("a/b_windows_test.go", "", False), ("a_test.go", "//go:build linux && !cgo", True),
         ("a_test.go", "//go:build !(darwin || windows) && go1.18", True),
-        ("a_test.go", "//go:build integration || e2e", False),
-        ("a_test.go", "//go:build ((", True),
+        ("a_test.go", "//go:build integration || e2e", False), ("a_test.go", "//go:build ((", True),
     ],
-)
+)  # fmt: skip
 def test_files_for_other_machines_or_with_other_tags_are_not_run(path: str, constraint: str, built: bool) -> None:
     text = f"{constraint}\n\n{HEAD}func TestA(t *testing.T) {{}}\n"
     assert suite.suite_paths({path: text}) == ([path] if built else [])
@@ -123,12 +121,10 @@ def test_faults_keep_types_and_leave_tests_alone() -> None:
     ("argv", "files"),
     [
         (("go", "test", "./..."), ["a/a_test.go", "root_test.go"]),
-        (("go", "test", "-v", "-timeout", "30s", "./a"), ["a/a_test.go"]),
-        (("go", "test"), ["root_test.go"]),
-        (("go", "test", "-run", "TestA", "./..."), None),
-        (("go", "build", "./..."), None),
+        (("go", "test", "-v", "-timeout", "30s", "./a"), ["a/a_test.go"]), (("go", "test"), ["root_test.go"]),
+        (("go", "test", "-run", "TestA", "./..."), None), (("go", "build", "./..."), None),
     ],
-)
+)  # fmt: skip
 def test_commands_are_read(argv: tuple[str, ...], files: list[str] | None) -> None:
     paths = ["a/a.go", "a/a_test.go", "a/testdata/b_test.go", "root_test.go", "vendor/x/x_test.go"]
     command = commands.parse(argv)

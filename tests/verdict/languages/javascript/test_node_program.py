@@ -73,12 +73,10 @@ PACKAGE = '{"scripts": {"test": "node --test --test-reporter spec src test/"}}'
     ("argv", "targets"),
     [
         (("/usr/bin/node", "--test", "./test", "a.test.js"), ("./test", "a.test.js")),
-        (("npm", "test"), ("src", "test/")),
-        (("node", "--test", "--test-name-pattern=a"), None),
-        (("node", "--test", "**/*.test.js"), None),
-        (("npm", "run", "build"), None),
+        (("npm", "test"), ("src", "test/")), (("node", "--test", "--test-name-pattern=a"), None),
+        (("node", "--test", "**/*.test.js"), None), (("npm", "run", "build"), None),
     ],
-)
+)  # fmt: skip
 def test_commands_are_read(argv: tuple[str, ...], targets: tuple[str, ...] | None) -> None:
     command = commands.parse(argv, {"package.json": PACKAGE}.get)
     assert (command.targets if command else None) == targets
@@ -206,12 +204,10 @@ def describe(argv: tuple[str, ...], **scripts: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("argv", "script", "more"),
     [
-        (("npm", "test"), "vitest run", ("--", *VITEST)),
-        (("npm", "test", "--", "src"), "vitest run", VITEST),
-        (("pnpm", "run", "test"), "jest", JEST),
-        (("npx", "vitest", "run"), "", VITEST),
+        (("npm", "test"), "vitest run", ("--", *VITEST)), (("npm", "test", "--", "src"), "vitest run", VITEST),
+        (("pnpm", "run", "test"), "jest", JEST), (("npx", "vitest", "run"), "", VITEST),
     ],
-)
+)  # fmt: skip
 def test_vitest_and_jest_get_one_reporter_more(argv: tuple[str, ...], script: str, more: tuple[str, ...]) -> None:
     assert describe(argv, test=script) == (*argv, *more)
 
@@ -219,12 +215,10 @@ def test_vitest_and_jest_get_one_reporter_more(argv: tuple[str, ...], script: st
 @pytest.mark.parametrize(
     ("argv", "script"),
     [
-        (("npm", "test"), "mocha"),
-        (("npm", "test"), "tsc && vitest run"),
-        (("npm", "test"), "vitest run --reporter=dot"),
-        (("jest", "--watch"), ""),
+        (("npm", "test"), "mocha"), (("npm", "test"), "tsc && vitest run"),
+        (("npm", "test"), "vitest run --reporter=dot"), (("jest", "--watch"), ""),
     ],
-)
+)  # fmt: skip
 def test_other_commands_stay_as_they_are_typed(argv: tuple[str, ...], script: str) -> None:
     assert describe(argv, test=script) == argv
 

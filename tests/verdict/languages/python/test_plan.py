@@ -9,6 +9,7 @@ import pytest
 from nightshift.core.code.dependencies import ImportCache
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.runtime import Runtime
+from nightshift.verdict.findings.assets import subject_of
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.languages.python import commands
 from nightshift.verdict.languages.python import plan as python
@@ -57,6 +58,12 @@ def test_a_change_brings_no_settings() -> None:
     assert suite_plan.words == ("--rootdir=.", "tests/test_given.py")
     assert not suite_plan.has_conftest
     assert set(suite_plan.dropped) == {"conftest.py", "pytest.ini"}
+    granted = frozenset({subject_of("conftest.py", "")})
+    suite_plan = make(
+        {"conftest.py": "", "pytest.ini": "[pytest]\n"}, base={}, asked="Add a pytest.ini.", granted=granted
+    )
+    assert (suite_plan.words or ())[:3] == ("--rootdir=.", "-c", "pytest.ini")
+    assert suite_plan.has_conftest
 
 
 @pytest.mark.parametrize(
