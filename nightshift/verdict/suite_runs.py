@@ -8,7 +8,7 @@ import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from pathlib import Path
 
 from nightshift.core.code.dependencies import ImportCache
@@ -121,6 +121,10 @@ class SuiteRuns:
         Raises:
             SandboxError: nothing could be run.
         """
+        native_run, *more = [await self._settle_part(job, part) for part in plan.list_parts(planned)]
+        return reduce(_join, more, native_run)
+
+    async def _settle_part(self, job: SuiteJob, planned: Plan) -> NativeRun:
         owner_limit = self.time(job)
         short = self.times.limit(planned, owner_limit)
         run = await self._report(job, planned, short)
@@ -137,7 +141,7 @@ class SuiteRuns:
     async def run(
         self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
     ) -> NativeRun:
-        """Run a plan once.
+        """Run a plan once; tests that cannot share a process get a run for each.
 
         Args:
             job: the job of the plan.
@@ -148,7 +152,9 @@ class SuiteRuns:
         Raises:
             SandboxError: nothing could be run.
         """
-        return read_run(await self._report(job, planned, time or self.time(job), alone=alone))
+        limit = time or self.time(job)
+        reports = [await self._report(job, part, limit, alone=alone) for part in plan.list_parts(planned)]
+        return reduce(_join, map(read_run, reports))
 
     async def _report(self, job: SuiteJob, planned: Plan, time: TimeLimit, *, alone: bool = False) -> Reported:
         ready, result = await self.executed(job, planned, time, alone=alone)
@@ -255,12 +261,12 @@ class SuiteRuns:
 
 
 def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
-    """Return two runs as one. The second run contains the test files that the first run left for another run."""
+    """Return two runs as one. The second run contains test files that the first run did not run."""
     return replace(
         first,
         exit_code=first.exit_code or rest.exit_code,
-        stopped=rest.stopped,
-        is_late=rest.is_late,
+        stopped=first.stopped or rest.stopped,
+        is_late=first.is_late or rest.is_late,
         tests=(*(first.tests or ()), *(rest.tests or ())),
         failures=(*first.failures, *rest.failures),
         missing=(*first.missing, *rest.missing),

@@ -288,6 +288,14 @@ async def test_settings_of_the_runner_are_asked_about_where_no_test_ran_too(judg
     assert [finding.where for finding in verdict.findings if finding.subject] == ["pytest.ini"]
 
 
+async def test_files_of_the_same_name_are_all_judged(judge: Judge) -> None:
+    test = "from app.sums import add\n\n\ndef test_it():\n    assert add(1, 1) == 2\n"
+    paths = ("a/tests/test_x.py", "b/tests/test_x.py")
+    base = {**UNIT, paths[0]: test.replace("== 2", ">= 0"), paths[1]: test}
+    verdict = await judge(BREAKS, GIVEN_NEW, base, regression=paths)
+    assert verdict.failing == {f"{paths[1]}::test_it"}
+
+
 async def test_any_other_command_is_judged_by_its_exit_code(judge: Judge) -> None:
     code = "from app.sums import add; print('sum', add(1, 1)); raise SystemExit(add(1, 1) != 2)"
     right, wrong = await asyncio.gather(

@@ -129,6 +129,7 @@ class Plan:
         program: a program to run on the tests instead of a runner.
         launch: starts a runner other than pytest.
         must_fail: whether the files are must-fail copies.
+        groups: the paths of the test files, in groups of which each needs a process of its own; empty if one is enough.
     """
 
     files: tuple[SuiteFile, ...]
@@ -147,6 +148,7 @@ class Plan:
     program: ProgramRun | None = None
     launch: Launch | None = None
     must_fail: bool = False
+    groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -210,6 +212,19 @@ def copies(plan: Plan) -> Plan | None:
     copied = tuple(replace(file.alone(), text=file.must_fail_text) for file in plan.files if file.must_fail_text)
     texts = {**plan.texts, **{file.path: encode(file.text) for file in copied}}
     return replace(plan, files=copied, texts=texts, must_fail=True) if copied else None
+
+
+def list_parts(plan: Plan) -> list[Plan]:
+    """Return the plans that together run a plan's tests, one for each process that they need."""
+    if len(plan.groups) < 2 or plan.words is None:
+        return [plan]
+    of_group, parts = {path: at for at, group in enumerate(plan.groups) for path in group}, list[Plan]()
+    for at in range(len(plan.groups)):
+        words = [word for word in plan.words if of_group.get(word.partition("::")[0], at) == at]
+        if any(word.partition("::")[0] in of_group for word in words):
+            files = tuple(file for file in plan.files if of_group.get(file.path, at) == at)
+            parts.append(replace(plan, files=files, words=tuple(words), groups=()))
+    return parts or [plan]
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:

@@ -21,7 +21,7 @@ from nightshift.verdict.languages.python import commands, package_layout, pytest
 from nightshift.verdict.languages.python.assertions import checks_something
 from nightshift.verdict.languages.python.faults import mutate
 from nightshift.verdict.languages.python.outline import outline
-from nightshift.verdict.languages.python.suite import copy_tests, suite_paths
+from nightshift.verdict.languages.python.suite import copy_tests, group_by_modules, suite_paths
 from nightshift.verdict.languages.test_config import LIBRARY_NAMES, provides
 
 __all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies"]
@@ -76,8 +76,10 @@ class _PytestPlanner(JobFiles):
         command = self._as_it_is
         if words is not None and self._hides_a_library():
             command, words = ("python", "-m", "pytest", *words), None
+        collides = self._command is None and self._settings.shares_names
+        groups = group_by_modules(plan.order, self._present) if collides else ()
         return replace(
-            plan, texts={**plan.texts, **built}, command=command, words=words,
+            plan, texts={**plan.texts, **built}, command=command, words=words, groups=groups,
             is_module=self._command is None or self._command.is_module,
             has_conftest=bool(support), preloads=self._preloads(files),
         )  # fmt: skip

@@ -46,6 +46,8 @@ class PytestSettings:
         ignored: the patterns of files and folders that options exclude.
         test_paths: the folders that pytest searches by default.
         not_entered: the patterns of folders that pytest does not enter.
+        has_doctests: true if examples in docstrings are tests.
+        shares_names: true if two test files of one process cannot have the same module name.
     """
 
     config: str | None = None
@@ -57,6 +59,7 @@ class PytestSettings:
     test_paths: tuple[str, ...] = ()
     not_entered: tuple[str, ...] = NO_RECURSION
     has_doctests: bool = False
+    shares_names: bool = True
 
     def is_suite(self, path: str) -> bool:
         """Check whether pytest treats a file as a test file."""
@@ -152,6 +155,7 @@ def _settings(name: str, values: Mapping[str, Any], usual: PytestSettings) -> Py
         test_paths=_words(values.get("testpaths")),
         not_entered=_words(values.get("norecursedirs")) or usual.not_entered,
         has_doctests="--doctest-modules" in options,
+        shares_names=not {"--import-mode=importlib", "importlib"} & set(options),
     )
 
 

@@ -113,6 +113,16 @@ def test_the_tests_among_some_files_are_found_by_their_names() -> None:
     assert suite_paths({"check.py": "", "conftest.py": ""}, PytestSettings()) == ["check.py"]
 
 
+def test_files_that_pytest_imports_under_the_same_name_run_apart() -> None:
+    texts = dict.fromkeys(("a/tests/test_x.py", "b/tests/test_x.py", "b/tests/test_y.py", "c/tests/test_z.py"), "")
+    packages = {f"{each}/tests/__init__.py": "" for each in "ac"}
+    options = {"pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n"}
+    for more, groups in (({}, "0100"), (packages, "0001"), ({"b/__init__.py": "", **packages}, "0001"), (options, "")):
+        planned = make({"app.py": ""}, {**texts, **more}, given={}, regression=tuple(texts))
+        parts = {path: str(at) for at, group in enumerate(planned.groups) for path in group}
+        assert "".join(parts.get(path, "") for path in texts) == groups, more
+
+
 def test_what_is_no_python_has_no_copy() -> None:
     assert copy_tests("def test_a(:\n", PytestSettings(), random.Random(1)) is None
 
