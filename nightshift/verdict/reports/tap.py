@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from nightshift.core.tasks.verdicts import Result
@@ -13,10 +14,15 @@ _TEST = re.compile(r"( {0,40})(not ok|ok)(?: +(\d{1,9}))?(?: +|$)(.*)")
 _PLAN = re.compile(r"( *)1\.\.(\d{1,9})(?: *#.*)?")
 _VERSION = re.compile(r" *TAP version 1[234]")
 _DIRECTIVE = re.compile(r"(?i: *(skip|todo)\b)")
+_TIME = re.compile(r"\s+# time=[\d.]+m?s(?!\S)")
+"""Matches the duration that node-tap writes after a name. It differs in each run, so it is no part of the name."""
 
 
 def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
     """Return the reported tests; the name of a subtest begins with the name of its parent.
+
+    In tape and node-tap each assertion is a test, often with the default name. A repeated name gets a number, so that
+    no assertion hides behind the failure of another one.
 
     Args:
         lines: the printed lines.
@@ -35,6 +41,7 @@ class _Reader:
         self._planned: int | None = None
         self._counted, self._is_tap = 0, False
         self._details: list[str] | None = None
+        self._names: list[Counter[str]] = []
 
     def take(self, line: str) -> None:
         if self._details is not None:
@@ -60,6 +67,7 @@ class _Reader:
         name, directive = _divide_line(rest)
         result = Result.SKIPPED if directive else Result.PASSED if passed else Result.FAILED
         name = name.removeprefix("- ").strip() or f"test {number or self._counted + 1}"
+        name = self._number(name, depth)
         self._counted += not depth
         inner = list[Told]()
         while self._waiting and self._waiting[-1][0] > depth:  # the depths in this list never decrease
@@ -68,6 +76,13 @@ class _Reader:
             self._flush()
         self._waiting += [(depth, test) for test in reversed(inner)]
         self._waiting.append((depth, Told(id=name, result=result)))
+
+    def _number(self, name: str, depth: int) -> str:
+        """Return a name with its number among the tests of its parent that have this name; the first has none."""
+        del self._names[depth + 1 :]
+        self._names += [Counter() for _ in range(depth + 1 - len(self._names))]
+        self._names[depth][name] += 1
+        return name if self._names[depth][name] == 1 else f"{name} #{self._names[depth][name]}"
 
     def _explain(self) -> None:
         """Attach the YAML block below a test to that test; only its `message` and `name` are parsed."""
@@ -98,6 +113,7 @@ class _Reader:
 
 def _divide_line(rest: str) -> tuple[str, str]:
     """Return the name of a test, and the directive after it: `skip`, `todo` or an empty text."""
+    rest = _TIME.sub("", rest)
     at = rest.rfind("#")
     match = _DIRECTIVE.match(rest, at + 1) if at >= 0 and (at == 0 or rest[at - 1] == " ") else None
     return (rest[:at].strip(), match[1].lower()) if match else (rest.strip(), "")

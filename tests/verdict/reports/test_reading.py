@@ -28,8 +28,7 @@ at line 3</failure></testcase>
 </testsuite></testsuites>"""
 TAP = """TAP version 14
 # Subtest: sums
-    # Subtest: adds
-    ok 1 - adds
+    ok 1 - adds # time=16.286ms
       ---
       duration_ms: 0.4
       ...
@@ -38,10 +37,11 @@ TAP = """TAP version 14
       message: 'Expected 1'
       name: 'AssertionError'
       ...
-    1..2
+    ok 3 - adds
+    1..3
 not ok 1 - sums
 ok 2 - waits # SKIP no clock
-not ok 3 - later # TODO
+not ok 3 - later # time=3.5ms # TODO
 ok 4 - colour \\# 7
 ok 5
 1..5
@@ -171,7 +171,7 @@ def test_tap_is_read_with_subtests_under_their_tests() -> None:
     report = read(f"> node --test\n{TAP}done\n")
     assert outcomes(report) == {
         "sums > adds": "passed", "sums > subtracts": "failed", "sums": "failed", "waits": "skipped",
-        "later": "skipped", "colour \\# 7": "passed", "test 5": "passed",
+        "sums > adds #2": "passed", "later": "skipped", "colour \\# 7": "passed", "test 5": "passed",
     }  # fmt: skip
     subtest = {test.id: test for test in report.tests}["sums > subtracts"]
     assert (subtest.kind, subtest.message) == ("AssertionError", "Expected 1")
