@@ -85,7 +85,7 @@ def main(
         print(f"Nightshift is already running: {error}", file=sys.stderr)
         return Exit.ALREADY_RUNNING
     except (NightshiftError, OSError) as error:  # OSError: a disk that is full or not writable
-        print(f"Nightshift cannot continue: {error}", file=sys.stderr)
+        print(f"Nightshift cannot continue: {str(error) or type(error).__name__}", file=sys.stderr)
         return Exit.FAILED
     if is_to_restart and service_manager().socket:
         return Exit.FAILED  # the manager expects a stop, and restarts only after a failure
