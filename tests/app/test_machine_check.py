@@ -58,7 +58,7 @@ def test_a_program_that_the_sandbox_will_never_have_is_refused(check: MachineChe
     assert 'sh -c "…"' in faults(check, test_command=("zzqx-runner", "&&", "make"))["test_command"]
 
 
-@pytest.mark.parametrize("command", [("python", "-m", "unittest"), ("sh", "-c", "true"), ("./run.sh",)])
+@pytest.mark.parametrize("command", [("python", "-m", "unittest"), ("uv", "run", "true"), ("./run.sh",)])
 def test_programs_that_are_there_or_may_be_made_are_taken(check: MachineCheck, command: tuple[str, ...]) -> None:
     assert faults(check, test_command=command) == {}
 

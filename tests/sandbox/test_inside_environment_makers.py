@@ -1,7 +1,9 @@
-"""Variables that make tox and nox use the environment of a run."""
+"""Variables and scripts that make tox, nox, uv and others use the environment of a run."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,19 @@ def test_no_section_of_tox_installs_or_hides_anything(
         assert {f"{section}.deps=", f"{section}.pass_env=*", f"{section}.set_env+=PYTHONPATH=/work:/lib"} <= set(words)
     assert len(words) == 5 * (3 + len(sections)) + 1
     assert words[-1] == "testenv.ignore_errors=true", "the owner's comes last"
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("uv --no-cache run --frozen --with x -- sh -c 'exit 3'", 3), ("poetry run -m this", 0), ("uv sync", 0),
+        ("pdm run test x", 127), ("hatch run test:unit", 127), ("uv build", 127), ("uv run", 127),
+    ],
+)  # fmt: skip
+def test_makers_of_environments_run_their_command_and_no_script_of_the_owner(
+    tmp_path: Path, line: str, status: int
+) -> None:
+    (tmp_path / "python").symlink_to(sys.executable)
+    environment_makers.write_programs(str(tmp_path), "")
+    done = subprocess.run(["sh", "-c", line], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True)
+    assert done.returncode == status, done.stderr

@@ -1,6 +1,6 @@
-"""Makes tox and nox run tests in the environment of the run, without creating or hiding any environment."""
+"""Makes tox, nox, uv and others run tests in the environment of the run, without creating or hiding any environment."""
 # Importing pathlib would cost every start of the sandbox some milliseconds.
-# ruff: noqa: PTH123
+# ruff: noqa: PTH110, PTH118, PTH123
 
 import os
 import re
@@ -9,6 +9,45 @@ import sys
 _BASES = ("testenv", "env_run_base", "tool.tox.env_run_base")
 _SECTION = re.compile(r"^\[(testenv:[^\]]+|(?:tool\.tox\.)?env\.[^\]]+)\]", re.MULTILINE)
 _TOX_FILES = ("tox.ini", "tox.toml", "setup.cfg", "pyproject.toml")
+_PROGRAMS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch")
+_RUN = """#!/bin/sh
+call="${0##*/} $*"
+fail() { echo "The sandbox answers only \\`run PROGRAM\\`, not \\`$call\\`" >&2; exit 127; }
+while [ $# -gt 0 ] && [ "$1" != run ]; do
+  case $1 in sync|install) exit 0;; esac
+  shift
+done
+[ $# -gt 1 ] || fail
+shift
+while :; do
+  case $1 in
+    --) shift; break;;
+    -m|--module) shift; exec python -m "$@";;
+    --with|--extra|--group|--only-group|--python|-p|--package|--project|--env-file|-e|--with-requirements|--directory|-C\
+|--env|-E) shift; shift;;
+    -*) shift;;
+    *) break;;
+  esac
+done
+case $1 in
+  ""|test|*:*) fail;;
+  *.py) exec python "$@";;
+esac
+exec "$@"
+"""
+"""Script in the place of a program that makes an environment. It runs what follows `run`, and installs nothing.
+
+A script with a name that the owner defined, such as `pdm run test`, must not become the shell's program `test`.
+"""
+
+
+def write_programs(folder, path):
+    """Write a script for each program that makes an environment, unless it is in a folder of `path`."""
+    for name in _PROGRAMS:
+        if not any(os.path.exists(os.path.join(each, name)) for each in path.split(os.pathsep)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(_RUN)
+                os.fchmod(file.fileno(), 0o755)
 
 
 def variables(paths):

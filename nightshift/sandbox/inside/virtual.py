@@ -9,6 +9,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from . import environment_makers
+
 PYTHONS = ("python", "python3")
 
 
@@ -33,9 +35,11 @@ def environment(
         programs = os.path.join(folder, "bin")
         os.makedirs(programs)
         _write_programs(programs, executable)
+        environment_makers.write_programs(programs, variables.get("PATH", ""))
         path = os.pathsep.join((variables.get("PATH", "/usr/bin:/bin"), programs))
         return {**variables, "PATH": path, "PYTHONPATH": os.pathsep.join((*own, inside)), "PWD": tree}
     make(folder, (*own, *libraries, inside))
+    environment_makers.write_programs(os.path.join(folder, "bin"), variables.get("PATH", ""))
     path = os.pathsep.join((os.path.join(folder, "bin"), variables.get("PATH", "/usr/bin:/bin")))
     return {**variables, "PATH": path, "VIRTUAL_ENV": folder, "PWD": tree}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from nightshift.verdict.languages.python.pytest_settings import PytestSettings
+from nightshift.verdict.languages.repository_commands.lines import MAKERS, unwrapped
 
 _WITH_VALUE = frozenset({
     "-k", "-m", "--ignore", "--ignore-glob", "--deselect",
@@ -39,7 +40,11 @@ class PytestCommand:
 
 
 def parse(argv: Sequence[str]) -> PytestCommand | None:
-    """Parse a command; None if it does not run pytest, or runs it in a way that is not recognised."""
+    """Parse a command; None if it does not run pytest, or runs it in a way that is not recognised.
+
+    A program that would only make an environment first, as in `uv run pytest`, is left out.
+    """
+    argv = unwrapped(argv) if argv and argv[0] in MAKERS else argv
     words = _arguments(list(argv))
     if words is None:
         return None

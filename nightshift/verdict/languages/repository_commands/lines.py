@@ -49,7 +49,7 @@ _BY_NAME = {"make", "gmake", "just", "task", "poe", "invoke", "inv"}
 """Programs whose first argument is the name of a target that the owner defined."""
 _RUN_BY_NAME = {"npm", "pnpm", "yarn", "bun", "pdm", "hatch", "rye", "composer"}
 """Programs that take the name of a script or task, defined by the owner, after `run`."""
-_MAKERS = {"uv", "poetry", "pdm", "pipenv", "rye", "hatch"}
+MAKERS = {"uv", "poetry", "pdm", "pipenv", "rye", "hatch"}
 """Programs that create an environment. The arguments after `run` are a command to run in that environment."""
 _VALUED = {
     "--with", "--extra", "--group", "--only-group", "--python", "-p", "--package", "--project", "--env-file", "-e",
@@ -145,7 +145,7 @@ def unwrapped(words: Sequence[str]) -> list[str]:
     words = list(words)
     while words:
         program = words[0]
-        if program in _MAKERS and "run" in words[1:3] and not _is_script(words):
+        if program in MAKERS and "run" in words[1:3] and not _is_script(words):
             words = _after_options(words[words.index("run") + 1 :])
         elif program in {"npx", "bunx", "uvx", "time", "xvfb-run"}:
             words = _after_options(words[1:])

@@ -138,7 +138,7 @@ PATHS = ["app.py", *TESTS, "tests/helper.py"]
         (["/usr/bin/python3.12", "-B", "-m", "pytest", "tests/sub/"], ["tests/sub/test_c.py"]),
         (["pytest", "-n", "4", "--cov", "app", "tests/test_a.py"], ["tests/test_a.py"]),
         (["pytest", "tests/test_a.py::test_one"], ["tests/test_a.py"]),
-        (["pytest", "-k", "one", "other"], ["other/test_d.py"]),
+        (["uv", "run", "--with", "x", "pytest", "-k", "one", "other"], ["other/test_d.py"]),
     ],
 )  # fmt: skip
 def test_pytest_commands_name_their_files(argv: list[str], files: list[str]) -> None:
@@ -155,7 +155,7 @@ def test_all_words_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [["make", "test"], ["python", "run.py"], ["python", "-m", "unittest"], ["sh", "-c", "pytest"], []]
+    "argv", [["make", "test"], ["pdm", "run", "test"], ["python", "-m", "unittest"], ["sh", "-c", "pytest"], []]
 )
 def test_other_commands_are_not_pytest(argv: list[str]) -> None:
     assert commands.parse(argv) is None
