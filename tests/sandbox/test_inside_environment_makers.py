@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,17 +34,21 @@ def test_no_section_of_tox_installs_or_hides_anything(
     assert words[-1] == "testenv.ignore_errors=true", "the owner's comes last"
 
 
-@pytest.mark.parametrize(
-    ("line", "status"),
-    [
-        ("uv --no-cache run --frozen --with x -- sh -c 'exit 3'", 3), ("poetry run -m this", 0), ("uv sync", 0),
-        ("pdm run test x", 127), ("hatch run test:unit", 127), ("uv build", 127), ("uv run", 127),
-    ],
-)  # fmt: skip
-def test_makers_of_environments_run_their_command_and_no_script_of_the_owner(
-    tmp_path: Path, line: str, status: int
-) -> None:
+def test_makers_run_their_command_and_no_script_of_the_owner(tmp_path: Path) -> None:
     (tmp_path / "python").symlink_to(sys.executable)
     environment_makers.write_programs(str(tmp_path), "")
-    done = subprocess.run(["sh", "-c", line], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True)
-    assert done.returncode == status, done.stderr
+    refused = ("pdm run test x", "hatch run test:unit", "uv build", "uv run")
+    lines = ("uv --no-cache run --frozen --with x -- false", "poetry run -m this", "uv sync", *refused)
+    text = "".join(f"{line} >/dev/null; echo $?\n" for line in lines)
+    printed = subprocess.check_output(["sh", "-c", text], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, text=True)
+    assert printed.split() == ["1", "0", "0", *["127"] * len(refused)]
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("t", ["t", "t-3.9", "t-3.11"]), ("t(x=1)", ["t(x=1)", "t-3.9", "t-3.9(x=1)", "t-3.11", "t-3.11(x=1)"])],
+)
+def test_a_session_of_nox_is_found_by_each_version(name: str, wanted: list[str]) -> None:
+    func, session = SimpleNamespace(python=["3.9", "3.11"]), SimpleNamespace(signatures=[name])
+    environment_makers._with_versions(lambda *_words: [session])(None, "t", func)
+    assert (session.signatures, session.versions, func.venv_backend) == (wanted, ["3.9", "3.11"], "none")

@@ -68,8 +68,31 @@ def variables(paths):
 
 
 def attach():
-    """If this process is nox, make its sessions skip the installation of packages."""
+    """If this process is nox, make its sessions use the environment of the run and install nothing."""
     if any(os.path.basename(word) == "nox" for word in sys.orig_argv[1:3]):  # noqa: PTH119
+        from nox.manifest import Manifest  # noqa: PLC0415 (only there)
         from nox.sessions import Session  # noqa: PLC0415 (only there)
 
         Session.install = Session.conda_install = lambda *_words, **_options: None
+        Manifest.make_session = _with_versions(Manifest.make_session)
+        Manifest.filter_by_python_interpreter = _filter_by_version
+
+
+def _with_versions(make_session):
+    """Return nox's function so that a session without environment can still be named with a version (`tests-3.11`)."""
+
+    def make(manifest, name, func, **options):
+        func.venv_backend = "none"
+        versions = func.python if isinstance(func.python, (list, tuple, set)) else ()
+        sessions = make_session(manifest, name, func, **options)
+        for session in sessions:
+            session.versions = versions or (func.python,)
+            names = dict.fromkeys((name, *session.signatures))
+            session.signatures += [each.replace(name, f"{name}-{version}", 1) for version in versions for each in names]
+        return sessions
+
+    return make
+
+
+def _filter_by_version(manifest, versions):
+    manifest._queue[:] = [each for each in manifest._queue if set(each.versions) & set(versions)]  # noqa: SLF001
