@@ -27,13 +27,8 @@ def package(framework: str, **more: Any) -> str:
     """Return the `package.json` of a project whose tests run with this framework."""
     scripts = {"vitest": "vitest run", "jest": "jest", "node:test": "node --import tsx --test"}
     kind = {} if framework == "jest" else {"type": "module"}
-    about = {
-        "name": "shop",
-        "version": "1.0.0",
-        "private": True,
-        **kind,
-        "scripts": {"test": scripts.get(framework, "")},
-    }
+    test = {"scripts": {"test": scripts.get(framework, "")}}
+    about = {"name": "shop", "version": "1.0.0", "private": True, **kind, **test}
     return json.dumps({**about, "devDependencies": PACKAGES[framework], **more})
 
 

@@ -202,6 +202,7 @@ _MODULES = re.compile(
 )
 _GLOBALS = re.compile(r"\b(?:test|it|describe)\b(?:\.\w+)*\s*[(`]")
 _GROUPS = ("devDependencies", "dependencies")
+_OTHERS = re.compile(r"(?:^|[\s/])(mocha|ava|jasmine|tape|tap|uvu)(?=\s|$)")
 
 
 class Framework(StrEnum):
@@ -252,6 +253,22 @@ def choose_framework(path: str, text_of: TextOf) -> Framework:
         if "vitest" in depends:
             return Framework.VITEST
     return Framework.NODE
+
+
+def scripts_of_other_runner(path: str, text: str, text_of: TextOf) -> tuple[tuple[str, str], ...]:
+    """Return the scripts of a file's package if its test script names a runner that is none of `Framework`.
+
+    Args:
+        path: The path of a test file.
+        text: The content of the file; one that imports a framework is run by that.
+        text_of: Returns the text of a file of the tree; None if there is no such file.
+    """
+    if _MODULES.search(text) or choose_framework(path, text_of) is not Framework.NODE:
+        return ()
+    package = _read(text_of(posixpath.join(root_of(path, text_of), "package.json")) or "")
+    scripts = {name: str(script) for name, script in _part(package, "scripts").items()}
+    test = scripts.get("test", "")
+    return tuple(scripts.items()) if _OTHERS.search(test) and "--test" not in test else ()
 
 
 def root_of(path: str, text_of: TextOf) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -123,9 +124,13 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
         raise SandboxError(INSTALL)
     planner = _NodePlanner(job, imports, node)
     planned = planner.plan()
-    for file in planned.files if planner.framework is Framework.NODE and not planner.loads_types else ():
+    planner.script = planner.name_script(planned.files)
+    is_loaded_by_node = planner.framework is Framework.NODE and not (planner.loads_types or planner.script)
+    for file in planned.files if is_loaded_by_node else ():
         if why := node.refusal(file.path):
             raise SandboxError(why)
+    if planner.script:
+        planned = replace(planner.plan(), files=(), command=planner.script)
     command = commands.with_reporter(planned.command or planner.command, planner.text_before, runtime.inside)
     launch = NodeLaunch(
         program=node.path,
@@ -148,6 +153,25 @@ class _NodePlanner(Planner):
         self.loads_types = has_packages and not node.runs_types and any(p.endswith(TYPED) for p in self._present)
         self.command: tuple[str, ...] = ()
         self.text_before = self._before
+        self.script: tuple[str, ...] = ()
+
+    def name_script(self, files: Collection[SuiteFile]) -> tuple[str, ...]:
+        """Return the command that runs new tests by the test script of their package; empty if there is none.
+
+        It is used for runners such as mocha, and only if all the test files have the same scripts, which the change may
+        not touch. The runner gets the names of the files, because its settings might leave some out; uvu takes none.
+        """
+        scripts = {
+            frameworks.scripts_of_other_runner(file.path, file.text, text_of)
+            for file in files for text_of in (self._before, self._text)
+        }  # fmt: skip
+        roots = {frameworks.root_of(file.path, self._before) for file in files}
+        if not self._tests or len(roots) != 1 or len(scripts) != 1 or () in scripts:
+            return ()
+        takes_names = not any(re.search(r"\buvu\b", dict(each)["test"]) for each in scripts)
+        root = "".join(roots)
+        paths = [posixpath.relpath(file.path, root or ".") for file in files if takes_names]
+        return ("npm", *(("--prefix", root) if root else ()), "test", *(("--", *paths) if paths else ()))
 
     def _list_asked(self) -> Iterator[tuple[str, str]]:
         """List path and text of the files that select the test framework, in order of precedence.
@@ -181,9 +205,10 @@ class _NodePlanner(Planner):
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
         """Return the paths to stage; None stands for all paths.
 
-        Vitest and jest get all paths, because their configuration may read any file.
+        Vitest, jest and scripts get all paths, because their configuration may read any file.
         """
-        return super()._closure(files, support) if self.framework is Framework.NODE else None
+        is_known = self.framework is Framework.NODE and not self.script
+        return super()._closure(files, support) if is_known else None
 
     def _is_mine(self, path: str) -> bool:
         return suite.is_suite(path) and self._runs(path)

@@ -82,11 +82,9 @@ def test_commands_are_read(argv: tuple[str, ...], targets: tuple[str, ...] | Non
     assert (command.targets if command else None) == targets
 
 
-@pytest.mark.parametrize("script", ["jest", "node --test && echo"])
-def test_other_scripts_are_left_as_they_are(script: str) -> None:
-    text = json.dumps({"scripts": {"test": script}})
+@pytest.mark.parametrize("text", ['{"scripts": {"test": "node --test && echo"}}', "not json"])
+def test_other_scripts_are_left_as_they_are(text: str) -> None:
     assert commands.parse(("npm", "test"), {"package.json": text}.get) is None
-    assert commands.parse(("npm", "test"), {"package.json": "not json"}.get) is None
 
 
 HERE = Path.cwd()
@@ -102,25 +100,16 @@ def case(how: str, *titles: str, file: str = "a.mjs", **error: object) -> str:
 
 
 CHECK: dict[str, Any] = {
-    "name": "AssertionError",
-    "code": "ERR_ASSERTION",
-    "message": "1 !== 2",
-    "stack": "",
-    "isCheck": True,
-}
+    "name": "AssertionError", "code": "ERR_ASSERTION", "message": "1 !== 2", "stack": "", "isCheck": True,
+}  # fmt: skip
 END = line("end")
 
 
 def end(*lines: str, status: int = 0, how: str = "exited", output: str = "") -> dict[str, Any]:
     return {
-        "ended": how,
-        "exit": status,
-        "events": "\n".join(lines),
-        "output": {"a.mjs": output},
-        "duration_s": 0.1,
-        "cpu_s": 0.1,
-        "limit": "",
-    }
+        "ended": how, "exit": status, "events": "\n".join(lines), "output": {"a.mjs": output}, "duration_s": 0.1,
+        "cpu_s": 0.1, "limit": "",
+    }  # fmt: skip
 
 
 def weigh(outcome: dict[str, Any]) -> tuple[str, int | None, list[str]]:
@@ -141,10 +130,8 @@ def test_a_test_is_named_by_its_titles_and_numbered_where_there_are_several() ->
         "end", case("passed", "s", "x"), case("passed", "s", "x"), case("skipped", "[1]"), case("skipped", "later")
     )
     assert list(events_by_id) == ["a.mjs::s > x", "a.mjs::s > x #2", "a.mjs::\u27e61]", "a.mjs::later"]
-    assert [(event["result"], event["marked"]) for event in events_by_id.values()][2:] == [
-        ("skipped", False),
-        ("skipped", True),
-    ]
+    ends = [(event["result"], event["marked"]) for event in events_by_id.values()]
+    assert ends[2:] == [("skipped", False), ("skipped", True)]
 
 
 def test_a_failure_has_its_kind_and_the_frames_of_the_workspace() -> None:
@@ -214,29 +201,22 @@ def test_vitest_and_jest_get_one_reporter_more(argv: tuple[str, ...], script: st
     assert describe(argv, test=script) == (*argv, *more)
 
 
-@pytest.mark.parametrize(
-    ("argv", "script"),
-    [
-        (("npm", "test"), "mocha"), (("npm", "test"), "tsc && vitest run"),
-        (("npm", "test"), "vitest run --reporter=dot"),
-    ],
-)  # fmt: skip
-def test_other_commands_stay_as_they_are_typed(argv: tuple[str, ...], script: str) -> None:
-    assert describe(argv, test=script) == argv
+@pytest.mark.parametrize("script", ["mocha", "tsc && vitest run", "vitest run --reporter=dot"])
+def test_other_commands_stay_as_they_are_typed(script: str) -> None:
+    assert describe(("npm", "test"), test=script) == ("npm", "test")
 
 
 @pytest.mark.parametrize(
     ("script", "printing"),
-    [
-        ("node --test", PRINTING),
-        ("node --test --test-reporter=dot", PRINTING[1:]),
-        ("node --test --test-reporter=dot --test-reporter-destination=out.txt", ()),
-    ],
+    [("", PRINTING), (" --test-reporter=dot", PRINTING[1:]), (" --test-reporter-destination=y", ())],
 )
 def test_node_test_prints_by_its_owners_reporter_or_by_its_own(script: str, printing: tuple[str, ...]) -> None:
-    package = json.dumps({"scripts": {"test": script}})
+    package = json.dumps({"scripts": {"test": f"node --test{script}"}})
     assert with_reporter(("npm", "test"), {"package.json": package}.get, "/ours").printing == printing
-    assert with_reporter(("make", "test"), {"Makefile": f"test:\n\t{script}\n"}.get, "/ours").printing == printing
+    assert (
+        with_reporter(("make", "test"), {"Makefile": f"test:\n\tnode --test{script}\n"}.get, "/ours").printing
+        == printing
+    )
 
 
 def test_the_files_of_node_test_are_those_that_it_finds_by_itself() -> None:

@@ -1,4 +1,4 @@
-"""Tests of vitest and jest are judged like those of `node:test`, and forged passes do not pass."""
+"""Tests of vitest and jest are judged like those of `node:test`, others by a script, and forged passes do not pass."""
 
 from __future__ import annotations
 
@@ -100,6 +100,22 @@ async def test_a_given_test_that_does_not_run_makes_the_verdict_doubtful(folder:
     verdict = await judge_change(folder, framework, ADD, only)
     assert verdict.doubt
     assert FindingKind.GIVEN_IDLE in {finding.kind for finding in verdict.findings}
+
+
+RUNNER = "global.it = (_, check) => check();\nprocess.argv.slice(2).forEach((path) => require(`./${path}`));\n"
+SPEC = "const code = require('../code');\nit('NAME', () => { if (code.NAME !== 1) throw Error('NAME'); });\n"
+
+
+async def test_given_tests_of_another_runner_run_by_the_script_of_their_package(folder: Path) -> None:
+    base = {"package.json": '{"scripts": {"test": "node mocha"}}', "mocha": RUNNER, "code.js": "exports.old = 1;\n"}
+    old, given = ({f"test/{name}.spec.js": SPEC.replace("NAME", name)} for name in ("old", "fresh"))
+    right = {"code.js": "exports.old = exports.fresh = 1;\n"}
+    other_script = {**right, "package.json": '{"scripts": {"test": "true mocha"}}'}
+    async with nest(runtime()) as sandbox:
+        judge = Judge(folder / "staging", sandbox)
+        for change in (right, {"code.js": base["code.js"]}, {"code.js": "exports.fresh = 1;\n"}, other_script):
+            verdict = await judge(change, given, base | old, language=Language.JAVASCRIPT, regression=tuple(old))
+            assert verdict.passed == (change is right), (change, verdict.reason, verdict.failures)
 
 
 @pytest.mark.parametrize(
