@@ -55,7 +55,7 @@ class WithRegression(Suite):
         settings = pytest_settings.read(read)
 
         def is_test(path: str) -> bool:
-            return is_suite(path) or (path.endswith(".py") and settings.is_test_file(path, read))
+            return is_suite(path) or settings.is_test_file(path, read)
 
         dependant_paths = dependants(job.base, changed, self.imports, unknown=job.whole_tree, is_test=is_test)
         if job.takes_away or test_config.list_settings(job.change, partial(text_before, job)):

@@ -13,8 +13,9 @@ from tests.support.trees import TextTree
 BASE = {
     "calc.py": "X = 1\n",
     "other.py": "Y = 1\n",
-    "pytest.ini": "[pytest]\npython_files = test_*.py *_spec.py\n",
-    "b_spec.py": "",
+    "pytest.ini": "[pytest]\npython_files = test_*.py *_spec.py\naddopts = --doctest-modules\n",
+    "shown.py": '"""Explain.\n\n>>> import calc\n"""\nimport calc\n',
+    "specs/x_spec.py": "import calc\n",
     "tests/conftest.py": "",
     "tests/test_a.py": "import other\n\n\ndef test_a():\n    assert other.Y\n",
     "tests/test_calc.py": "import calc\n\n\ndef test_x():\n    assert calc.X\n",
@@ -42,7 +43,7 @@ async def test_all_tests_of_the_base_judge_what_only_takes_away_those_that_reach
         job = SuiteJob(base=TextTree(BASE), change={path: None}, takes_away=takes_away)
         await WithRegression(suite, ImportCache()).judge(job)
     assert [job.regression for job in suite.jobs] == [
-        ("tests/test_calc.py",),
-        ("tests/test_calc.py", "b_spec.py", "tests/test_a.py"),
-        ("tests/test_a.py", "tests/test_calc.py", "b_spec.py"),
+        ("shown.py", "specs/x_spec.py", "tests/test_calc.py"),
+        ("shown.py", "specs/x_spec.py", "tests/test_calc.py", "tests/test_a.py"),
+        ("tests/test_a.py", "tests/test_calc.py", "shown.py", "specs/x_spec.py"),
     ]

@@ -261,13 +261,14 @@ async def test_tests_are_told_however_their_runner_is_started(judge: Judge, comm
 
 async def test_a_test_that_being_traced_breaks_is_not_taken_for_one_that_failed_before(judge: Judge) -> None:
     text = "import sys\nfrom app.sums import add\n\ndef test_it():\n    assert not sys.gettrace() and add(1, 1) == 2\n"
-    base = {**UNIT, "tests/test_plain.py": text}
+    spec = "specs/plain_spec.py"  # a name from the repository's own settings
+    base = {**UNIT, spec: text, "pytest.ini": "[pytest]\npython_files = test_*.py *_spec.py\n"}
     right, wrong = await asyncio.gather(
-        judge({"app/new.py": ""}, GIVEN_NEW, base, regression=("tests/test_plain.py",)),
-        judge(BREAKS, GIVEN_NEW, base, regression=("tests/test_plain.py",)),
+        judge({"app/new.py": ""}, GIVEN_NEW, base, regression=(spec,)),
+        judge(BREAKS, GIVEN_NEW, base, regression=(spec,)),
     )
     assert (right.passed, right.before) == (True, ())
-    assert "tests/test_plain.py::test_it" in wrong.failing
+    assert "specs/plain_spec.py::test_it" in wrong.failing
 
 
 async def test_a_file_that_the_product_opens_is_no_test_asset(judge: Judge) -> None:

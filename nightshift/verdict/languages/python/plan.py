@@ -124,10 +124,8 @@ class _PytestPlanner(JobFiles):
         return tuple(sorted(name for name, top in tops.items() if top in standard or name == "hypothesis"))
 
     def _is_mine(self, path: str) -> bool:
-        named = path in self._job.only
-        return path.endswith(".py") and (
-            named or bool(self._settings.collected([path], ["."])) or self._settings.is_test_file(path, self._before)
-        )
+        named = path in self._job.only and path.endswith(".py")
+        return named or self._settings.is_test_file(path, self._before)
 
     def _support(self, suites: Collection[str]) -> list[str]:
         """Return the paths of the conftest files that apply to these test files, outermost first."""

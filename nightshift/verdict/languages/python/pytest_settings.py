@@ -28,6 +28,7 @@ NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules",
 """Patterns of folders that pytest does not enter by default."""
 
 _SECTION = {"setup.cfg": "tool:pytest"}
+_UNITTEST = re.compile(r"(?:^|/)tests?/test[^/]*\.py$")
 _Read = Callable[[str], str | None]
 _DJANGO_FILES = ("test*.py", "*_test.py")
 """Patterns for names of test files in a Django project: those that `manage.py test` finds, and those of pytest."""
@@ -46,7 +47,7 @@ class PytestSettings:
         ignored: the patterns of files and folders that options exclude.
         test_paths: the folders that pytest searches by default.
         not_entered: the patterns of folders that pytest does not enter.
-        has_doctests: true if examples in docstrings are tests.
+        has_doctests: true if pytest runs the examples in docstrings.
         shares_names: true if two test files of one process cannot have the same module name.
     """
 
@@ -65,11 +66,24 @@ class PytestSettings:
         """Check whether pytest treats a file as a test file."""
         return _fits(path, self.files)
 
+    def names_tests(self, path: str) -> bool:
+        """Check whether a Python file by its name holds tests only; unittest's names count without settings."""
+        patterns = [pattern for pattern in self.files if pattern.strip("*/") not in {"", ".py"}]  # those fit products
+        is_own = _fits(path, patterns) or (self.config is None and bool(_UNITTEST.search(path)))
+        return is_own and path.endswith(".py") and path.rpartition("/")[2] != "conftest.py"
+
     def is_test_file(self, path: str, text_of: _Read) -> bool:
-        """Check whether pytest finds tests in a Python file: by its name, or by examples in its docstrings."""
-        if path.rpartition("/")[2] == "conftest.py":
+        """Check whether pytest finds tests in a Python file: by its name, or by examples in its docstrings.
+
+        A file of the product counts only where the owner's pytest looks by default.
+        """
+        if not path.endswith(".py") or path.rpartition("/")[2] == "conftest.py" or not self._enters(path, 0):
             return False
-        return self.is_suite(path) or (self.has_doctests and ">>> " in (text_of(path) or ""))
+        roots = [re.compile(_glob(location)) for location in self.test_paths or ("",)]
+        return self.names_tests(path) or (
+            bool(list(_starts(path, roots)))
+            and (self.is_suite(path) or (self.has_doctests and ">>> " in (text_of(path) or "")))
+        )
 
     def collected(self, paths: Iterable[str], below: Iterable[str] = ()) -> list[str]:
         """Return the paths that pytest collects as test files.
@@ -122,7 +136,7 @@ def read(text_of: _Read) -> PytestSettings:
         values = section(name, text) if text is not None else None
         if values is not None or (text is not None and name in {"pytest.ini", ".pytest.ini"}):
             return _settings(name, values or {}, usual)
-    return replace(usual, files=(*usual.files, "tests/test*.py"))  # unittest finds these too
+    return usual
 
 
 def section(name: str, text: str) -> Mapping[str, Any] | None:

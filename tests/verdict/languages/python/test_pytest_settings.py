@@ -38,6 +38,25 @@ def test_every_kind_of_file_is_read(files: dict[str, str]) -> None:
     assert settings.files == ("check_*.py",)
 
 
+DOCTESTS = "addopts = --doctest-modules --ignore=old\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "tests", "others"),
+    [
+        (None, "tests/testtotal.py a/test/test1.py x_test.py", "tests/testdata/a.py testing.py tests/base.py shop.py"),
+        ("", "test_conftest.py", "tests/testtotal.py conftest.py"),
+        ("python_files = *_spec.py\n" + DOCTESTS, "a/x_spec.py shop.py", "old/x_spec.py old/shop.py bare.py shop.txt"),
+        ("python_files = *.py\ntestpaths = tests\n" + DOCTESTS, "tests/bare.py", "shop.py build/tests/a.py"),
+    ],
+)
+def test_the_files_with_tests_are_known_by_name_or_example(lines: str | None, tests: str, others: str) -> None:
+    settings = read() if lines is None else read(pytest__ini=f"[pytest]\n{lines}")
+    for path in f"{tests} {others}".split():
+        text = "" if path == "bare.py" else '"""\n>>> 1\n1\n"""\n'
+        assert settings.is_test_file(path, {path: text}.get) is (path in tests.split()), path
+
+
 def test_the_first_file_counts_even_when_it_says_nothing() -> None:
     settings = read(pytest__ini="", pyproject__toml="[tool.pytest.ini_options]\npython_files = 'x.py'\n")
     assert (settings.config, settings.files) == ("pytest.ini", PytestSettings().files)
