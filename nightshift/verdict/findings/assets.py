@@ -11,7 +11,7 @@ import contextlib
 import doctest
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -41,6 +41,7 @@ _ASSERTS = re.compile(
     r"^\s*assert\b|\bself\.assert\w+\(|\braise AssertionError\b|\bt\.(Error|Fatal)f?\(|\bexpect\(", re.MULTILINE
 )
 _USES_TESTS = re.compile(r"^\s*(import|from) (pytest|_pytest|unittest|hypothesis)\b", re.MULTILINE)
+_TESTS = re.compile(r"^\s*(?:async )?def test|^class \w*Test", re.MULTILINE)
 SUBJECT = "test"
 
 
@@ -53,7 +54,8 @@ class Surroundings:
         modules: the modules of the tree that were imported.
         command: the arguments of the owner's test command; files among the arguments count as test assets.
         asked: the task's text; a file that the text names may change without a question.
-        collected: the files in which the base run found tests.
+        suites: the changed files that have the name of a test file by the repository's settings.
+        collected: the tests that ran on the base, without their parameters.
         present: the files of the base.
         steering: the files of the change that differ in settings of the test runner, each with the reason.
     """
@@ -62,6 +64,7 @@ class Surroundings:
     modules: Collection[str]
     command: tuple[str, ...] = ()
     asked: str = ""
+    suites: Collection[str] = ()
     collected: Collection[str] = ()
     present: Collection[str] = ()
     steering: Mapping[str, str] = field(default_factory=dict)
@@ -82,7 +85,7 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
         if before == text or not (steers or before is not None):
             continue
         why = steers or find_reason(path, before or "", text, around)
-        has_tests = not why and path in around.collected and _takes_tests(path, change, before or "")
+        has_tests = not why and _takes_tests(change, before or "", _list_names(path, around.collected))
         why = "holds tests that change" if has_tests else why
         if not why:
             continue
@@ -100,7 +103,7 @@ def find_reason(path: str, before: str, after: str | None, around: Surroundings)
         return f"is read by {around.read[path]}"
     if _STEERING.search(path) or path in around.command:
         return "steers how tests are run"
-    if is_test_path(path) or path.endswith(_ENDINGS):
+    if is_test_path(path) or path.endswith(_ENDINGS) or (path in around.suites and _TESTS.search(before)):
         return "is one of the tests"
     if any(_holds_tests(folder, path, before, around.present) for folder in folders_of(path)):
         return "lies with the tests"
@@ -109,12 +112,35 @@ def find_reason(path: str, before: str, after: str | None, around: Surroundings)
     return ""
 
 
-def _takes_tests(path: str, change: Change, before: str) -> bool:
-    """Check whether a change removes or alters a test, or an example in a docstring, that it moves to no other file."""
-    old, new = list_tests(before).items(), list_tests(change[path] or "").items()
-    return bool(old - new) and not old - new <= {
-        test for text in change.values() for test in list_tests(text or "").items()
-    }
+def _list_names(path: str, tests: Collection[str]) -> frozenset[str]:
+    """List the names in the ids of a file's tests."""
+    return frozenset(part for test in tests if test.startswith(f"{path}::") for part in test.split("::")[1:])
+
+
+def _takes_tests(change: Change, before: str, names: Collection[str]) -> bool:
+    """Check whether a change removes or alters a test, or an example in a docstring, that it moves to no other file.
+
+    Args:
+        change: the change.
+        before: a module's text before the change.
+        names: the names of its tests on the base. A doctest has the dotted name of the object that it explains.
+    """
+    now = sum((_count_tests(text or "", names) for text in change.values()), Counter[str]())
+    return bool(names) and bool(_count_tests(before, names) - now)
+
+
+def _count_tests(text: str, names: Collection[str]) -> Counter[str]:
+    """Count the texts of the test functions and classes, and of the examples that ran from docstrings."""
+    tree, tests = parse_quietly(text), Counter[str]()
+    explained = {"", *(name.rpartition(".")[2] for name in names if "." in name)}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            name = getattr(node, "name", "")
+            tests.update([ast.unparse(node)] if name in names else [])
+            with contextlib.suppress(ValueError):  # a docstring that doctest cannot read has no examples
+                examples = doctest.DocTestParser().get_examples((name in explained and ast.get_docstring(node)) or "")
+                tests.update(f"{name} >>> {example.source}{example.want}" for example in examples)
+    return tests
 
 
 def _only_describes(path: str, before: str, after: str | None) -> bool:

@@ -18,6 +18,7 @@ from nightshift.verdict.held.asking import Asker
 from nightshift.verdict.held.replay import replay
 from nightshift.verdict.languages import dialect_of, test_config
 from nightshift.verdict.languages.plan import Plan, Role
+from nightshift.verdict.languages.python import pytest_settings
 from nightshift.verdict.run import NativeRun, bare, file_of
 from nightshift.verdict.suite_runs import SuiteRuns
 
@@ -105,13 +106,14 @@ class Search:
 
     def list_questions(self) -> Iterator[Finding]:
         """List the parts of the change that the owner must agree to; a question that was answered has no subject."""
-        job, base = self.job, self.base
+        job, base, settings = self.job, self.base, pytest_settings.read(self._before)
         seen = base or self.native
         opened = base.opened if base else ()  # code of the change may open a test's file only to make it look used
         around = assets.Surroundings(
             read={path: by for path, by in seen.read.items() if path not in opened},
             modules={*seen.modules, *self.native.modules}, command=job.command, asked=job.asked or "",
-            collected=frozenset(map(file_of, base.ends)) if base else (), present=job.base.entries().keys(),
+            suites=[path for path in job.change if settings.names_tests(path)],
+            collected=frozenset(map(bare, base.ends)) if base else (), present=job.base.entries().keys(),
             steering=test_config.list_settings(job.change, self._before),
         )  # fmt: skip
         change = {path: text for path, text in job.change.items() if path not in self.planned.dropped}

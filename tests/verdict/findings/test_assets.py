@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nightshift.core.tasks.task import Change
 from nightshift.verdict.findings import assets
 from nightshift.verdict.findings.assets import Surroundings
@@ -12,6 +14,7 @@ AROUND = Surroundings(
     read=dict.fromkeys(READ, "tests/test_a.py"), modules={"shop_testing.py", "shop.py"}, command=("python", "run.py"),
     present=PACKAGES,
 )  # fmt: skip
+RAN = ("shop.py::shop.total", "shop.py::test_total")
 HELPER = "def assert_total(found):\n    assert found\n"
 PAGE = "# Shop\n\n```\n>>> total([1])\n1\n```\n"
 
@@ -33,6 +36,9 @@ def test_an_asset_is_known_and_what_the_product_alone_reads_is_none() -> None:
     assert not assets.find_reason("README.md", PAGE, PAGE.replace("Shop", "A shop"), AROUND)
     for now in (PAGE.replace("\n1\n", "\n2\n"), PAGE.replace("[1]", "[]"), None):
         assert assets.find_reason("README.md", PAGE, now, AROUND), now
+    named = Surroundings(read={}, modules=(), suites=("total_spec.py",))
+    for text, is_asset in (("def test_a(): pass\n", True), ("class Testing: pass\n", True), ("x = 1\n", False)):
+        assert bool(assets.find_reason("total_spec.py", text, text, named)) is is_asset
 
 
 def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
@@ -50,9 +56,34 @@ def test_a_change_of_one_is_a_question_unless_the_task_names_it() -> None:
 
 
 def test_an_example_may_move_to_another_file_of_the_change() -> None:
-    around, example = Surroundings(read={}, modules=(), collected=("a.py",)), '"""\n>>> f()\n1\n"""\n'
+    around, example = (
+        Surroundings(read={}, modules=(), collected=("a.py::a.f",)),
+        'def f():\n    """\n    >>> f()\n    1\n    """\n',
+    )
     assert not list(assets.find_touched({"a.py": "", "b.py": example}, {"a.py": example}, around))
     assert list(assets.find_touched({"a.py": ""}, {"a.py": example}, around))
+
+
+INNER = (
+    'def total(x):\n    """Sum.\n\n    >>> total([1])\n    1\n    """\n    return sum(x)\n\n\n'
+    "def test_connection(): return 1\n\n\ndef test_total(): assert total([1]) == 1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asks"),
+    [
+        ("return sum(x)", "return 0", False), ("    1\n", "    1\n    >>> total([])\n    0\n", False),
+        ("return 1", "return 2", False),  # no test, though it is named like one
+        ("    1\n", "    0\n", True), ("    >>> total([1])\n    1\n", "", True), ("[1]) == 1", "[1]) == 0", True),
+    ],
+)  # fmt: skip
+def test_tests_inside_the_product_may_grow_and_their_change_is_a_question(old: str, new: str, *, asks: bool) -> None:
+    around = Surroundings(read={}, modules=(), asked="Mend shop.py.", collected=("a.py::x", *RAN))
+    after = INNER.replace(old, new)
+    assert after != INNER
+    findings = list(assets.find_touched({"shop.py": after}, {"shop.py": INNER}, around))
+    assert [finding.subject for finding in findings] == [assets.subject_of("shop.py", after)] * asks
 
 
 def test_what_its_owner_keeps_is_taken_out() -> None:
