@@ -16,6 +16,7 @@ from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.tasks.language_choice import language_of
 from nightshift.core.tasks.verdicts import SuiteJob
+from nightshift.verdict.findings.assets import Surroundings, find_reason
 from nightshift.verdict.languages import dialect_of
 from nightshift.verdict.languages.python.outline import last_name
 from nightshift.verdict.word_names import read_names
@@ -50,8 +51,12 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
         if has_code and not any(_reaches_code(path, text, job) for path, text in tests.items()):
             return "no self-written test imports anything of the code"
     trees = [tree for path, text in tests.items() if path.endswith(".py") and (tree := parse_quietly(text))]
-    owners = {part for path in job.change for part in _PARTS.split(path)} | names
-    if stubs := names & {name for tree in trees for name in _list_stubbed(tree, owners)}:
+    modules = _list_parts(job.base).union(*map(_PARTS.split, job.change))
+    product = [
+        tree for path, text in job.change.items() if path.endswith(".py") and (tree := parse_quietly(text or ""))
+    ]
+    libraries = {name for tree in (*product, *trees) for name in _list_libraries(tree, modules)}
+    if stubs := names & {name for tree in trees for name in _list_stubbed(tree, modules, libraries)}:
         return f"the self-written tests put a stub in the place of {min(stubs)}"
     if any(map(_writes_expected, trees)):
         return "the self-written tests write what they expect where it is missing"
@@ -59,15 +64,28 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
 
 
 def _list_helpers(path: str, text: str, base: Tree) -> Iterator[str]:
-    """List the texts of the base's modules beside or below the folder of a test file that the file imports."""
-    tree, folder = parse_quietly(text), path[: path.rfind("/") + 1]
-    nodes = list(ast.walk(tree)) if path.endswith(".py") and tree else []
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    stems = {name.rpartition(".")[2] for name in names}
-    for other in base.entries() if folder else ():
-        if other.startswith(folder) and other.endswith(".py") and other[:-3].rpartition("/")[2] in stems:
-            yield text_of(base, other) or ""
+    """List the texts of the definitions that a test file uses from helpers of the base's tests that it imports."""
+    tree = parse_quietly(text) if path.endswith(".py") else None
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
+    names = {part for node in nodes for alias in node.names for part in alias.name.split(".")}
+    names |= {part for node in nodes for part in (getattr(node, "module", "") or "").split(".")}
+    used = {*_list_used(path, text)}
+    for other in base.entries() if names else ():
+        if other.endswith(".py") and other[:-3].rpartition("/")[2] in names:
+            helper = text_of(base, other) or ""
+            is_asset = find_reason(other, helper, Surroundings(read={}, modules=(other,)))
+            yield from _list_definitions(helper, used) if is_asset else ()
+
+
+def _list_definitions(text: str, names: Collection[str]) -> Iterator[str]:
+    """List the texts of a module's functions and classes with one of the names, and of those that they use."""
+    tree, names = parse_quietly(text), {*names}
+    waiting = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)] if tree else []
+    while used := [node for node in waiting if node.name in names]:
+        waiting = [node for node in waiting if node not in used]
+        for node in used:
+            yield (definition := ast.unparse(node))
+            names |= {*_list_used("a.py", definition)}
 
 
 def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
@@ -111,8 +129,8 @@ def _list_used(path: str, text: str) -> Iterator[str]:
         yield from _WORD.findall(text)
 
 
-def _list_stubbed(tree: ast.Module, owners: Collection[str]) -> Iterator[str]:
-    """List the names that `unittest.mock.patch` or `monkeypatch.setattr` replaces in one of the modules `owners`.
+def _list_stubbed(tree: ast.Module, modules: Collection[str], libraries: Collection[str]) -> Iterator[str]:
+    """List the names that `unittest.mock.patch` or `monkeypatch.setattr` replaces, except those of libraries.
 
     A dotted name is shortened to its last part.
     """
@@ -122,10 +140,20 @@ def _list_stubbed(tree: ast.Module, owners: Collection[str]) -> Iterator[str]:
                 each.value for each in node.args[:2] if isinstance(each, ast.Constant) and isinstance(each.value, str)
             ]
             if last_name(node.func) in {"patch", "object", "setattr"} and texts:
-                owner, _, name = texts[0].rpartition(".")
-                owner = owner or last_name(node.args[0])
-                if owner.rpartition(".")[2] in owners:
+                owner, dot, name = texts[0].rpartition(".")
+                parts = (owner if dot else ast.unparse(node.args[0])).split(".")
+                is_outside = bool(dot) and parts[0] not in modules
+                if not is_outside and parts[-1] not in libraries:
                     yield name
+
+
+def _list_libraries(tree: ast.Module, modules: Collection[str]) -> Iterator[str]:
+    """List the names that a module imports from outside of the tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.asname or each.name for each in node.names if each.name.partition(".")[0] not in modules)
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] not in modules:
+            yield from (alias.asname or alias.name for alias in node.names)
 
 
 def _writes_expected(tree: ast.Module) -> bool:

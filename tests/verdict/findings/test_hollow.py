@@ -9,21 +9,21 @@ from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.verdict.findings.hollow import describe_hollow
 from tests.support.trees import TextTree
 
-HEAD = "from shop import total\n\n\n"
+HEAD = "import math\n\nimport shop\nfrom shop import total\nfrom tests.helpers import prices, same\n\n\n"
+HELPERS = "def same(a, b):\n    _eq(a, b)\n\n\ndef _eq(a, b):\n    assert a == b\n\n\ndef prices():\n    pass\n"
 IMPORTS = "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
 NODE = f"{IMPORTS}import {{ total }} from '../shop.mjs';\n"
-SNAPSHOT = """file = Path(__file__).with_name('a.txt')
-    if not file.exists():
-        file.write_text(str(total([1])))
-    assert str(total([1])) == file.read_text()"""
+SNAPSHOT = "file = Path(__file__).with_name('a')\n    if not file.exists():\n        file.write_text('1')\n"
+SNAPSHOT += "    assert str(total([1])) == file.read_text()"
 SWALLOWS = "try:\n        assert total([1]) == 1\n    except (OSError, Exception):\n        pass"
 TYPES, CALLS, STUB, WRITES = "compare no value", "calls total", "a stub in the place of total", "write what they expect"
 
 
 def job(path: str, language: Language) -> SuiteJob:
     return SuiteJob(
-        base=TextTree({"other.py": ""}), change={path: "x"}, language=language, asked="Add `total(prices)`: their sum."
-    )
+        base=TextTree({"shop.py": "def total(x):\n    assert x == 1\n", "tests/helpers.py": HELPERS}),
+        change={path: "import money\n"}, language=language, asked="Add `total(prices)`: their sum.",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,11 @@ def job(path: str, language: Language) -> SuiteJob:
         ("assert 'total' in open('shop.py').read()", CALLS),
         ("with patch('shop.total', return_value=3):\n        assert total([1]) == 3", STUB),
         ("with patch('shop.fetch', return_value=3):\n        assert total([1]) == 3", ""), (SNAPSHOT, WRITES),
+        ("same(total([1]), 1)", ""), ("total(prices())", TYPES),
+        ("with patch('shop.Cart.total', return_value=3):\n        assert total([1]) == 3", STUB),
+        ("monkeypatch.setattr(shop, 'total', max)\n    assert total([1]) == 3", STUB),
+        ("with patch('shop.money.total', return_value=3), patch('os.total'):\n        assert total([1]) == 3", ""),
+        ("monkeypatch.setattr(math, 'total', max)\n    assert total([1]) == 3", ""),
     ],
 )  # fmt: skip
 def test_a_test_of_python_says_something_where_it_compares_a_value_of_what_was_asked_for(body: str, why: str) -> None:
