@@ -73,7 +73,7 @@ def _list_helpers(path: str, text: str, base: Tree) -> Iterator[str]:
     for other in base.entries() if names else ():
         if other.endswith(".py") and other[:-3].rpartition("/")[2] in names:
             helper = text_of(base, other) or ""
-            is_asset = find_reason(other, helper, Surroundings(read={}, modules=(other,)))
+            is_asset = find_reason(other, helper, helper, Surroundings(read={}, modules=(other,)))
             yield from _list_definitions(helper, used) if is_asset else ()
 
 

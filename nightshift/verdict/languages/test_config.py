@@ -172,12 +172,11 @@ def _shadows(path: str, base: Callable[[str], str | None], present: Collection[s
     name = parts[0].partition(".")[0]
     if not path.endswith((".py", ".so", ".pyi")) or base(path) is not None:
         return None
+    if len(parts) > 1 and (len(parts) > 2 or not parts[1].startswith("__init__.")):
+        return None  # a folder without `__init__.py` hides nothing
     if name in LIBRARY_NAMES and not provides(name, root, present):
         return f"has the name of a test library ({name})"
-    is_module = len(parts) == 1 or (
-        len(parts) == 2 and parts[1].startswith("__init__.")
-    )  # a plain folder hides nothing
-    if name in sys.stdlib_module_names and is_module:
+    if name in sys.stdlib_module_names:
         return f"has the name of a standard module ({name}); choose another one"
     return None
 

@@ -5,14 +5,10 @@ import pytest
 from nightshift.verdict.languages.test_config import MAX_FILE_BYTES, list_settings, sift
 
 BASE = {
-    "app.py": "",
-    "conftest.py": "x = 1\n",
-    "pyproject.toml": "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-q'\n",
-    "setup.cfg": "[metadata]\nname = a\n",
-    "tests/test_old.py": "",
-    "calendar.py": "",
+    "app.py": "", "conftest.py": "x = 1\n", "setup.cfg": "[metadata]\nname = a\n", "tests/test_old.py": "",
+    "pyproject.toml": "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-q'\n", "calendar.py": "",
     "pkg/ab_test.py": '"""Test groups."""\n\n\ndef group(): pass\n',
-}
+}  # fmt: skip
 GIVEN = {"tests/test_given.py": "def test_a(): pass\n"}
 
 
@@ -27,7 +23,7 @@ def reason(path: str, text: str | None = "", given: dict[str, str] | None = None
     [
         "new.py", "pkg/__init__.py", "data/a.json", "README.md", "src/pkg/json.py", "pkg/conf.py", "docs/test/notes.md",
         "requirements.txt", "calendar.py", ".gitignore", "html/page.html", "testsuite.py",
-        "pkg/ab_test.py",
+        "pkg/ab_test.py", "code/split.py", "src/profile/feed.py", "packaging/debian.py",
     ],
 )  # fmt: skip
 def test_sources_are_kept(path: str) -> None:
@@ -38,10 +34,11 @@ def test_sources_are_kept(path: str) -> None:
     ("path", "why"),
     [
         ("pkg/conftest.py", "steers"), ("sitecustomize.py", "steers"), ("evil.pth", "steers"),
-        ("x.dist-info/entry_points.txt", "belongs to an installation"), ("json.py", "standard module"),
-        ("venv/bin/python", "belongs to an installation"), ("pkg/thing_test.py", "tests come from"),
-        ("tests/solution.py", "folder of the given tests"), ("tests/test_given.py", "one of the task's tests"),
-        (".git/hooks/pre-commit", "not allowed"),
+        ("x.dist-info/entry_points.txt", "belongs to an installation"),
+        ("venv/bin/python", "belongs to an installation"), ("packaging/__init__.py", "test library"),
+        ("json.py", "standard module"), ("src/code/__init__.py", "standard module"),
+        ("pkg/thing_test.py", "tests come from"), ("tests/solution.py", "folder of the given tests"),
+        ("tests/test_given.py", "one of the task's tests"), (".git/hooks/pre-commit", "not allowed"),
     ],
 )  # fmt: skip
 def test_what_could_steer_the_tests_is_dropped_with_its_reason(path: str, why: str) -> None:
