@@ -27,7 +27,8 @@ from nightshift.verdict.languages.test_config import LIBRARY_NAMES, provides
 __all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies"]
 _VERSION_FILE = re.compile(r"\b(?:version[-_]file|write_to)\b")
 _IMPORTED = re.compile(r"^\s*(?:import|from)\s+([\w.]+)", re.MULTILINE)
-_PARTS = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+\(?\s*(\w+)", re.MULTILINE)
+_PARTS = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|.*)", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 _NEVER_PRELOADED = frozenset({"this", "antigravity", "idlelib", "tkinter", "turtle", "test", "turtledemo", "lib2to3"})
 
 
@@ -117,8 +118,10 @@ class _PytestPlanner(JobFiles):
 
     def _preloads(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
         """Return the modules to import beforehand: those of the standard library that tests import, and Hypothesis."""
-        names = {name for file in files for name in _IMPORTED.findall(file.text)}
-        names |= {f"{module}.{name}" for file in files for module, name in _PARTS.findall(file.text)}
+        names = set[str]()
+        for file in files:  # a fixture such as `mocker` imports `unittest.mock` late
+            names |= {*_IMPORTED.findall(file.text), *(["unittest.mock"] if "mock" in file.text else [])}
+            names |= {f"{head}.{name}" for head, rest in _PARTS.findall(file.text) for name in _WORD.findall(rest)}
         tops = {name: name.partition(".")[0] for name in names}
         standard = sys.stdlib_module_names - _NEVER_PRELOADED
         return tuple(sorted(name for name, top in tops.items() if top in standard or name == "hypothesis"))

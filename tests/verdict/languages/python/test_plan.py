@@ -123,6 +123,19 @@ def test_files_that_pytest_imports_under_the_same_name_run_apart() -> None:
         assert "".join(parts.get(path, "") for path in texts) == groups, more
 
 
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("from unittest import TestCase, mock\n", {"unittest", "unittest.mock"}),
+        ("from xml import (\n    sax,\n    dom,\n)\n", {"xml", "xml.sax", "xml.dom"}),
+        ("import requests\n\n\ndef test_a(mocker): ...\n", {"unittest.mock"}),
+    ],
+)
+def test_the_parts_of_the_standard_library_that_tests_import_are_sealed(text: str, modules: set[str]) -> None:
+    preloads = {*make(given={"tests/test_given.py": text}).preloads}
+    assert modules <= preloads <= modules | {"unittest.TestCase"}
+
+
 def test_what_is_no_python_has_no_copy() -> None:
     assert copy_tests("def test_a(:\n", PytestSettings(), random.Random(1)) is None
 
