@@ -149,8 +149,8 @@ def find_unrun(native: NativeRun, given: Mapping[str, frozenset[str]]) -> Iterat
     }
     for path, names in given.items():
         tests = {f"{path}::{name}" for name in names} if path not in ended_tests else set[str]()
-        in_file = [test for test in ended_tests if file_of(test) == path]
-        missing = [test for test in tests - ended_tests if not any(_is_made_of(test, each) for each in in_file)]
+        others = [test for test in ended_tests - tests if file_of(test) == path]
+        missing = [test for test in tests - ended_tests if not any(_is_made_of(test, each) for each in others)]
         why |= dict.fromkeys(sorted(missing), "it was left out")
     for test, reason in why.items():
         says = f"your test {test} did not run: {reason}"

@@ -95,8 +95,9 @@ def test_only_what_the_base_leaves_alone_counts_as_changed() -> None:
 
 
 def test_a_given_test_has_to_run() -> None:
-    required = {PATH: frozenset({"a", "b", "c", "d", "e"})}
-    now = NativeRun(tests=run(a=PASSED, b=SKIPPED, c=SKIPPED, e_1_name=PASSED).tests, marked=(f"{PATH}::c",))
+    required = {PATH: frozenset({"a", "b", "c", "d", "d_more", "e", "A::t"})}  # a decorator made A_0::t_1 of A::t
+    ran = run(a=PASSED, b=SKIPPED, c=SKIPPED, d_more=PASSED, e_1_name=PASSED, **{"A_0::t_1": PASSED})
+    now = NativeRun(tests=ran.tests, marked=(f"{PATH}::c",))
     sentences = {finding.where: finding.says for finding in gone.find_unrun(now, required)}
     assert set(sentences) == {f"{PATH}::b", f"{PATH}::d"}
     assert sentences[f"{PATH}::d"].endswith("it was left out")
