@@ -251,11 +251,7 @@ async def test_tests_that_show_that_a_task_is_done_already_are_committed_only_wh
 
 @pytest.mark.parametrize(
     ("setting", "newer", "looked_at", "left"),
-    [
-        (True, False, False, False),
-        (True, False, True, True),
-        (False, True, False, True),
-    ],
+    [(True, False, False, False), (True, False, True, True), (False, True, False, True)],
     ids=["as judged", "checked out", "off, onto newer work"],
 )
 async def test_the_branch_of_what_is_integrated_goes_if_a_setting_says_so(

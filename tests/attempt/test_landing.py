@@ -44,10 +44,7 @@ def branches(site: Site) -> list[str]:
 
 @pytest.mark.parametrize(
     ("newer", "newer_tests"),
-    [
-        ({"calc.py": ADD, "more.py": "X = 1\n"}, OWN),
-        ({"calc.py": ADD}, {"test_other.py": TEST_ADD}),
-    ],
+    [({"calc.py": ADD, "more.py": "X = 1\n"}, OWN), ({"calc.py": ADD}, {"test_other.py": TEST_ADD})],
     ids=["more files", "the same code with other tests"],
 )
 async def test_a_change_that_newer_work_brought_ends_without_a_commit_and_names_the_one_that_did(

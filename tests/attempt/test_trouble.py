@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 
 from nightshift.attempt.trouble import Troubles, find_lack, find_trouble
-from nightshift.core.errors import (
-    GitError,
-    GitKilled,
-    ReferenceLocked,
-    SandboxError,
-    SandboxUnready,
-)
+from nightshift.core.errors import GitError, GitKilled, ReferenceLocked, SandboxError, SandboxUnready
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 

@@ -11,26 +11,18 @@ from tests.support import tiers
 from tests.support.trees import TextTree
 
 TREE = TextTree({
-    "conftest.py": "",
-    "pyproject.toml": "",
-    "README.md": "see app/core.py",
+    "conftest.py": "", "pyproject.toml": "", "README.md": "see app/core.py",
     "app/__init__.py": "from app.core import one\n",
     "app/core.py": "import json\nfrom . import deep\n\none = 1\n",
-    "app/deep/__init__.py": "",
-    "app/deep/well.py": "from ..core import one\n",
-    "app/unused.py": "import app.core\n",
-    "app/data/a.csv": "1\n",
-    "app/data/b.csv": "2\n",
-    "src/lib/__init__.py": "",
-    "src/lib/tool.py": "",
-    "tests/__init__.py": "",
-    "tests/conftest.py": "from tests.helpers import h\n",
-    "tests/helpers.py": "h = 1\n",
+    "app/deep/__init__.py": "", "app/deep/well.py": "from ..core import one\n", "app/unused.py": "import app.core\n",
+    "app/data/a.csv": "1\n", "app/data/b.csv": "2\n", "src/lib/__init__.py": "", "src/lib/tool.py": "",
+    "tests/__init__.py": "", "tests/conftest.py": "from tests.helpers import h\n", "tests/helpers.py": "h = 1\n",
     "tests/test_core.py": "from app.core import one\n",
     "tests/test_well.py": "from app.deep.well import one\n",
     "tests/test_data.py": "from pathlib import Path\n\nDATA = Path(__file__).parent / 'data'\n",
-    "tests/test_lib.py": "import lib.tool\n",
-    "tests/test_all.py": "import pkgutil\n",
+    "tests/test_lib.py": "import lib.tool\n", "tests/test_all.py": "import pkgutil\n",
+    "tests/test_member.py": "from core_a.sums import one\nimport json\n",
+    "members/a/src/core_a/sums.py": "one = 1\n", "members/a/src/json/__init__.py": "", "members/a/src/app/core.py": "",
     "tests/test_patch.py": "def test_it(mocker):\n    mocker.patch('app.deep.well.one')\n",
 })  # fmt: skip
 AROUND = {"conftest.py", "pyproject.toml", "tests/__init__.py", "tests/conftest.py", "tests/helpers.py"}
@@ -48,6 +40,7 @@ def of(path: str, change: Mapping[str, str | None] | None = None) -> Closure:
         ("tests/test_patch.py", CORE | {"app/deep/well.py"}),
         ("tests/test_data.py", {"app/data/a.csv", "app/data/b.csv"}),
         ("tests/test_lib.py", {"src/lib/__init__.py", "src/lib/tool.py"}),
+        ("tests/test_member.py", {"members/a/src/core_a/sums.py"}),
     ],
 )
 def test_a_closure_holds_what_the_test_can_see_and_no_more(test: str, expected: set[str]) -> None:
@@ -69,6 +62,7 @@ def test_a_change_is_part_of_the_tree_and_its_files_are_part_of_the_closure() ->
         ("app/unused.py", {"tests/test_all.py"}),
         ("app/data/new.csv", {"tests/test_all.py", "tests/test_data.py"}),
         ("README.md", {"tests/test_all.py"}),
+        ("members/a/src/core_a/sums.py", {"tests/test_all.py", "tests/test_member.py"}),
     ],
 )
 def test_the_tests_that_depend_on_a_file_are_found(changed: str, expected: set[str]) -> None:

@@ -53,10 +53,7 @@ SEEN = {
         "Object.getOwnPropertyDescriptor(process, 'binding').value('fs')",
     ],
     "js.dynamic-name": ["globalThis[name]", "import fs from 'fs'; fs[name](p)"],
-    "js.test-files": [
-        "import fs from 'fs'; fs.readFileSync('test/a.test.mjs')",
-        "import './test/a.test.mjs'",
-    ],
+    "js.test-files": ["import fs from 'fs'; fs.readFileSync('test/a.test.mjs')", "import './test/a.test.mjs'"],
     "js.own-sources": ["import fs from 'fs'; fs.readdirSync('.')", "import fs from 'fs'; fs.readFileSync(__filename)"],
     "js.process-files": [
         "import fs from 'fs'; fs.openSync('/proc/self/mem', 'r+')",

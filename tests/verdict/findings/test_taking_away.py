@@ -7,12 +7,8 @@ from nightshift.verdict.findings.taking_away import find_more
 from tests.support.trees import TextTree
 
 PAY = "def pay(amount):\n    if amount < 0:\n        raise ValueError\n    return amount\n"
-BASE = {
-    "old.py": "import tables\n\n\ndef old_total():\n    pass\n",
-    "tables.py": "",
-    "LICENSE": "MIT\n",
-    "shop.py": PAY,
-}
+OLD = "import tables\n\n\ndef old_total():\n    pass\n"
+BASE = {"old.py": OLD, "tables.py": "", "LICENSE": "MIT\n", "shop.py": PAY}
 
 
 def more(change: dict[str, str | None], asked: str = "Remove the unused module old.py.") -> list[str]:
@@ -35,8 +31,6 @@ def test_a_renamed_file_is_no_removal() -> None:
 
 
 def test_checks_of_another_function_are_asked_about() -> None:
-    (says,) = more({"old.py": None, "shop.py": "def pay(amount):\n    return amount\n"})
-    assert "pay of shop.py" in says
-    assert (
-        more({"old.py": None, "shop.py": "def pay(amount):\n    return amount\n"}, "Remove old.py; simplify pay") == []
-    )
+    change: dict[str, str | None] = {"old.py": None, "shop.py": "def pay(amount):\n    return amount\n"}
+    assert "pay of shop.py" in "".join(more(change))
+    assert more(change, "Remove old.py; simplify pay") == []

@@ -52,17 +52,14 @@ def check_of(text: str) -> tuple[Source, Check | None]:
         ("assert 5 == f(1), 'why'", Rank.LITERAL, {"f": lambda n: 5}),
         ("assert f(1) == [1, {'a': (2.5, None)}]", Rank.LITERAL, {"f": lambda n: [1, {"a": (2.5, None)}]}),
         ("assert f(1) == ('a'\n 'b')", Rank.LITERAL, {"f": lambda n: "ab"}),
-        ("assert f(1) == ''", Rank.EMPTY, {"f": lambda n: ""}),
-        ("assert f(1) is True", Rank.LITERAL, {"f": lambda n: True}),
+        ("assert f(1) == ''", Rank.EMPTY, {"f": lambda n: ""}), ("assert not f(1)", Rank.NEGATED, {"f": lambda n: 0}),
+        ("assert f(1) is True", Rank.LITERAL, {"f": bool}), ("assert f(1) != 3", Rank.TURNED, {"f": lambda n: 2}),
         ("assert f(1) and f(2) == 5", Rank.LITERAL, {"f": lambda n: 5}),
         ("assert 'a' in f(1)", Rank.TURNED, {"f": lambda n: "abc"}),
         ("assert f(1) is None", Rank.TURNED, {"f": lambda n: None}),
-        ("assert f(1) != 3", Rank.TURNED, {"f": lambda n: 2}),
-        ("assert not f(1)", Rank.NEGATED, {"f": lambda n: 0}),
-        ("assert f(1) if True else f(2)", Rank.NEGATED, {"f": lambda n: 1}),
         ("assert f(1) == 5 or f(1) == 6", Rank.NEGATED, {"f": lambda n: 5}),
     ],
-)
+)  # fmt: skip
 def test_a_changed_assertion_fails_where_the_original_passes(text: str, rank: Rank, values: dict[str, Any]) -> None:
     source, check = check_of(text)
     assert check is not None

@@ -10,20 +10,10 @@ from nightshift.verdict.languages.python.gone_tests import about_gone
 BASE = {"cart.py": "def total(x):\n    return x\n\n\ndef tax(x):\n    return x\n", "shop/old.py": "A = 1\n"}
 LEFT = BASE["cart.py"].partition("\n\n\n")[0]
 HELPED = "import cart\n\n\ndef made():\n    return cart.total(1)\n\n\n"
-IN_CLASS = """import cart
-
-
-class TestCart:
-    def setup_method(self):
-        self.c = cart.total(1)
-
-    def test_a(self):
-        assert self.c
-
-
-def test_b():
-    assert 1
-"""
+IN_CLASS = (
+    "import cart\n\n\nclass TestCart:\n    def setup_method(self):\n        self.c = cart.total(1)\n\n"
+    "    def test_a(self):\n        assert self.c\n\n\ndef test_b():\n    assert 1\n"
+)
 TWO = "def test_a():\n    assert {}\n\n\ndef test_b():\n    assert 1\n"
 
 
@@ -36,11 +26,7 @@ TWO = "def test_a():\n    assert {}\n\n\ndef test_b():\n    assert 1\n"
         ("from shop.old import A\n" + TWO.format("A"), {"src/shop/old.py": None}, {"test_a"}),
         ("from cart import tax, total\n" + TWO.format("tax(1)"), {"cart.py": LEFT}, {"test_a"}),
         (HELPED + TWO.format("made()"), {"cart.py": None}, {"test_a"}),
-        (
-            IN_CLASS,
-            {"cart.py": None},
-            {"TestCart::test_a"},
-        ),
+        (IN_CLASS, {"cart.py": None}, {"TestCart::test_a"}),
         ("from cart import total\n" + TWO.format("total(1)"), {"cart.py": BASE["cart.py"] + "B = 1\n"}, None),
         ("not python(", {"cart.py": None}, None),
     ],
