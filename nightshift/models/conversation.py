@@ -194,6 +194,7 @@ def read_arguments(text: str) -> Mapping[str, Any]:
     """
     try:
         read = json.loads(text or "{}", strict=False)
+        read = json.loads(read, strict=False) if isinstance(read, str) else read  # some servers encode twice
     except (ValueError, RecursionError):
         read = None
     return read if isinstance(read, dict) else {"text": text}

@@ -25,7 +25,10 @@ _DELAY = re.compile(
 )
 _WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
 """Keys under which servers put their error message, in order of precedence."""
-KINDS = ("insufficient_quota", "context_length_exceeded", "Arrearage")
+_AFFORDED = re.compile(r"can only afford (\d+)")
+LEAST_AFFORDED = 1024
+"""Reply in tokens that the rest of a credit must pay for; with less, the account counts as empty."""
+KINDS = ("insufficient_quota", "context_length_exceeded", "Arrearage", "tool_use_failed")
 """Error kinds that say more than the message sent with them."""
 _UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
 """Exceptions of the standard library for dates that cannot be parsed."""
@@ -106,7 +109,10 @@ def from_status(
     detail = f"{who} answered {status}: {message}"
     present = _read_date(headers.get("date", "")) or now or datetime.now(UTC)
     said_s = _read_words_s(message, present)
-    if "can only afford" not in message and (status == 402 or PHRASES["no_credit"].search(message)):
+    afforded = _AFFORDED.search(message)
+    if not (afforded and int(afforded[1]) >= LEAST_AFFORDED) and (
+        status == 402 or PHRASES["no_credit"].search(message)
+    ):
         wait = f"{detail} (the account has no credit left; add credit at the provider)"
         return ModelUnavailable(wait, retry_after_s=NO_CREDIT_WAIT_S if said_s is None else said_s)
     is_limit = said_s is not None and PHRASES["limit"].search(message) and not blames_context(message)
@@ -139,6 +145,10 @@ def words_of(body: object) -> str:
         words = next((words for key in _WORDS if (words := words_of(body.get(key)))), "")
         if words and isinstance(places := body.get("loc"), list) and places:
             words = f"{places[-1]}: {words}"
+        if isinstance(more := body.get("metadata"), Mapping) and (upstream := words_of(more.get("raw"))):
+            words = f"{words}: {upstream}"  # OpenRouter's own message never says more than that there was an error
+        if words and isinstance(parameter := body.get("param"), str) and parameter not in words:
+            words = f"{words} ({parameter})"
         if words and isinstance(body.get("n_ctx"), int):
             words = f"{words}, n_ctx={body['n_ctx']}"
         kinds = [body[key] for key in ("code", "type") if body.get(key) in KINDS and body[key] not in words]

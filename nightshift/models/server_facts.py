@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from nightshift.core.clock import Clock, from_text, to_text, utc_now
 from nightshift.models.model_table import PHRASES, TABLE
 
-HOLDS = timedelta(days=7)
+HOLDS, AFFORDED_HOLDS = timedelta(days=7), timedelta(hours=1)
 LEAST_WINDOW, LEAST_REPLY = 512, 128
 """Minimum plausible limits in tokens. A smaller number in a refusal is not taken as the context window or the reply
 limit.
@@ -44,7 +44,8 @@ class ServerFacts:
 
     def _list_valid(self) -> list[str]:
         now = self.clock()
-        return [name for name, at in self.learnt.items() if now - at < HOLDS]
+        holds = {name: AFFORDED_HOLDS if name.startswith("afford ") else HOLDS for name in self.learnt}
+        return [name for name, at in self.learnt.items() if now - at < holds[name]]
 
     @property
     def lacks(self) -> frozenset[str]:
@@ -62,7 +63,7 @@ class ServerFacts:
     @property
     def reply(self) -> int | None:
         """The longest reply in tokens that a request may ask for; None if no refusal named it."""
-        return min(map(int, self._list_values("reply")), default=None)
+        return min(map(int, [*self._list_values("reply"), *self._list_values("afford")]), default=None)
 
     @property
     def limit_name(self) -> str:
@@ -127,11 +128,11 @@ class ServerFacts:
         used, window = _PROMPT.search(message), _WINDOW.search(message)
         if used and window and blames_context(message):
             self.note(f"window {_int(window[1])}")
-            lower = _int(window[1]) - _int(used[1])
-        else:
-            numbers = map(_int, _NUMBER.findall(message))
-            lower = max((number for number in numbers if LEAST_REPLY <= number < reply), default=reply // 2)
-        return LEAST_REPLY <= lower < reply and self.note(f"reply {lower}")
+            return LEAST_REPLY <= _int(window[1]) - _int(used[1]) < reply
+        numbers = map(_int, _NUMBER.findall(message))
+        lower = max((number for number in numbers if LEAST_REPLY <= number < reply), default=reply // 2)
+        kind = "afford" if "can only afford" in message else "reply"
+        return LEAST_REPLY <= lower < reply and self.note(f"{kind} {lower}")
 
     def learn_window(self, message: str, prompt: int) -> int | None:
         """Learn and return the context window that a refusal names; None if the refusal is not about the context.
@@ -147,6 +148,12 @@ class ServerFacts:
         window = min(sizes) if sizes else max(LEAST_WINDOW, prompt * 3 // 4)
         self.note(f"window {window}")
         return window
+
+
+def read_room(message: str) -> int | None:
+    """Return the room that a refusal leaves for the reply to this one prompt; None if it does not say both numbers."""
+    used, window = _PROMPT.search(message), _WINDOW.search(message)
+    return _int(window[1]) - _int(used[1]) if used and window else None
 
 
 def blames_context(message: str) -> bool:

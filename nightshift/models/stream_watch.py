@@ -12,6 +12,7 @@ a response is limited.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,6 +26,10 @@ few hundred bytes of JSON.
 HEAD_BYTES = 300
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """Headers that ask for uncompressed responses, so that the counted bytes equal the bytes held in memory."""
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+_NOTHING = re.compile(rb'(?:null|""|\[\]|[A-Za-z][\w -]*)?')
+"""Data of an event that only keeps the connection alive."""
 
 Hook = Callable[[Any], Awaitable[None]]
 
@@ -91,6 +96,7 @@ def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
 
         def __init__(self, inner: Any, watch: StreamWatch, kind: str) -> None:
             self.inner, self.watch, self.kind = inner, watch, kind
+            self.is_over = False
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             parts = self.read_bounded()
@@ -98,6 +104,10 @@ def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
                 yield part
 
         async def read_bounded(self) -> AsyncIterator[bytes]:
+            # A package may iterate again to drain the response. `httpcore` then never returns and never suspends, if
+            # all bytes were read and the server closed the connection.
+            if self.is_over:
+                return
             read = 0
             async for part in self.inner:
                 self.watch.on_byte()
@@ -105,6 +115,7 @@ def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
                 if (read := read + len(part)) > max_bytes:
                     raise package.RemoteProtocolError(f"the answer is longer than {max_bytes:,} bytes")
                 yield part
+            self.is_over = True
 
         async def aclose(self) -> None:
             await self.inner.aclose()
@@ -125,19 +136,30 @@ def _kind(response: Any) -> str:
 
 
 async def _correct_frames(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
-    """Yield the stream without empty frames. A single JSON document is converted to a stream of events."""
-    if kind == "json":
-        parts = _as_parts(_as_events(b"".join([part async for part in parts])))
-    open_line, numbers = b"", CallNumbers()
+    """Yield the stream without events that hold no object. A JSON document is converted to a stream of events."""
+    begun = b""
     async for part in parts:
+        begun += part
+        if kind != "json" and begun.strip(_BLANK):
+            break
+    if begun.strip(_BLANK).startswith(b"{"):  # some servers call their document a stream, or give it no type
+        begun = _as_events(begun + b"".join([part async for part in parts]))
+    open_line, held, has_data, numbers = b"", b"", False, CallNumbers()
+    async for part in _chain_parts(begun, parts):
         *lines, open_line = (open_line + part).split(b"\n")
         for line in lines:
             data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else None
             watch.is_done |= data == b"[DONE]"
-            if data and b'"tool_calls"' in data:
-                yield b"data: " + numbers.renumber(data) + b"\n"
-            elif data != b"":
-                yield line + b"\n"
+            if data is not None and not _NOTHING.fullmatch(data):
+                fixed = b"data: " + numbers.renumber(data) if b'"tool_calls"' in data else line
+                yield held + fixed + b"\n"
+                held, has_data = b"", True
+            elif line.strip():
+                held += b"" if data is not None or line.strip() == b"data" else line + b"\n"
+            else:
+                if has_data:
+                    yield held + b"\n"
+                held, has_data = b"", False
     yield open_line
 
 
@@ -152,7 +174,10 @@ class CallNumbers:
         """Replace the call numbers in a chunk of chat completions; other data is returned unchanged."""
         try:
             chunk = json.loads(data)
-            for call in chunk["choices"][0]["delta"]["tool_calls"]:
+            delta = chunk["choices"][0]["delta"]
+            if isinstance(delta["tool_calls"], dict):  # text-generation-inference sends one call without a list
+                delta["tool_calls"] = [delta["tool_calls"]]
+            for call in delta["tool_calls"]:
                 call["index"] = self._number(call)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return data
@@ -160,16 +185,27 @@ class CallNumbers:
 
     def _number(self, call: dict[str, Any]) -> int:
         index, call_id, function = call.get("index"), call.get("id") or "", call.get("function") or {}
-        before, arguments = self._open.get(index), function.get("arguments") or ""
-        is_other = bool(before and call_id and before[1] and call_id != before[1])
-        if before is None or is_other or (function.get("name") and not call_id and _is_object(before[2])):
-            before = self._open[index] = [self._count, call_id, ""]
+        before, arguments, name = self._open.get(index), function.get("arguments") or "", function.get("name") or ""
+        if not isinstance(arguments, str):  # the package cannot join an object to a text
+            function["arguments"] = arguments = json.dumps(arguments)
+        if (
+            before is None
+            or (call_id and before[1] and call_id != before[1])
+            or _begins_another(before, name, arguments)
+        ):
+            before = self._open[index] = [self._count, call_id, "", name]
             self._count += 1
         else:
             function.pop("name", None)  # some servers repeat the name in each piece, and the package would join them
         before[1] = before[1] or call_id
-        before[2] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+        before[2] += arguments
         return int(before[0])
+
+
+def _begins_another(before: list[Any], name: str, arguments: str) -> bool:
+    """Check whether a piece with a name begins a call, although it has the number and the id of the call before."""
+    is_other_name = bool(name and before[3] and name != before[3])
+    return is_other_name or bool(name and (arguments.strip() or not before[1]) and _is_object(before[2]))
 
 
 def _is_object(arguments: str) -> bool:
@@ -197,6 +233,7 @@ def _as_events(document: bytes) -> bytes:
     return b"data: " + json.dumps(data).encode() + b"\n\ndata: [DONE]\n\n"
 
 
-async def _as_parts(*parts: bytes) -> AsyncIterator[bytes]:
-    for part in parts:
+async def _chain_parts(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for part in rest:
         yield part

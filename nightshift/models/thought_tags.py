@@ -22,6 +22,10 @@ _HARMONY_REST = re.compile(r"\s*<\|(?:end|return)\|>\s*\Z")
 _FINAL = re.compile(r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:[^<\n]*(?:<\|constrain\|>\w*)?<\|message\|>)?")
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _ALWAYS_OPENED = frozenset({"details", "gemma", "harmony"})
+_END_TOKEN = re.compile(
+    r"(^[ \t]*(?:`{3,}|~{3,}))(?:<[|｜][^<>\n]{1,40}[|｜]>|</s>|<eos>|<end_of_turn>|\[/INST\])+\s*\Z", re.MULTILINE
+)
+"""Matches tokens of the chat format that some servers leave behind the last fence of a reply."""
 _QUOTES = frozenset("`'\"“‘")
 
 
@@ -94,7 +98,7 @@ def _outside_of_files(text: str, ends: Sequence[re.Match[str]]) -> re.Match[str]
 
 def without_thoughts(completion: Completion) -> Completion:
     """Move thoughts from a reply's text to its field `thoughts`."""
-    thoughts, text = split_thoughts(completion.text)
+    thoughts, text = split_thoughts(_END_TOKEN.sub(r"\1", completion.text))
     if text == completion.text:
         return completion
     written = (Thought(text=thoughts),) if thoughts else ()

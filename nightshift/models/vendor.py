@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from nightshift.core.dialogue import Completion, ModelRequest, Thinking
+from nightshift.core.dialogue import Completion, Finish, ModelRequest, Thinking
 from nightshift.core.errors import ModelError, ModelRefused, ModelUnavailable
 from nightshift.core.tools import ToolProtocol
 from nightshift.models.base import BackendSettings, BaseModelHandler, OnText
@@ -33,7 +33,7 @@ from nightshift.models.errors import (
 )
 from nightshift.models.http_access import AROUND, Probe, fetch_json, is_loopback, load_authorities, usual_address
 from nightshift.models.model_table import PHRASES, choose, read_parameters, read_window, window_by_name
-from nightshift.models.server_facts import blames_context, blames_tools, is_refusal
+from nightshift.models.server_facts import blames_context, blames_tools, is_refusal, read_room
 from nightshift.models.stream_watch import UNCOMPRESSED, Hook, StreamWatch, limit_responses, watch_stream
 
 if TYPE_CHECKING:
@@ -254,14 +254,25 @@ class VendorBackend(BaseModelHandler):
             try:
                 completion = await self._ask(asked, take)
             except RequestRefused as refused:
+                if PHRASES["used_up"].search(refused.words):
+                    return self._report_used_up(asked)
                 if refused.status == 200 or not self._learn(asked, refused):  # a refusal by the model teaches nothing
                     raise
+                if PHRASES["reply"].search(refused.words) and (room := read_room(refused.words)):
+                    request = replace(request, max_tokens=min(room, request.max_tokens or room))
             else:
                 self._has_called |= bool(request.tools)
                 if completion.thoughts and "thinks" not in self.facts.learnt:
                     self.facts.note("thinks")
                 return replace(completion, latency_s=time.monotonic() - began)
         raise ModelRefused(f"{self._where} refuses one parameter after the other")
+
+    def _report_used_up(self, request: ModelRequest) -> Completion:
+        """Return the empty reply of a server that says as an error that thinking used up the reply."""
+        spent = request.max_tokens or 0
+        return Completion(
+            text="", backend=self.name, model=self.model, tokens_out=spent, finish=Finish.LENGTH, author=self.label
+        )
 
     def _within_window(self, request: ModelRequest) -> ModelRequest:
         """Limit the reply to what the server allows, and to the room that the prompt leaves in the window."""
@@ -312,6 +323,10 @@ class VendorBackend(BaseModelHandler):
         """
         status, words = refused.status, refused.words
         prompt = self.token_estimator.tokens(request)
+        if PHRASES["thoughts_back"].search(words) and any(
+            turn.tool_calls and turn.author != self.label for turn in request.messages
+        ):
+            raise ToolsRefused(f"{self.vendor} wants the thoughts of another model back: {words}")
         if self.facts.learn(status, words, self._features(request), request.max_tokens):
             return True
         if PHRASES["parallel"].search(words) and any(len(turn.tool_calls) > 1 for turn in request.messages):
@@ -319,7 +334,7 @@ class VendorBackend(BaseModelHandler):
         if request.tools and blames_tools(status, words):
             # One odd refusal does not disable a feature that worked before. A single call that the server could not
             # parse does not disable tools either.
-            if not (self._has_called or "parsing" in words):
+            if not (self._has_called or "parsing" in words or "tool_use_failed" in words):
                 self.facts.note("no tools")
             raise ToolsRefused(
                 f"{self.vendor} accepts no tool calls for {self.model}, so Nightshift makes them as text: {words}"

@@ -32,6 +32,10 @@ _DEFINES = re.compile(
     r"(?:def|class|function|func|fn|interface|struct|enum|trait|module|type) +\*?(?:\([^)]*\) *)?([A-Za-z_$][\w$]*)",
     re.MULTILINE,
 )
+_STUB = re.compile(
+    r"^[ \t]*(?:async +)?def +(\w+)[^\n]*:\s*(?:\.\.\.[ \t]*(?:#[^\n]*)?|pass[ \t]*#[^\n]*)$", re.MULTILINE
+)
+"""Matches a Python function that consists of an ellipsis, or of `pass` with a remark."""
 LEAST_LOST = 2
 LEAST_DEFINITIONS, MOST_SHARE = 3, 1 / 3
 """Minimum number of definitions in a file for the check, and the share of them that a new text may lack without a
@@ -55,7 +59,16 @@ def lazy_line(before: str, after: str) -> str:
         only_dots = _BARE.match(words) and (comment or line[:1] not in " \t")
         if is_lazy or only_dots or (comment and words.startswith(("...", "…")) and _ELLIPSIS.search(words)):
             return f"line {number}, {line.strip()[:120]!r}"
-    return _find_note(before, after)
+    return _find_stub(before, after) or _find_note(before, after)
+
+
+def _find_stub(before: str, after: str) -> str:
+    """Return a function whose body is gone, in the form that `lazy_line` returns; empty if there is none."""
+    stubs = set(_STUB.findall(before))
+    for stub in _STUB.finditer(after):
+        if stub[0] not in before and stub[1] in _DEFINES.findall(before) and stub[1] not in stubs:
+            return f"line {after.count(chr(10), 0, stub.start()) + 1}, {' '.join(stub[0].split())[:120]!r}"
+    return ""
 
 
 def _find_note(before: str, after: str) -> str:

@@ -36,6 +36,9 @@ _LABEL = re.compile(
     r"^(?:\d+:\d+:|[^\w/\\.\s]+\s+|\d{1,3}[.)]\s+|[^/\\.:：=]{1,24}\s*[:：]\s*|[^\x00-\x7f]{1,24}\s*=\s*)"
 )
 _FRAME = re.compile(r"^[\[(<（【](.*)[\])>）】]$")
+_LINK = re.compile(r"^\[([^\]]+)\]\([^)]*\)$")
+_SIGNS = re.compile(r"\A[^\w\x00-\x7f]+|[^\w\x00-\x7f]+\Z")
+"""Matches emoji, arrows and punctuation of other scripts around a path."""
 _LINES = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L?\d+)?)$")
 _MAX_LINE = 500
 
@@ -97,9 +100,9 @@ def _value(rest: str) -> str:
 
 def tidy(path: str) -> str:
     """Remove the label, quotes and line numbers that a model wrote around a path, in any script."""
-    text = _LABEL.sub("", path.strip().strip(_QUOTES)).strip(_QUOTES + " ")
+    text = _LABEL.sub("", _LINK.sub(r"\1", path.strip()).strip(_QUOTES)).strip(_QUOTES + " ")
     text = _REMARK.sub("", _FRAME.sub(r"\1", _LINES.sub("", text)))
-    return text.strip(_QUOTES + ":： ").removeprefix("./")
+    return _SIGNS.sub("", text.strip(_QUOTES + ":： ")).removeprefix("./")
 
 
 def without_label(path: str) -> str:

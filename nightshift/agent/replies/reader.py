@@ -39,6 +39,7 @@ _COMPATIBLE = {
     )
     for language in languages.split()
 }
+_UNIFIED = re.compile(r"--- \S.*\n\+\+\+ \S.*\n@@ ")
 NOTHING = (
     "The reply holds no file. Send each file as one fenced block whose info string carries its path: "
     "```python path=<path>"
@@ -166,10 +167,17 @@ class _Reader:
     def _diff(self, block: fences.Block) -> list[edits.Patch]:
         name = names.from_info(block.info)
         is_code = name is None or completeness.kind_of(name.path) not in {*completeness.PROSE, "patch", "diff"}
-        if edits.CODEX in block.text and (name is None or (is_code and block.text.startswith(edits.CODEX))):
-            return edits.codex_patches(block.text, is_cut=self.cut)[0]
+        if edits.CODEX in block.text and (name is None or block.text.startswith(edits.CODEX)):
+            patches = edits.codex_patches(block.text, is_cut=self.cut)[0]
+            if name is None or is_code or {patch.path for patch in patches} == {name.path}:
+                return patches
         is_diff = names.language_of(block.info) in {"diff", "patch", "udiff"} and not block.text.startswith("diff --cc")
-        return edits.patches(block.text) if is_diff else []
+        if is_diff and name and block.text.startswith("@@"):
+            return edits.patches(f"--- a/{name.path}\n+++ b/{name.path}\n{block.text}")
+        if not is_diff and not _UNIFIED.match(block.text):
+            return []
+        patches = edits.patches(block.text)
+        return patches if is_diff or name is None or {patch.path for patch in patches} == {name.path} else []
 
     def _sound(self, block: fences.Block, path: str) -> bool:
         kind = completeness.kind_of(path, names.language_of(block.info))

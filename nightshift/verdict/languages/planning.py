@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from nightshift.core.code.dependencies import ImportCache, closure
-from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.paths import is_named, is_test_path
 from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
-from nightshift.verdict.findings.assets import find_denied, is_named, subject_of
+from nightshift.verdict.findings.assets import find_denied, subject_of
 from nightshift.verdict.languages import test_config
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 from nightshift.verdict.run import text_before
