@@ -21,17 +21,8 @@ from nightshift.storage.db.database import Database
 from tests.support.home import ROOT, Home
 
 HEAVY = {
-    "pydantic",
-    "pydantic_core",
-    "flask",
-    "werkzeug",
-    "yaml",
-    "httpx",
-    "asyncio",
-    "rich",
-    "config",
-    "server",
-}
+    "pydantic", "pydantic_core", "flask", "werkzeug", "yaml", "httpx", "asyncio", "rich", "config", "server",
+}  # fmt: skip
 ASKED = """\
 import sys
 from nightshift.__main__ import load_application

@@ -19,18 +19,8 @@ from nightshift.git.objects import Record, differing, edits_for, find, parse_com
 from tests.support.git_repo import git, make_repo
 
 NAMES = [
-    'quo"te.py',
-    "a b.py",
-    "tab-less.py",
-    "ü.py",
-    "日本.py",
-    "a.py",
-    "a-b.py",
-    "a/b.py",
-    "a.d/c.py",
-    "$HOME",
-    "*.py",
-]
+    'quo"te.py', "a b.py", "tab-less.py", "ü.py", "日本.py", "a.py", "a-b.py", "a/b.py", "a.d/c.py", "$HOME", "*.py",
+]  # fmt: skip
 
 
 def list_files(root: str, load: Callable[[str], bytes]) -> Listing[Record]:

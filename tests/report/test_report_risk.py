@@ -40,13 +40,11 @@ CASES = [
     ("documented", replace(SAFE, label="documented"), Around(), 4),
     ("removed", replace(SAFE, label="removed"), Around(), 4),
     ("tests_passed", replace(SAFE, label="tests_passed"), Around(), 8),
-    ("unjudged", replace(SAFE, label=""), Around(), 30),
-    ("size", replace(SAFE, files=size(50)), Around(), 4),
+    ("unjudged", replace(SAFE, label=""), Around(), 30), ("size", replace(SAFE, files=size(50)), Around(), 4),
     ("size", replace(SAFE, files=size(100_000)), Around(), 20),
     ("spread", replace(SAFE, files=size(1, 5)), Around(), 4),
     ("sensitive", replace(SAFE, files=(ChangedFile(path="app/auth/a.py", added=1, removed=0),)), Around(), 15),
-    ("unknown", replace(SAFE, files=None), Around(), 6),
-    ("iterations", replace(SAFE, iterations=5), Around(), 4),
+    ("unknown", replace(SAFE, files=None), Around(), 6), ("iterations", replace(SAFE, iterations=5), Around(), 4),
     ("attempt", replace(SAFE, attempt=3), Around(), 6),
     ("stuck", replace(SAFE, signs=Signs(escalations=2)), Around(), 16),
     ("finding", replace(SAFE, signs=Signs(findings=("python.pickle:a.py",))), Around(), 4),
@@ -58,10 +56,9 @@ CASES = [
     ("granted", SAFE, Around(granted=["python.socket:a.py"]), 6),
     ("allowed", replace(SAFE, allowed=("python.pickle",)), Around(), 6),
     ("owners", replace(SAFE, asked_repo="/home/me/shop"), Around(), 4),
-    ("package", SAFE, Around(first_packages=["toolz"]), 8),
-    ("later_failures", SAFE, Around(later_failures=[7, 8]), 10),
+    ("package", SAFE, Around(first_packages=["toolz"]), 8), ("later_failures", SAFE, Around(later_failures=[7, 8]), 10),
     ("regression", SAFE, Around(regressions=["test_a.py::test"]), 40),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("weight", "commit", "around", "points"), CASES, ids=[f"{c[0]}-{c[3]}" for c in CASES])

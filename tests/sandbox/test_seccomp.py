@@ -51,21 +51,13 @@ def verdict(machine: str, number: int, *arguments: int, arch: int | None = None)
 
 X86, ARM = "x86_64", "aarch64"
 CASES = [
-    ("read", X86, 0, (), ALLOW),
-    ("ptrace", X86, 101, (), EPERM),
-    ("unshare", X86, 272, (0x10000000,), EPERM),
-    ("io_uring_setup", ARM, 425, (), EPERM),
-    ("clone3", ARM, 435, (), ENOSYS),
-    ("fork by clone", ARM, 220, (0x1200011,), ALLOW),
-    ("clone into a user namespace", X86, 56, (0x10000011,), EPERM),
-    ("clone into a network namespace", ARM, 220, (0x40000011,), EPERM),
-    ("unix socket", X86, 41, (1,), ALLOW),
-    ("netlink socket", X86, 41, (16,), EAFNOSUPPORT),
-    ("vsock", ARM, 198, (40,), EAFNOSUPPORT),
-    ("ip socket pair", X86, 53, (2,), EAFNOSUPPORT),
-    ("window size", X86, 16, (0, 0x5413), ALLOW),
-    ("terminal injection", X86, 16, (0, 0x5412), EPERM),
-    ("default personality", X86, 135, (0,), ALLOW),
+    ("read", X86, 0, (), ALLOW), ("ptrace", X86, 101, (), EPERM), ("unshare", X86, 272, (0x10000000,), EPERM),
+    ("io_uring_setup", ARM, 425, (), EPERM), ("clone3", ARM, 435, (), ENOSYS),
+    ("fork by clone", ARM, 220, (0x1200011,), ALLOW), ("clone into a user namespace", X86, 56, (0x10000011,), EPERM),
+    ("clone into a network namespace", ARM, 220, (0x40000011,), EPERM), ("unix socket", X86, 41, (1,), ALLOW),
+    ("netlink socket", X86, 41, (16,), EAFNOSUPPORT), ("vsock", ARM, 198, (40,), EAFNOSUPPORT),
+    ("ip socket pair", X86, 53, (2,), EAFNOSUPPORT), ("window size", X86, 16, (0, 0x5413), ALLOW),
+    ("terminal injection", X86, 16, (0, 0x5412), EPERM), ("default personality", X86, 135, (0,), ALLOW),
     ("no address randomisation", X86, 135, (0x0040000,), EPERM),
     ("pipe in the file system", X86, 133, (0, 0x1000 | 0o600), ALLOW),
     ("block device", X86, 133, (0, 0x6000 | 0o600), EPERM),
@@ -73,10 +65,9 @@ CASES = [
     ("a read by a vector", ARM, 286, (3, 0, 1, 0, 0, 0), ALLOW),
     ("a read of high priority", X86, 327, (3, 0, 1, 0, 0, 0x1), ALLOW),
     ("a read from memory or not at all", X86, 327, (3, 0, 1, 0, 0, 0x8), EOPNOTSUPP),
-    ("which pages are in memory", X86, 27, (), EPERM),
-    ("how many pages are in memory", X86, 451, (), EPERM),
+    ("which pages are in memory", X86, 27, (), EPERM), ("how many pages are in memory", X86, 451, (), EPERM),
     ("x32 read", X86, 0x40000000, (), KILL),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "machine", "number", "arguments", "expected"), CASES)

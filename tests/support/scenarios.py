@@ -455,18 +455,5 @@ class Misses(Scenario):
 
 
 SCENARIOS = (
-    Scenario,
-    GivesUp,
-    Asks,
-    Owners,
-    Parks,
-    Late,
-    Hand,
-    Splits,
-    Read,
-    Insists,
-    Explores,
-    Refuses,
-    Declines,
-    Misses,
-)
+    Scenario, GivesUp, Asks, Owners, Parks, Late, Hand, Splits, Read, Insists, Explores, Refuses, Declines, Misses,
+)  # fmt: skip

@@ -79,22 +79,16 @@ SEEN = {
     ],
 }  # fmt: skip
 UNSEEN = [
-    "model.eval(); df.eval('a + b'); cursor.execute('DELETE')",
-    "import re, ast\nre.compile(x); ast.literal_eval(x)",
-    "def eval(x):\n    return x\neval(3)",
-    "eval('1 + 1')",
+    "model.eval(); df.eval('a + b'); cursor.execute('DELETE')", "import re, ast\nre.compile(x); ast.literal_eval(x)",
+    "def eval(x):\n    return x\neval(3)", "eval('1 + 1')",
     "import os\nos.environ['A']; os.environ.get('B'); 'C' in os.environ; os.environ.setdefault('A', 'b')",
-    "import os\nos.chmod(p, 0o644); os.remove('build/x')",
-    "import shutil, tempfile\nshutil.rmtree(tempfile.mkdtemp())",
-    "def f(path):\n    import os\n    os.remove(path)",
-    "import sys\nsys.exit(1)\nlogger = sys.modules[__name__]",
-    "import hashlib\nhashlib.md5(b'')",
-    "x = 'import os; os.system(1)'",
-    "globals()['x'] = 1",
+    "import os\nos.chmod(p, 0o644); os.remove('build/x')", "import shutil, tempfile\nshutil.rmtree(tempfile.mkdtemp())",
+    "def f(path):\n    import os\n    os.remove(path)", "import sys\nsys.exit(1)\nlogger = sys.modules[__name__]",
+    "import hashlib\nhashlib.md5(b'')", "x = 'import os; os.system(1)'", "globals()['x'] = 1",
     "x = 1\ny = 2\n# coding: rot13\n",
     "import socket\ndef f(s: socket.socket, t: 'x' = None) -> socket.socket | None:\n    u: socket.socket = s",
     "from pathlib import Path\nPath('x').unlink(missing_ok=True)",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule, texts in SEEN.items() for text in texts])

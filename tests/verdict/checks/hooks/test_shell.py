@@ -17,25 +17,16 @@ def argvs(text: str) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("text", "argv"),
     [
-        ("r'm' -\"rf\" \\/", ("rm", "-rf", "/")),
-        ("rm -rf ${HOME}/x $HOME", ("rm", "-rf", "$HOME/x", "$HOME")),
-        ("X='rm -rf /'; $X", ("rm", "-rf", "/")),
-        ("{rm,-rf,/}", ("rm", "-rf", "/")),
-        ("rm${IFS}-rf$IFS/", ("rm", "-rf", "/")),
-        ("$'\\x72m' x", ("rm", "x")),
-        ("r\\\nm x", ("rm", "x")),
-        ("rm -rf ${X:-/}", ("rm", "-rf", "/")),
-        ("A=1 B=2 rm x # y", ("rm", "x")),
-        ("rm $1 $(( 1 + 2 ))", ("rm", UNKNOWN, UNKNOWN)),
-        ("echo '{a,b}' '$HOME'", ("echo", "{a,b}", "$HOME")),
-        ("for f in *; do rm $f; done", ("rm", UNKNOWN)),
-        ("(rm x)", ("rm", "x")),
-        ("case $1 in a) rm x;; esac", ("rm", "x")),
-        ("echo $(rm x)", ("rm", "x")),
-        ('echo "`rm x`"', ("rm", "x")),
+        ("r'm' -\"rf\" \\/", ("rm", "-rf", "/")), ("rm -rf ${HOME}/x $HOME", ("rm", "-rf", "$HOME/x", "$HOME")),
+        ("X='rm -rf /'; $X", ("rm", "-rf", "/")), ("{rm,-rf,/}", ("rm", "-rf", "/")),
+        ("rm${IFS}-rf$IFS/", ("rm", "-rf", "/")), ("$'\\x72m' x", ("rm", "x")), ("r\\\nm x", ("rm", "x")),
+        ("rm -rf ${X:-/}", ("rm", "-rf", "/")), ("A=1 B=2 rm x # y", ("rm", "x")),
+        ("rm $1 $(( 1 + 2 ))", ("rm", UNKNOWN, UNKNOWN)), ("echo '{a,b}' '$HOME'", ("echo", "{a,b}", "$HOME")),
+        ("for f in *; do rm $f; done", ("rm", UNKNOWN)), ("(rm x)", ("rm", "x")),
+        ("case $1 in a) rm x;; esac", ("rm", "x")), ("echo $(rm x)", ("rm", "x")), ('echo "`rm x`"', ("rm", "x")),
         ("diff <(rm x) y", ("rm", "x")),
     ],
-)
+)  # fmt: skip
 def test_a_command_is_found_as_it_runs(text: str, argv: tuple[str, ...]) -> None:
     assert argv in argvs(text)
 

@@ -36,19 +36,12 @@ def test_each_wrapper_is_opened(layer: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "bash --norc -e -o pipefail -c 'rm -rf /' name",
-        "eval rm -rf /",
-        "su -c 'rm -rf /' root",
-        "env -S 'rm -rf /'",
-        "echo / | xargs rm -rf",
-        "find / -exec rm -rf {} +",
-        "bash <<< 'rm -rf /'",
-        "trap 'rm -rf /' EXIT",
-        """python -I -c 'import subprocess as s; s.run(["rm", "-rf", "/"])'""",
-        "sh -c \"sh -c 'rm -rf /'\"",
+        "bash --norc -e -o pipefail -c 'rm -rf /' name", "eval rm -rf /", "su -c 'rm -rf /' root", "env -S 'rm -rf /'",
+        "echo / | xargs rm -rf", "find / -exec rm -rf {} +", "bash <<< 'rm -rf /'", "trap 'rm -rf /' EXIT",
+        """python -I -c 'import subprocess as s; s.run(["rm", "-rf", "/"])'""", "sh -c \"sh -c 'rm -rf /'\"",
         "f() { rm -rf /; }; f",
     ],
-)
+)  # fmt: skip
 def test_texts_that_are_run_are_read(text: str) -> None:
     assert any(blocked.rule == "command.rm-outside" for blocked in CommandHooks().in_text(text))
 
