@@ -35,7 +35,9 @@ from nightshift.verdict.languages.repository_commands.find import is_foreign, is
 from nightshift.verdict.run import FAILED, file_of
 
 MOST_REASONS, MOST_CHARS = 10, 300
-_ABSENT = re.compile(r"(?m)^.*(?:not found|No such file or directory|Cannot find module|No module named).*$")
+_ABSENT = re.compile(
+    r"(?m)^.*(?:not found|No such file or directory|Cannot find module|No module named|No matching distribution).*$"
+)
 _NOT_STARTED = ("status 126", "status 127")
 
 

@@ -78,6 +78,7 @@ def check(files: dict[str, str], **spec: Any) -> SuiteCheck:
         (PYTHON, (), make_run(), ""),
         (RUBY, MAKE, print_run("sh: 1: nyc: not found\nmake: *** [test] Error 127\n"), "sh: 1: nyc: not found"),
         (RUBY, MAKE, print_run("2 examples, 1 failure\n"), ""),
+        (PYTHON, MAKE, print_run("ERROR: No matching distribution found for flask\nmake: *** 1\n"), "No matching"),
         (RUBY, (), make_run(), "its files name no command"),
         (NEWER, (), make_old(make_run(SYNTAX)), "asks for Python >=3.13, and no test passes with Python 3.11.2"),
         (PYTHON, (), make_old(make_run(SYNTAX)), ""),
