@@ -151,9 +151,9 @@ class ServerFacts:
 
 
 def read_room(message: str) -> int | None:
-    """Return the room that a refusal leaves for the reply to this one prompt; None if it does not say both numbers."""
+    """Return the room that a refusal leaves for the reply to this one prompt; None if it does not name a usable one."""
     used, window = _PROMPT.search(message), _WINDOW.search(message)
-    return _int(window[1]) - _int(used[1]) if used and window else None
+    return room if used and window and (room := _int(window[1]) - _int(used[1])) >= LEAST_REPLY else None
 
 
 def blames_context(message: str) -> bool:

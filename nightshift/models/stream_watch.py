@@ -28,7 +28,7 @@ UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """Headers that ask for uncompressed responses, so that the counted bytes equal the bytes held in memory."""
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-_NOTHING = re.compile(rb'(?:null|""|\[\]|[A-Za-z][\w -]*)?')
+_NOTHING = re.compile(rb'(?:null|""|\[\]|[A-Za-z][\w-]*)?')
 """Data of an event that only keeps the connection alive."""
 
 Hook = Callable[[Any], Awaitable[None]]
@@ -186,8 +186,8 @@ class CallNumbers:
     def _number(self, call: dict[str, Any]) -> int:
         index, call_id, function = call.get("index"), call.get("id") or "", call.get("function") or {}
         before, arguments, name = self._open.get(index), function.get("arguments") or "", function.get("name") or ""
-        if not isinstance(arguments, str):  # the package cannot join an object to a text
-            function["arguments"] = arguments = json.dumps(arguments)
+        # The package cannot join an object to a text.
+        function["arguments"] = arguments = arguments if isinstance(arguments, str) else json.dumps(arguments)
         if (
             before is None
             or (call_id and before[1] and call_id != before[1])

@@ -8,6 +8,7 @@ replaces definitions counts as a placeholder.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 
 _COMMENT = re.compile(
@@ -36,6 +37,7 @@ _STUB = re.compile(
     r"^[ \t]*(?:async +)?def +(\w+)[^\n]*:\s*(?:\.\.\.[ \t]*(?:#[^\n]*)?|pass[ \t]*#[^\n]*)$", re.MULTILINE
 )
 """Matches a Python function that consists of an ellipsis, or of `pass` with a remark."""
+_PASS = re.compile(r"^[ \t]*(?:async +)?def +(\w+)[^\n]*:\s*pass[ \t]*$", re.MULTILINE)
 LEAST_LOST = 2
 LEAST_DEFINITIONS, MOST_SHARE = 3, 1 / 3
 """Minimum number of definitions in a file for the check, and the share of them that a new text may lack without a
@@ -64,11 +66,16 @@ def lazy_line(before: str, after: str) -> str:
 
 def _find_stub(before: str, after: str) -> str:
     """Return a function whose body is gone, in the form that `lazy_line` returns; empty if there is none."""
-    stubs = set(_STUB.findall(before))
+    had, has = _count_bodies(before), _count_bodies(after)
     for stub in _STUB.finditer(after):
-        if stub[0] not in before and stub[1] in _DEFINES.findall(before) and stub[1] not in stubs:
+        if stub[0] not in before and has[stub[1]] < had[stub[1]]:
             return f"line {after.count(chr(10), 0, stub.start()) + 1}, {' '.join(stub[0].split())[:120]!r}"
     return ""
+
+
+def _count_bodies(text: str) -> Counter[str]:
+    """Count the definitions of each name that are more than a declaration of a protocol, an overload or a stub."""
+    return Counter(_DEFINES.findall(text)) - Counter(_STUB.findall(text)) - Counter(_PASS.findall(text))
 
 
 def _find_note(before: str, after: str) -> str:

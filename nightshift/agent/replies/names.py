@@ -37,8 +37,8 @@ _LABEL = re.compile(
 )
 _FRAME = re.compile(r"^[\[(<（【](.*)[\])>）】]$")
 _LINK = re.compile(r"^\[([^\]]+)\]\([^)]*\)$")
-_SIGNS = re.compile(r"\A[^\w\x00-\x7f]+|[^\w\x00-\x7f]+\Z")
-"""Matches emoji, arrows and punctuation of other scripts around a path."""
+_SIGNS = re.compile(r"\A[^\w\x00-\x7f]++(?!\.)|(?<=[\x00-\x7f])[^\w\x00-\x7f\u0300-\u036f]+\Z")
+"""Matches emoji, arrows and punctuation of other scripts around a path; neither accents nor a name such as `🚀.md`."""
 _LINES = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L?\d+)?)$")
 _MAX_LINE = 500
 
@@ -102,7 +102,7 @@ def tidy(path: str) -> str:
     """Remove the label, quotes and line numbers that a model wrote around a path, in any script."""
     text = _LABEL.sub("", _LINK.sub(r"\1", path.strip()).strip(_QUOTES)).strip(_QUOTES + " ")
     text = _REMARK.sub("", _FRAME.sub(r"\1", _LINES.sub("", text)))
-    return _SIGNS.sub("", text.strip(_QUOTES + ":： ")).removeprefix("./")
+    return _SIGNS.sub("", text.strip(_QUOTES + ":： ")).strip().removeprefix("./")
 
 
 def without_label(path: str) -> str:
