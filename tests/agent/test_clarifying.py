@@ -22,16 +22,14 @@ OWN = block(
 )
 CODE = block("login.py", "def greet(name):\n    return f'Hello, {name}' if name else 'Hello'\n")
 READ = {
-    "goal": "login.greet(name) greets by name",
-    "inputs": "name: str",
-    "outputs": ["a text, such as `Hello,  Ada`\n  with two spaces"],
-    "constraints": ["in login.py"],
+    "goal": "login.greet(name) greets by name", "inputs": "name: str",
+    "outputs": ["a text, such as `Hello,  Ada`\n  with two spaces"], "constraints": ["in login.py"],
     "acceptance_tests": ["greet('Ada') gives 'Hello, Ada'"],
     "questions": [
         {"question": "Which language?", "default": "English"},
         {"question": "With a full stop?", "default": "no"},
     ],
-}
+}  # fmt: skip
 
 
 def bench(*clarifying: object) -> Bench:

@@ -21,11 +21,9 @@ RIGHT = block("shop/add.py", "def add(a, b):\n    return a + b\n")
 OWN = block("tests/test_sum.py", "from shop.add import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n")
 TASK = "Write `add` in shop/add.py; shop/tax.py is beside it"
 BASE = {
-    "AGENTS.md": "Run the tests with `nox -s quick`.\n",
-    "shop/AGENTS.md": "Amounts are cents.\n",
-    "shop/tax.py": "RATE = 7\n",
-    "blog/AGENTS.md": "Posts are in Latin.\n",
-}
+    "AGENTS.md": "Run the tests with `nox -s quick`.\n", "shop/AGENTS.md": "Amounts are cents.\n",
+    "shop/tax.py": "RATE = 7\n", "blog/AGENTS.md": "Posts are in Latin.\n",
+}  # fmt: skip
 
 
 def show(base: dict[str, str], *paths: str, space: int = 10_000, **options: Any) -> str:

@@ -1,7 +1,4 @@
-"""A reply that leaves out code is sent back.
-
-A placeholder for code, or the loss of much of a file, is sent back. Words that merely mention "the rest" are accepted.
-"""
+"""A reply with a placeholder for code, or that loses much of a file, is sent back; words about “the rest” are not."""
 
 from __future__ import annotations
 
@@ -36,6 +33,11 @@ def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
     assert line[:20].split("'", maxsplit=1)[0] in sentence
 
 
+@pytest.mark.parametrize("body", ["...", "...  # body", "pass  # body"])
+def test_a_body_that_became_dots_is_left_out(body: str) -> None:
+    assert "def b" in lazy_line(FILE, f"{HEAD}\n\ndef b():\n    {body}\n\n\ndef c(): {body}\n")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -43,10 +45,14 @@ def test_a_line_that_stands_for_what_the_file_had_is_found(line: str) -> None:
         "# the rest of the tokens is read lazily\n" + FILE,
         FILE.replace("def b", "# existing behaviour stays the same\ndef b"),
         HEAD + "\n\n# def b():\n#     return 2\n\n\ndef c():\n    return 3\n",
+        HEAD + "\n\ndef b():\n    pass\n\n\ndef c():\n    pass\n",
+        f"class P(Protocol):\n    def b(self) -> int: ...\n\n\n{FILE.replace('1', '4').replace('3', '5')}",
     ],
 )
 def test_a_text_with_all_that_the_file_had_may_speak_of_a_rest(text: str) -> None:
     assert lazy_line(FILE, text) == ""
+    bare = f"def b(): ...\n\n\ndef c():\n    pass\n\n\n{HEAD}x = 1\n"
+    assert lazy_line(bare, bare.replace("x = 1", "").replace("10", "20").replace("    pass", "    ...")) == ""
 
 
 def test_a_whole_file_that_drops_much_is_asked_about_once() -> None:

@@ -56,15 +56,13 @@ def test_what_splits_nothing_is_a_plan_in_words(text: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
-        ([part("a")], "2 to 8"),
-        (["a", part("b")], "Subtask 1 is no object"),
+        ([part("a")], "2 to 8"), (["a", part("b")], "Subtask 1 is no object"),
         ([part("a"), part("b", subtasks=[part("c"), part("d")])], "Subtask 2 is split again"),
         ([part("a"), part("b", files=[])], "Subtask 2: files"),
         ([part("a"), part("b", files=["test_a.py"])], "never changed"),
         ([part("a"), part("b", tests=["test_b.py"])], r"'test_b.py' is none of the given tests \(test_a.py\)"),
         ([part("a"), part("b", acceptance=[])], "nothing by which it is judged"),
-        ([part("a", 1), part("b")], "1 is no other subtask"),
-        ([part("a", 2), part("b", 1)], "in a circle"),
+        ([part("a", 1), part("b")], "1 is no other subtask"), ([part("a", 2), part("b", 1)], "in a circle"),
         ([part("a"), part("b", files=["A.py"])], "cannot exist beside"),
         ([part("a"), part("b", description="Make it nice")], "Subtask 2 is too vague"),
         ([part("a"), {**part("a"), "files": ["b.py"]}], "say the same"),

@@ -1,7 +1,4 @@
-"""Replies are parsed into files in every style that models are known to use.
-
-Other replies are refused with a reason.
-"""
+"""Replies are parsed into files in every style that models are known to use, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nightshift.agent.replies import Edit, Parsed, parse
+from nightshift.agent.replies import Edit, Parsed, names, parse
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.code.paths import path_fault
 from nightshift.core.dialogue import Completion, Finish
@@ -148,10 +145,15 @@ def test_nothing_but_a_bad_reply_is_ever_raised(pieces: list[str], finish: Finis
 
 
 @pytest.mark.parametrize(
-    "fence", ["python path=pkg/mod.py", "python filename='pkg/mod.py'", "python:pkg/mod.py", "python {path=pkg/mod.py}"]
-)
+    "fence",
+    [
+        "python path=pkg/mod.py", "python filename='pkg/mod.py'", "python:pkg/mod.py", "python {path=pkg/mod.py}",
+        "python path=📄pkg/mod.py", "python path=[pkg/mod.py](pkg/mod.py)", "path=pkg/mod.py。", "path='pkg/mod.py ✅'",
+    ],
+)  # fmt: skip
 def test_the_info_string_names_the_file(fence: str) -> None:
     assert read(f"```{fence}\n{CODE}```").files == {"pkg/mod.py": CODE}
+    assert [names.tidy(path) for path in ("🚀.md", "n/cafe\u0301")] == ["🚀.md", "n/cafe\u0301"]
 
 
 SECOND = "import unittest\n\nfrom pkg.mod import x\n"
@@ -259,6 +261,16 @@ def test_search_and_replace_in_every_place_where_models_put_it() -> None:
     assert read(f"m.py\n{body}\nand\n\n{body}").edits == edit * 2
     with pytest.raises(BadReply, match="names no file"):
         read(body)
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.html", "a.md"])
+@pytest.mark.parametrize("head", ["*** Begin Patch\n*** Update File: {}\n@@\n", "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n"])
+def test_a_patch_in_a_fence_is_one_but_not_in_another_document(path: str, head: str) -> None:
+    patch = head.format(path) + "-a = 1\n+a = 2\n"
+    for info in ("", f"text path={path}"):
+        assert read(f"```{info}\n{patch}```\n").edits == (Edit(path=path, search="a = 1\n", replace="a = 2\n"),)
+    for text in (patch, f"<pre>\n{patch}</pre>\n"):
+        assert read(f"```text path=doc.html\n{text}```\n").files == {"doc.html": text}
 
 
 def test_a_unified_diff_becomes_edits_new_files_and_deletions() -> None:

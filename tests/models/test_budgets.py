@@ -32,10 +32,7 @@ from tests.support import tiers
 from tests.support.gateway import ManualClock
 
 STATED = Price(
-    input_per_million_usd=3.0,
-    output_per_million_usd=15.0,
-    cached_per_million_usd=0.3,
-    cache_write_per_million_usd=3.75,
+    input_per_million_usd=3.0, output_per_million_usd=15.0, cached_per_million_usd=0.3, cache_write_per_million_usd=3.75
 )
 
 

@@ -18,11 +18,9 @@ ROOT = Path(__file__).parents[2]
         (["qwen3.8:27b", "devstral:24b", "deepseek-coder:1.3b"], "qwen3.8:27b"),
         (["qwen2.5-coder:32b", "qwen3.5:9b"], "qwen3.5:9b"),
         (["llama3:8b", "qwen2.5-coder:7b", "nomic-embed-text"], "qwen2.5-coder:7b"),
-        (["gpt-oss:20b", "gpt-oss:120b"], "gpt-oss:120b"),
-        (["bge-m3", "qwen3-embedding:8b"], None),
-        ([], None),
+        (["gpt-oss:20b", "gpt-oss:120b"], "gpt-oss:120b"), (["bge-m3", "qwen3-embedding:8b"], None), ([], None),
     ],
-)
+)  # fmt: skip
 def test_size_age_and_family_decide_and_not_the_word_coder(offered: list[str], taken: str | None) -> None:
     assert choose(offered) == taken
     assert choose(offered[::-1]) == taken

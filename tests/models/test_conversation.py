@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nightshift.core.dialogue import Finish, Message
 from nightshift.core.tools import ToolCall
-from nightshift.models.conversation import ENDS, NO_RESULT, clean_name, pair_calls
+from nightshift.models.conversation import ENDS, NO_RESULT, clean_name, pair_calls, read_arguments
 
 STRICT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 IDS = st.sampled_from(["", "a", "b", "call00000", "call00001", "functions.read:0", "x" * 80])
@@ -63,6 +63,7 @@ def test_what_was_sent_once_stays_the_beginning_of_what_is_sent_later(
 )  # fmt: skip
 def test_a_tools_name_loses_what_a_chat_format_left_around_it(name: str) -> None:
     assert clean_name(name) == "read_file"
+    assert read_arguments('{"text": "x\ny"}') == {"text": "x\ny"}
 
 
 @pytest.mark.parametrize(

@@ -134,11 +134,7 @@ async def test_a_call_that_ollama_cannot_read_is_asked_for_as_text_and_costs_no_
 
 @pytest.mark.parametrize(
     ("model", "thinking", "sent"),
-    [
-        ("tiny-coder", Thinking.LOW, True),
-        ("gpt-oss:20b", Thinking.OFF, "low"),
-        ("gpt-oss:20b", Thinking.HIGH, "high"),
-    ],
+    [("tiny-coder", Thinking.LOW, True), ("gpt-oss:20b", Thinking.OFF, "low"), ("gpt-oss:20b", Thinking.HIGH, "high")],
 )
 async def test_a_model_that_does_not_think_after_all_is_asked_again_without(
     server: WireServer, model: str, thinking: Thinking, sent: bool | str

@@ -81,13 +81,11 @@ async def test_openai_itself_is_spoken_to_by_responses_and_nothing_is_stored_the
 @pytest.mark.parametrize(
     ("given", "usual"),
     [
-        (" http://h:1/v1/ ", "http://h:1/v1"),
-        ("http://h:1/v1/chat/completions", "http://h:1/v1"),
-        ("my-box:8000", "http://my-box:8000"),
-        ("api.example.com/v1", "https://api.example.com/v1"),
+        (" http://h:1/v1/ ", "http://h:1/v1"), ("http://h:1/v1/chat/completions", "http://h:1/v1"),
+        ("my-box:8000", "http://my-box:8000"), ("api.example.com/v1", "https://api.example.com/v1"),
         ('"http://localhost:1234/v1"', "http://localhost:1234/v1"),
     ],
-)
+)  # fmt: skip
 def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
     assert usual_address(given, OpenAIBackend.paths) == usual
 
@@ -96,11 +94,7 @@ def test_an_address_is_taken_as_people_paste_it(given: str, usual: str) -> None:
     ("kind", "given", "usual"),
     [
         ("anthropic", "localhost:4000/v1/messages", "http://localhost:4000"),
-        (
-            "gemini",
-            " generativelanguage.googleapis.com/v1beta/models ",
-            "https://generativelanguage.googleapis.com",
-        ),
+        ("gemini", " generativelanguage.googleapis.com/v1beta/models ", "https://generativelanguage.googleapis.com"),
         ("ollama", "localhost", "http://localhost:11434"),
     ],
 )

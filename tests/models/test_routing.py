@@ -161,18 +161,15 @@ LADDER = Route(kind="library", ladder=("a", "b", "c"), first="b", cheap="a")
 @pytest.mark.parametrize(
     ("phase", "iteration", "escalation", "prompt_tokens", "first"),
     [
-        (Phase.CODING, 1, 0, 9_000, "b"),
-        (Phase.PLANNING, 0, 0, 9_000, "b"),
-        (Phase.PLANNING, 0, 0, 900, "a"),
-        (Phase.CLARIFYING, 0, 0, 9_000, "a"),
-        (Phase.AUDIT, 1, 0, 9_000, "c"),
+        (Phase.CODING, 1, 0, 9_000, "b"), (Phase.PLANNING, 0, 0, 9_000, "b"), (Phase.PLANNING, 0, 0, 900, "a"),
+        (Phase.CLARIFYING, 0, 0, 9_000, "a"), (Phase.AUDIT, 1, 0, 9_000, "c"),
         (Phase.CODING, 2, 0, 9_000, "b"),  # one try failed, so the next model takes over
         (Phase.CODING, 3, 0, 9_000, "c"),
         (Phase.CODING, 1, 1, 9_000, "b"),  # stuck for the first time: only the temperature rises
         (Phase.CODING, 1, 2, 9_000, "c"),
         (Phase.CODING, 1, 3, 9_000, "b"),  # the strongest model is stuck too
     ],
-)
+)  # fmt: skip
 def test_who_is_asked_first(phase: Phase, iteration: int, escalation: int, prompt_tokens: int, first: str) -> None:
     order, _ = model_order(LADDER, phase, iteration=iteration, escalation=escalation, prompt_tokens=prompt_tokens)
     assert order[0] == first

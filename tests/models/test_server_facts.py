@@ -1,21 +1,20 @@
-"""The gateway learns from a server's refusals: a missing feature, a lower limit, or the context window.
-
-These facts expire after a week, and never remove a limit.
-"""
+"""The gateway learns from a server's refusals for a week: a missing feature, a lower limit, or the context window."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from nightshift.core.dialogue import Message, ModelRequest
+from nightshift.core.dialogue import Finish, Message, ModelRequest
 from nightshift.core.errors import PromptTooLong
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tools import ToolProtocol
+from nightshift.models.errors import ToolsRefused
 from nightshift.models.server_facts import ServerFacts, blames_context, is_refusal
-from tests.models.test_tools import ask
+from tests.models.test_tools import ask, conversation
 from tests.support.gateway import GatewaySetup, backend
 from tests.support.wire_server import WireServer
 
@@ -51,30 +50,31 @@ def test_a_missing_feature_is_learnt_once_and_for_a_week(message: str, lesson: s
     ("message", "asked", "lower"),
     [
         ("max_tokens is too large: 8192. This model supports at most 4096 completion tokens, whereas you", 8192, 4096),
-        ("`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens` is less", 8192, 4096),
         ("max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude", 64000, 32000),
         ("You requested up to 8192 tokens, but can only afford 3417. Use fewer max_tokens", 8192, 3417),
-        (f"'max_tokens' is too large: 6100. {VLLM}", 6100, 6000),
+        (f"'max_tokens' is too large: 6100. {VLLM}", 6100, None),
         ("max_completion_tokens is too large", 8192, 4096),
         ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 65536, 8192),
         ("a maxOutputTokens value of 100000 but the supported range is from 1 to 65537 (exclusive)", 100000, 65537),
         ("The maximum tokens you requested exceeds the model limit of 4096.", 8192, 4096),
         ("the requested output length 8192 is above the limit 4096", 8192, 4096),
-        ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 21333, 11760),
+        ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 21333, None),
     ],
 )  # fmt: skip
-def test_a_limit_of_the_reply_is_lowered_and_never_left_out(message: str, asked: int, lower: int) -> None:
-    facts = ServerFacts()
+def test_a_limit_of_the_reply_is_lowered_and_never_left_out(message: str, asked: int, lower: int | None) -> None:
+    facts = ServerFacts(clock=lambda: NOW)
     assert facts.learn(400, message, ALL, asked)
     assert facts.reply == lower
     assert facts.lacks == frozenset()
+    assert (facts.window is None) == (lower is not None), "a prompt's own room is no limit of the server"
+    facts.clock = lambda: NOW + timedelta(hours=2)
+    assert facts.reply == (None if "afford" in message else lower), "credit is added at any time"
 
 
 @pytest.mark.parametrize(
     ("message", "window"),
     [
         ("the model is loaded with context length of only 4096 tokens, which is not enough", 4096),
-        ("This model's maximum context length is 4096 tokens. However, your messages resulted in 6969 tokens.", 4096),
         ("Request too large for model `m` on tokens per minute (TPM): Limit 4096, Requested 6969", 4096),
         ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
         ("Prompt contains 40014 tokens, too large for model with 32768 maximum context length", 32_768),
@@ -82,7 +82,6 @@ def test_a_limit_of_the_reply_is_lowered_and_never_left_out(message: str, asked:
         ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 6969", 4081),
         ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
         ("the prompt is too long", 5250),
-        ("request (12000 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192),
         ("n_keep: 9000 is greater than the context length (n_keep: 9000>= n_ctx: 4096)", 4096),
         ("The decoder prompt (length 9000) is longer than the maximum model length of 8192.", 8192),
         ("Please reduce the length of the messages. Current length is 9035 while limit is 8192", 8192),
@@ -128,6 +127,26 @@ async def test_a_model_without_a_system_role_gets_its_prompt_in_the_first_turn(t
             assert [turn["role"] for turn in server.requests[2].messages] == ["user"], (
                 "it was forgotten with the process"
             )
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ("The reasoning_content must be passed back", ToolsRefused), ("tool_use_failed: no call", ToolsRefused),
+        ("Could not finish the message because max_tokens", None),
+    ],
+)  # fmt: skip
+async def test_a_refusal_of_one_conversation_teaches_nothing(message: str, error: type[Exception] | None) -> None:
+    with WireServer() as server:
+        server.fail_next("400", message=message)
+        handler = backend(server)
+        with pytest.raises(error) if error else nullcontext():
+            assert (await handler.generate(ask(*conversation()))).finish is Finish.LENGTH
+        assert handler.facts.learnt == {}
+        server.fail_next("400", message=f"'max_tokens' is too large: 8000. {VLLM}")
+        await handler.generate(ask(max_tokens=8000))
+        assert (server.requests[-1].body["max_tokens"], handler.facts.reply) == (6000, None)
+        await handler.aclose()
 
 
 async def test_one_odd_refusal_does_not_end_native_calls(tmp_path: Path) -> None:

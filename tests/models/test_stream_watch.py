@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -75,7 +77,8 @@ async def answer_to(body: bytes, kind: str = "text/event-stream") -> tuple[Compl
         server.fail_next("raw", body=body, content_type=kind)
         handler = backend(server)
         try:
-            return await handler.generate(ASKED, on_text=heard.append), heard
+            async with asyncio.timeout(30):
+                return await handler.generate(ASKED, on_text=heard.append), heard
         finally:
             await handler.aclose()
 
@@ -85,11 +88,16 @@ async def answer_to(body: bytes, kind: str = "text/event-stream") -> tuple[Compl
     [
         HELLO + DONE,
         HELLO + chunk({}, "stop"),
-        b"data:\n\n" + HELLO + b"data: \r\n\r\n" + chunk({}, "stop") + DONE,
-        b": keepalive\n\n" + HELLO + b": keepalive\n\n" + DONE,
         chunk({"content": [{"type": "text", "text": "hello"}]}) + chunk({}, "stop"),
+        *(
+            event + b"id: 5\n" + HELLO + event + chunk({}, "stop") + event + DONE
+            for event in [
+                b"data:\n\n", b"data: \r\n\r\n", b": keepalive\n\n", b"event: ping\n\n", b"id: 1\n\n", b"retry: 3\n\n",
+                b"data: null\n\n", b'data: ""\n\n', b"data: []\n\n", b"event: x\ndata: ping\n\n", b"data\n\n",
+            ]
+        ),
     ],
-)
+)  # fmt: skip
 async def test_a_stream_with_any_sign_of_its_end_is_whole(body: bytes) -> None:
     completion, heard = await answer_to(body)
     assert (completion.text, completion.finish) == ("hello", Finish.STOP)
@@ -113,10 +121,11 @@ async def test_a_word_that_nobody_knows_is_no_end_of_the_models_own(word: str) -
 @pytest.mark.parametrize(
     ("message", "finish"), [({"content": "hello"}, "stop"), ({"content": "", "tool_calls": [CALL]}, "tool_calls")]
 )
-async def test_a_server_that_ignores_the_wish_for_a_stream_is_understood(message: dict[str, Any], finish: str) -> None:
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/octet-stream"])
+async def test_one_document_instead_of_a_stream_is_read(message: dict[str, Any], finish: str, kind: str) -> None:
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "tiny-coder", "choices": [choice]}
-    completion, _ = await answer_to(json.dumps(body).encode(), "application/json")
+    completion, _ = await answer_to(json.dumps(body).encode(), kind)
     assert completion.text == message["content"]
     assert [call.name for call in completion.tool_calls] == [
         each["function"]["name"] for each in message.get("tool_calls", [])
@@ -124,24 +133,30 @@ async def test_a_server_that_ignores_the_wish_for_a_stream_is_understood(message
     assert not completion.is_cut
 
 
-@pytest.mark.parametrize("index", [None, 0])
-@pytest.mark.parametrize("ids", [("a", "b"), ("", "")])
-async def test_calls_that_share_a_number_are_separate_calls(index: int | None, ids: tuple[str, str]) -> None:
-    pieces = [(ids[0], "read_file", '{"path": '), ("", None, '"a.py"}'), (ids[1], "read_file", '{"path": "b.py"}')]
-    chunks = [
-        chunk({"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": given}}]})
-        for call_id, name, given in pieces
-    ]
-    completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
-    assert [dict(call.arguments) for call in completion.tool_calls] == [{"path": "a.py"}, {"path": "b.py"}]
-    assert len({call.id for call in completion.tool_calls}) == 2
+A, B = '{"path": "a.py"}', '{"path": "b.py"}'
 
 
-@pytest.mark.parametrize("call_id", ["same", ""])
-async def test_a_call_whose_name_comes_in_each_piece_is_one_call(call_id: str) -> None:
+@pytest.mark.parametrize("form", [lambda call: call, lambda call: [call], lambda call: [{**call, "index": None}]])
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ([("a", "read", A[:9]), ("", None, A[9:]), ("b", "read", B)], [("read", A), ("read", B)]),
+        ([("", "read", A[:9]), ("", None, A[9:]), ("", "read", B)], [("read", A), ("read", B)]),
+        ([("a", "read", A), ("a", "read", B)], [("read", A), ("read", B)]),
+        ([("", "list", ""), ("", "read", A)], [("list", "{}"), ("read", A)]),
+        ([("a", "read", A[:4]), ("a", "read", A[4:9]), ("a", "read", A[9:])], [("read", A)]),
+        ([("", "read", A[:4]), ("", "read", A[4:9]), ("", "read", A[9:])], [("read", A)]),
+        ([("a", "read", ""), ("", None, json.loads(A))], [("read", A)]),
+        ([("a", "read", {}), ("", None, A)], [("read", A)]),
+        ([("a", "read", json.dumps(A))], [("read", A)]),
+    ],
+)
+async def test_pieces_of_calls_are_joined_however_they_are_numbered_and_written(
+    pieces: list[tuple[str, str | None, Any]], calls: list[tuple[str, str]], form: Callable[[dict[str, Any]], Any]
+) -> None:
     chunks = [
-        chunk({"tool_calls": [{"index": 0, "id": call_id, "function": {"name": "read_file", "arguments": piece}}]})
-        for piece in ('{"pa', 'th": "a', '.py"}')
+        chunk({"tool_calls": form({"index": 0, "id": call_id, "function": {"name": name, "arguments": text}})})
+        for call_id, name, text in pieces
     ]
     completion, _ = await answer_to(b"".join([*chunks, chunk({}, "tool_calls"), DONE]))
-    assert [(call.name, dict(call.arguments)) for call in completion.tool_calls] == [("read_file", {"path": "a.py"})]
+    assert [(call.name, json.dumps(dict(call.arguments))) for call in completion.tool_calls] == calls

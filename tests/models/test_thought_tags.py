@@ -41,14 +41,11 @@ def test_a_draft_in_the_thoughts_is_no_part_of_the_reply(form: str, draft: str) 
     [
         "```html path=a.html\n<p></think>\n```\n",
         "```html path=a.html\n<p></think>\n```\n\n```python path=b.py\nx\n```\n",
-        "The `</think>` tag is cut.\n\n" + REPLY,
-        "```python path=a.py\n<think>\nT = '<think>'\n</think>\n```\n",
+        "The `</think>` tag is cut.\n\n" + REPLY, "```python path=a.py\n<think>\nT = '<think>'\n</think>\n```\n",
         "Summary: handle <think> tags\n\n" + REPLY,
-        "```text path=a.txt\n<|channel|>analysis<|message|>x<|end|>\n```\n",
-        REPLY,
-        "",
+        "```text path=a.txt\n<|channel|>analysis<|message|>x<|end|>\n```\n", REPLY, "",
     ],
-)
+)  # fmt: skip
 def test_tags_in_files_and_in_sentences_stay(text: str) -> None:
     assert split_thoughts(text) == ("", text)
 
@@ -56,6 +53,9 @@ def test_tags_in_files_and_in_sentences_stay(text: str) -> None:
 def test_what_never_ends_is_all_thought() -> None:
     reply = without_thoughts(Completion(text="<think>and on", backend="b", model="m"))
     assert (reply.text, reply.thoughts[0].text) == ("", "and on")
+    for token in ("<|im_end|>", "</s>", "<｜end▁of▁sentence｜>\n", "<end_of_turn><eos>", "[/INST]"):
+        reply = Completion(text=REPLY.strip() + token, backend="b", model="m")
+        assert without_thoughts(reply).text == REPLY.strip()
 
 
 @given(st.text(alphabet="ab<>/think[]THINK\n`◁▷|", max_size=60))

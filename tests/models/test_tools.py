@@ -147,14 +147,6 @@ async def test_arguments_that_are_no_json_object_are_handed_on_as_text(rig: Rig,
         assert name(await rig.backend.generate(ask())) == [("write_file", {"text": broken})]
 
 
-async def test_line_ends_within_a_string_of_arguments_are_taken_as_they_are(rig: Rig) -> None:
-    if rig.name != "ollama":
-        say(rig.server, calls(("write_file", '{"path": "a.py", "content": "x = 1\ny = 2\n"}')))
-        assert name(await rig.backend.generate(ask())) == [
-            ("write_file", {"path": "a.py", "content": "x = 1\ny = 2\n"})
-        ]
-
-
 async def test_calls_and_results_come_back_as_they_were(rig: Rig) -> None:
     await rig.backend.generate(ask(*conversation()))
     system, user, call_turn, first, second, on = rig.server.requests[0].messages
@@ -208,10 +200,6 @@ async def test_anthropic_gets_alternating_turns_and_at_most_four_marks_for_the_c
     assert json.dumps(body).count("cache_control") <= 4
 
 
-def piece(index: int | None, call_id: str | None, name: str | None, arguments: str) -> dict[str, Any]:
-    return {"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}]}
-
-
 # Tool calls through the gateway.
 
 
@@ -263,10 +251,7 @@ async def test_a_conversation_with_calls_can_go_on_without_tools(tmp_path: Path)
 async def test_secrets_in_arguments_and_results_leave_no_machine(tmp_path: Path, kind: str) -> None:
     secret = "hunter2-is-secret"
     call = ToolCall(name="write_file", arguments={"path": "a.py", "content": f"KEY = '{secret}'", secret: [secret]})
-    turns = (
-        Message(role="assistant", text="", tool_calls=(call,)),
-        Message(role="tool", text=f"wrote {secret}"),
-    )
+    turns = (Message(role="assistant", text="", tool_calls=(call,)), Message(role="tool", text=f"wrote {secret}"))
     async with ask_it(tmp_path, kind, masker=Masker([secret])) as (server, gateway):
         for number, wish in enumerate(ToolProtocol):
             await gateway.task().complete(ask(*turns, protocol=wish, call_no=number))

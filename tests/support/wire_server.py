@@ -337,7 +337,9 @@ class WireServer:
         if kind == "broken":
             return web.Response(text="<html><body>Bad gateway, sorry.</body></html>", content_type="text/html")
         if kind == "raw":
-            return web.Response(body=options["body"], content_type=options.get("content_type", "application/json"))
+            raw = web.Response(body=options["body"], content_type=options.get("content_type", "application/json"))
+            raw.force_close()
+            return raw
         if kind == "flood":
             return await _flood(request, dialect)
         if record.body.get("model") not in self.models:

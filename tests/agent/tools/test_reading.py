@@ -13,12 +13,10 @@ from nightshift.core.errors import BadReply
 from tests.support.trees import TextTree
 
 FILES = {
-    "README.md": "# Shop\n",
-    "shop/__init__.py": "",
+    "README.md": "# Shop\n", "shop/__init__.py": "",
     "shop/cart.py": "RATE = 0.2\n\n\nclass Cart:\n    def total(self):\n        return 1  # RATE\n",
-    "shop/web/routes.ts": "export const rate = 1;\n",
-    "tests/test_cart.py": "from shop.cart import RATE\n",
-}
+    "shop/web/routes.ts": "export const rate = 1;\n", "tests/test_cart.py": "from shop.cart import RATE\n",
+}  # fmt: skip
 
 
 def view(change: dict[str, str | None] | None = None, files: dict[str, str] | None = None) -> View:
