@@ -18,7 +18,7 @@ from nightshift.verdict.checks.catalogue import RULES
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy, unknown
 from nightshift.verdict.languages.python import commands
-from nightshift.verdict.languages.repository_commands.lines import MAKERS, unwrapped
+from nightshift.verdict.languages.repository_commands.lines import without_maker
 
 _PROGRAMS = ("/usr/bin", "/bin")
 """Folders in which commands look for programs in every sandbox."""
@@ -94,7 +94,7 @@ class MachineCheck:
 
         A program that is given with a folder may be a file of the task.
         """
-        program = ((unwrapped(command) if command[0] in MAKERS else ()) or command)[0]
+        program = without_maker(command)[0]
         if self.programs is None or "/" in program or program in _OURS or commands.parse(command):
             return None
         programs = self.programs()

@@ -187,6 +187,7 @@ class Languages(Protocol):
 
     def only_adds_tests(self, path: str, before: str, text: str) -> bool:
         """Check whether a test file gets new tests alone, which cannot alter what its other tests check."""
+        ...
 
     def refuse_change(
         self,

@@ -214,9 +214,8 @@ class View:
             roots = list(dict.fromkeys([*above, *(f"{folder}src/" for folder in above)]))
             top = imported.module.partition(".")[0]
             if top not in sys.stdlib_module_names and not any(self._has_module(root, top) for root in roots):
-                roots += sorted(
-                    {*self._graph.names.parents(top), *self._above.parents(top)}
-                )  # another package's folder
+                # another package of a workspace
+                roots += sorted({*self._graph.names.parents(top), *self._above.parents(top)})
         for root in roots:
             yield from self._module(root, imported)
 

@@ -9,7 +9,13 @@ import sys
 _BASES = ("testenv", "env_run_base", "tool.tox.env_run_base")
 _SECTION = re.compile(r"^\[(testenv:[^\]]+|(?:tool\.tox\.)?env\.[^\]]+)\]", re.MULTILINE)
 _TOX_FILES = ("tox.ini", "tox.toml", "setup.cfg", "pyproject.toml")
-_PROGRAMS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch")
+PROGRAMS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch")
+"""Programs that create an environment. The arguments after `run` are a command to run in that environment."""
+VALUED = (
+    "--with", "--extra", "--group", "--only-group", "--python", "-p", "--package", "--project", "--env-file", "-e",
+    "--with-requirements", "--directory", "-C", "--env", "-E",
+)  # fmt: skip
+"""Options of these programs that take a value."""
 _RUN = """#!/bin/sh
 call="${0##*/} $*"
 fail() { echo "The sandbox answers only \\`run PROGRAM\\`, not \\`$call\\`" >&2; exit 127; }
@@ -23,8 +29,7 @@ while :; do
   case $1 in
     --) shift; break;;
     -m|--module) shift; exec python -m "$@";;
-    --with|--extra|--group|--only-group|--python|-p|--package|--project|--env-file|-e|--with-requirements|--directory|-C\
-|--env|-E) shift; shift;;
+    VALUED) shift; shift;;
     -*) shift;;
     *) break;;
   esac
@@ -34,7 +39,7 @@ case $1 in
   *.py) exec python "$@";;
 esac
 exec "$@"
-"""
+""".replace("VALUED", "|".join(VALUED))
 """Script in the place of a program that makes an environment. It runs what follows `run`, and installs nothing.
 
 A script with a name that the owner defined, such as `pdm run test`, must not become the shell's program `test`.
@@ -43,7 +48,7 @@ A script with a name that the owner defined, such as `pdm run test`, must not be
 
 def write_programs(folder, path):
     """Write a script for each program that makes an environment, unless it is in a folder of `path`."""
-    for name in _PROGRAMS:
+    for name in PROGRAMS:
         if not any(os.path.exists(os.path.join(each, name)) for each in path.split(os.pathsep)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(_RUN)

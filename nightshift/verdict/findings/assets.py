@@ -11,7 +11,7 @@ import contextlib
 import doctest
 import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -131,16 +131,23 @@ def _takes_tests(change: Change, before: str, names: Collection[str]) -> bool:
 
 def _count_tests(text: str, names: Collection[str]) -> Counter[str]:
     """Count the texts of the test functions and classes, and of the examples that ran from docstrings."""
-    tree, tests = parse_quietly(text), Counter[str]()
-    explained = {"", *(name.rpartition(".")[2] for name in names if "." in name)}
+    tests, explained = Counter[str](), {"", *(name.rpartition(".")[2] for name in names if "." in name)}
+    for name, node, examples in list_explained(text):
+        tests.update([ast.unparse(node)] if name in names else [])
+        shown = examples if name in explained else []
+        tests.update(f"{name} >>> {example.source}{example.want}" for example in shown)
+    return tests
+
+
+def list_explained(text: str) -> Iterator[tuple[str, ast.AST, list[doctest.Example]]]:
+    """List a module and its classes and functions: the name, the node, and the examples in the docstring."""
+    tree = parse_quietly(text)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            name = getattr(node, "name", "")
-            tests.update([ast.unparse(node)] if name in names else [])
+            examples = list[doctest.Example]()
             with contextlib.suppress(ValueError):  # a docstring that doctest cannot read has no examples
-                examples = doctest.DocTestParser().get_examples((name in explained and ast.get_docstring(node)) or "")
-                tests.update(f"{name} >>> {example.source}{example.want}" for example in examples)
-    return tests
+                examples = doctest.DocTestParser().get_examples(ast.get_docstring(node) or "")
+            yield getattr(node, "name", ""), node, examples
 
 
 def _only_describes(path: str, before: str, after: str | None) -> bool:
@@ -171,24 +178,6 @@ def _holds_tests(folder: str, path: str, text: str, present: Collection[str]) ->
         return False
     is_package = path.endswith(".py") and all(f"{each}/__init__.py" in present for each in (above, folder))
     return not (name in _IN_PACKAGES and is_package) or bool(_ASSERTS.search(text) or _USES_TESTS.search(text))
-
-
-def list_tests(text: str) -> dict[str, str]:
-    """Map each test function or class to its text, and each example in a docstring to its result.
-
-    The texts of several with the same name are joined.
-    """
-    tree, tests = parse_quietly(text), defaultdict[str, str](str)
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            name = getattr(node, "name", "")
-            if name.lower().startswith("test") or name.endswith("TestCase"):
-                tests[name] += ast.unparse(node)
-            with contextlib.suppress(ValueError):  # a docstring that doctest cannot read has no examples
-                examples = doctest.DocTestParser().get_examples(ast.get_docstring(node) or "")
-                for example in examples:
-                    tests[f"{name} >>> {example.source}"] += example.want
-    return tests
 
 
 def _is_helper(path: str) -> bool:

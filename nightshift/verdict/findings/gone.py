@@ -17,12 +17,13 @@ from typing import TypeGuard
 from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.verdicts import Control, Finding, FindingKind, Result
 from nightshift.core.text.faults import name_first
-from nightshift.verdict.findings.assets import list_tests
+from nightshift.verdict.findings.assets import list_explained
 from nightshift.verdict.languages.python.outline import last_name
 from nightshift.verdict.run import EXPECTED, NativeRun, bare, file_of
 
 _ASSERTING = frozenset({"raises", "warns", "deprecated_call"})
 _END = re.compile(r"::|\.")
+_TEST = re.compile(r"\A(?i:test)|TestCase\Z")
 
 Read = Callable[[str], str | None]
 
@@ -84,11 +85,19 @@ def _is_moved(test: str, other: str, before: Read, now: Read) -> bool:
     name = _END.split(test)[-1]
     if _END.split(other)[-1] != name or file_of(other) == file_of(test):
         return False
-    old, new = (
-        {key: text for key, text in list_tests(read(file_of(each)) or "").items() if key.partition(" >>> ")[0] == name}
-        for each, read in ((test, before), (other, now))
-    )
+    old, new = _read_test(before(file_of(test)) or "", name), _read_test(now(file_of(other)) or "", name)
     return bool(old) and old == new
+
+
+def _read_test(text: str, name: str) -> dict[str, str]:
+    """Map a test's name to its text, and the examples of a docstring to their results; equal ones are joined."""
+    parts = defaultdict[str, str](str)
+    for name_of, node, examples in list_explained(text):
+        if name_of == name and _TEST.search(name):
+            parts[name] += ast.unparse(node)
+        for example in examples if name_of == name else ():
+            parts[f">>> {example.source}"] += example.want
+    return parts
 
 
 def _find_lost(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from nightshift.verdict.languages.python.pytest_settings import PytestSettings
-from nightshift.verdict.languages.repository_commands.lines import MAKERS, unwrapped
+from nightshift.verdict.languages.repository_commands.lines import without_maker
 
 _WITH_VALUE = frozenset({
     "-k", "-m", "--ignore", "--ignore-glob", "--deselect",
@@ -44,8 +44,7 @@ def parse(argv: Sequence[str]) -> PytestCommand | None:
 
     A program that would only make an environment first, as in `uv run pytest`, is left out.
     """
-    argv = unwrapped(argv) if argv and argv[0] in MAKERS else argv
-    words = _arguments(list(argv))
+    words = _arguments(list(without_maker(argv)))
     if words is None:
         return None
     targets, left = list[str](), list(words)

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from nightshift.core.code.repository_commands import FoundCommand, Purpose
+from nightshift.sandbox.inside.environment_makers import PROGRAMS, VALUED
 
 MAX_CHARS = 2_000
 """Maximum characters of a line. A longer line is a script of its own."""
@@ -49,12 +50,6 @@ _BY_NAME = {"make", "gmake", "just", "task", "poe", "invoke", "inv"}
 """Programs whose first argument is the name of a target that the owner defined."""
 _RUN_BY_NAME = {"npm", "pnpm", "yarn", "bun", "pdm", "hatch", "rye", "composer"}
 """Programs that take the name of a script or task, defined by the owner, after `run`."""
-MAKERS = {"uv", "poetry", "pdm", "pipenv", "rye", "hatch"}
-"""Programs that create an environment. The arguments after `run` are a command to run in that environment."""
-_VALUED = {
-    "--with", "--extra", "--group", "--only-group", "--python", "-p", "--package", "--project", "--env-file", "-e",
-    "--with-requirements", "--directory", "-C", "--env", "-E",
-}  # fmt: skip
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
 _SHELL = re.compile(r"[|<>$`(){}*?\[\]\\]|&(?!&)")
 """Characters that only a shell interprets."""
@@ -145,7 +140,7 @@ def unwrapped(words: Sequence[str]) -> list[str]:
     words = list(words)
     while words:
         program = words[0]
-        if program in MAKERS and "run" in words[1:3] and not _is_script(words):
+        if program in PROGRAMS and "run" in words[1:3] and not _is_script(words):
             words = _after_options(words[words.index("run") + 1 :])
         elif program in {"npx", "bunx", "uvx", "time", "xvfb-run"}:
             words = _after_options(words[1:])
@@ -154,6 +149,12 @@ def unwrapped(words: Sequence[str]) -> list[str]:
         else:
             return words
     return words
+
+
+def without_maker(words: Sequence[str]) -> Sequence[str]:
+    """Return the command that a program such as uv would run in its environment; other commands are unchanged."""
+    is_maker = bool(words) and words[0] in PROGRAMS
+    return (unwrapped(words) if is_maker else ()) or words
 
 
 def _is_script(words: Sequence[str]) -> bool:
@@ -169,6 +170,6 @@ def _after_options(words: Sequence[str]) -> list[str]:
         option = left.pop(0)
         if option == "--":
             break
-        if option in _VALUED and left:
+        if option in VALUED and left:
             left.pop(0)
     return left
