@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ENDS = {word: Finish(name) for name, words in TABLE["ends"].items() for word in words}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_BEFORE_NAME = re.compile(r"\A(?:.*\bto=)?[\s`'\"]*(?:(?:functions|default_api|tools?)\.)?", re.DOTALL)
+_BEFORE_NAME = re.compile(r"\A(?:.*\bto=)?[\s`'\"]*(?:(?:functions|default_api|tools?)[.:])?", re.DOTALL)
 _BEHIND_NAME = re.compile(r"(?<=.)(?:<\||[\s(\[{<:`'\"]).*", re.DOTALL)
 """Matches leftovers of a chat format before and after a tool's name. Some servers forget to remove them."""
 _NO_NAME = "unknown_tool"

@@ -58,7 +58,7 @@ def test_what_was_sent_once_stays_the_beginning_of_what_is_sent_later(
     "name",
     [
         "read_file", "read_file<|channel|>commentary", "functions.read_file:0", "read_file()\n", "`read_file`",
-        "assistant<|channel|>commentary to=functions.read_file",
+        "assistant<|channel|>commentary to=functions.read_file", "default_api:read_file",
     ],
 )  # fmt: skip
 def test_a_tools_name_loses_what_a_chat_format_left_around_it(name: str) -> None:

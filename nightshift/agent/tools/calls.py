@@ -2,9 +2,10 @@
 
 The requested form is that of `core.tool_text`. Other forms are also read, because models fall back to the forms that
 they were trained on: `<tool_call>` with JSON (Hermes, Qwen), `<function=…><parameter=…>` (Qwen3-Coder, OpenHands),
-`<invoke name=…>` (Anthropic), `[TOOL_CALLS]` (Mistral), `to=functions.…` (harmony of gpt-oss), JSON objects, a lone
-shell block, and whole files in the form of a reply without tools. Nothing is guessed: text that names no tool is not a
-call. If a model continues after its call and invents the result, the reply is cut off there.
+`<invoke name=…>` (Anthropic, MiniMax, DeepSeek since 3.2), `<arg_key>` (GLM), `[TOOL_CALLS]` (Mistral), markers before
+JSON (gpt-oss, Kimi, DeepSeek 3), `call:NAME{…}` (Gemma), JSON objects, a lone shell block, and whole files in the form
+of a reply without tools. Nothing is guessed: text that names no tool is not a call. If a model continues after its call
+and invents the result, the reply is cut off there.
 """
 
 from __future__ import annotations
@@ -30,11 +31,20 @@ MOST_CALLS = 12
 _ARGUMENT = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|\S+)")
 _XML = re.compile(r"<function=([\w.:-]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
 _XML_PARAMETER = re.compile(r"<parameter=([\w-]+)>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
-_INVOKE = re.compile(r"<invoke name=\"([\w.:-]+)\">(.*?)(?:</invoke>|\Z)", re.DOTALL)
-_INVOKE_PARAMETER = re.compile(r"<parameter name=\"([\w-]+)\">(.*?)</parameter>", re.DOTALL)
+_INVOKE = re.compile(r"<(?:\WDSML\W)?invoke name=\"([\w.:-]+)\">(.*?)(?:</(?:\WDSML\W)?invoke>|\Z)", re.DOTALL)
+_INVOKE_PARAMETER = re.compile(r"parameter name=\"([\w-]+)\"[^>]*>(.*?)</(?:\WDSML\W)?parameter>", re.DOTALL)
 _TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_GLM = re.compile(r"<tool_call>\s*([\w.:-]+)\s*(?=<arg_key>)(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_GLM_PARAMETER = re.compile(r"<arg_key>\s*([\w-]+)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_GEMMA = re.compile(r"<\|tool_call>call:([\w.:-]+)\{(.*?)\}(?:<tool_call\|>|\Z)", re.DOTALL)
+_GEMMA_PARAMETER = re.compile(r"([\w-]+):(?:<\|\"\|>)?((?<=\|>).*?(?=<\|\"\|>)|[^,]*)", re.DOTALL)
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(?:([\w.:-]+)\s*(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\])?\s*)?(?=[\[{])")
 _HARMONY = re.compile(r"to=(?:functions\.)?([\w.:-]+)[^{]*?<\|message\|>\s*(?=\{)")
+_KIMI = re.compile(r"<\|tool_call_begin\|>\s*([\w.-]+)(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*(?=\{)")
+_DEEPSEEK = re.compile(r"tool▁call▁begin\W>(?:function<\Wtool▁sep\W>)?([\w.-]+)(?:<\Wtool▁sep\W>|\s*```json)\s*(?=\{)")
+_TAGS = ((_XML, _XML_PARAMETER), (_INVOKE, _INVOKE_PARAMETER), (_GLM, _GLM_PARAMETER), (_GEMMA, _GEMMA_PARAMETER))
+_UNCLOSED = re.compile(r"<(?:\WDSML\W)?(?:function=|invoke name=\")([\w.:-]+)(?!.*(?:function|invoke)>)", re.DOTALL)
+_CUT = "The block of {} does not end; the reply was cut off. Send it again, shorter."
 _SHELLS = frozenset({"bash", "sh", "shell", "console"})
 _ARGUMENTS = ("arguments", "args", "parameters", "input", "action_input")
 _NAMES = ("name", "tool", "tool_name", "function", "action")
@@ -69,8 +79,10 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
     offered = frozenset(spec.name for spec in tools)
     parsed_calls = _read_fenced(text, tools, offered, cut=reply.is_cut)
     if not (parsed_calls.calls or parsed_calls.fault):
-        leaked = map(_canonical, _read_leaked(text))
-        parsed_calls = Calls(calls=tuple(call for call in leaked if call.name in offered))
+        cut_call = _UNCLOSED.search(text) if reply.is_cut else None
+        leaked = map(_canonical, _read_leaked(text[: cut_call.start()] if cut_call else text))
+        fault = _CUT.format(cut_call[1]) if cut_call else ""
+        parsed_calls = Calls(calls=tuple(call for call in leaked if call.name in offered), fault=fault)
     if not (parsed_calls.calls or parsed_calls.fault) and specs.WRITE_FILE.name in offered:
         parsed_calls = _files(reply)
     most = None if parsed_calls.is_only_files else MOST_CALLS  # All files of a change are needed.
@@ -103,7 +115,7 @@ def _read_fenced(text: str, tools: Sequence[ToolSpec], offered: Collection[str],
         if spec is None or spec.name not in offered:
             continue
         if not block.closed and (cut or spec.name in {specs.WRITE_FILE.name, specs.EDIT.name}):
-            fault = f"The block of {spec.name} does not end; the reply was cut off. Send it again, shorter."
+            fault = _CUT.format(spec.name)
             continue
         try:
             calls += _block(spec, block.info[len(word) :], block.text)
@@ -145,7 +157,7 @@ def _read_leaked(text: str) -> Iterator[ToolCall]:
 
 
 def _xml(text: str) -> Iterator[ToolCall]:
-    for calls, parameters in ((_XML, _XML_PARAMETER), (_INVOKE, _INVOKE_PARAMETER)):
+    for calls, parameters in _TAGS:
         for name, inside in calls.findall(text):
             # A newline after the opening tag and one before the closing tag do not belong to the value.
             given = {key: value.removeprefix("\n").removesuffix("\n") for key, value in parameters.findall(inside)}
@@ -157,8 +169,8 @@ def _read_tagged(text: str) -> Iterator[ToolCall]:
 
 
 def _read_marked(text: str) -> Iterator[ToolCall]:
-    """Yield calls in the forms of Mistral (`[TOOL_CALLS]`) and harmony: a marker, perhaps a name, and JSON."""
-    for marker in (_MISTRAL, _HARMONY):
+    """Yield calls in the forms that consist of a marker, perhaps a name, and JSON."""
+    for marker in (_MISTRAL, _HARMONY, _KIMI, _DEEPSEEK):
         for match in marker.finditer(text):
             data = _decode_json(text, match.end())
             if match[1] and isinstance(data, dict):

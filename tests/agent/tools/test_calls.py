@@ -37,12 +37,23 @@ LEAKED = {
     "mistral list": f"[TOOL_CALLS] [{json.dumps({'name': 'read_file', 'arguments': READ})}]",
     "mistral name": f"[TOOL_CALLS]read_file[ARGS]{json.dumps(READ)}",
     "harmony": f"<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{json.dumps(READ)}<|call|>",
+    "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>"
+    f"{json.dumps(READ)}<|tool_call_end|><|tool_calls_section_end|>",
+    "deepseek 3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n```json\n"
+    f"{json.dumps(READ)}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "deepseek 3.1": f"<｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{json.dumps(READ)}<｜tool▁call▁end｜>",
 }
 TEXTUAL = {
     "qwen coder": "<tool_call>\n<function=read_file>\n<parameter=path>\nsrc/a.py\n</parameter>\n<parameter=start>\n3\n"
     "</parameter>\n</function>\n</tool_call>",
     "anthropic": '<function_calls>\n<invoke name="read_file">\n<parameter name="path">src/a.py</parameter>\n'
     '<parameter name="start">3</parameter>\n</invoke>\n</function_calls>',
+    "deepseek 3.2": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="read_file">\n<｜DSML｜parameter name="path" '
+    'string="true">src/a.py</｜DSML｜parameter>\n<｜DSML｜parameter name="start" string="false">3</｜DSML｜parameter>\n'
+    "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    "glm": "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>src/a.py</arg_value>\n<arg_key>start</arg_key>\n"
+    "<arg_value>3</arg_value>\n</tool_call>",
+    "gemma 4": '<|tool_call>call:read_file{path:<|"|>src/a.py<|"|>,start:3}<tool_call|>',
     "fence": "I look at it.\n\n```read_file path=src/a.py start=3\n```\n",
     "fence with quotes": "```read_file path=\"src/a.py\" start='3'\n```",
     "another name": "```view_file path=src/a.py start=3\n```",
@@ -87,6 +98,23 @@ def test_a_reply_in_the_form_without_tools_is_files() -> None:
     assert [(call.name, dict(call.arguments)) for call in parsed.calls] == [
         ("write_file", {"path": "add.py", "content": "x = 1\n"})
     ]
+
+
+UNCLOSED = {
+    "qwen coder": "<function=write_file>\n<parameter=path>\na.py\n</parameter>\n<parameter=content>\ndef f():\n    ret",
+    "anthropic": '<invoke name="write_file"><parameter name="path">a.py</parameter><parameter name="content">def f',
+    "deepseek": '<｜DSML｜invoke name="write_file">\n<｜DSML｜parameter name="content" string="true">def f',
+}
+
+
+@pytest.mark.parametrize("text", UNCLOSED.values(), ids=UNCLOSED)
+def test_a_leaked_call_that_was_cut_off_writes_nothing(text: str) -> None:
+    whole = '<function=read_file><parameter=path>b.py</parameter></function>\n'
+    assert [(call.name, call.arguments) for call in read(whole + text, finish=Finish.LENGTH).calls] == [
+        ("read_file", {"path": "b.py"})
+    ]
+    assert read(text, finish=Finish.LENGTH).fault
+    assert not read(text, finish=Finish.LENGTH).calls
 
 
 def test_who_may_only_read_writes_nothing_and_his_answer_stays_an_answer() -> None:
