@@ -3,10 +3,9 @@
     .venv/bin/python bench/real.py REPO LIST [REPO LIST …] [--variants given own] [--wrong 0.3] [--json FILE]
 
 REPO is a clone of any repository in Python. LIST has lines of JSON: `commit` and `description`, and, if known, `kind`
-and `packages` (`bench/real_repos.py` makes both REPO and LIST from PyPI). Each commit is a task on its parent commit. A
-scripted server answers CODING with the commit's own change to files that are not tests, as whole files and as
-SEARCH/REPLACE edits by turns. In some tasks the server first sends the same change with a fault that the commit's tests
-notice.
+and `packages`. Each commit is a task on its parent commit. A scripted server answers CODING with the commit's own
+change to files that are not tests, as whole files and as SEARCH/REPLACE edits by turns. In some tasks the server first
+sends the same change with a fault that the commit's tests notice.
 
 There are two variants. In `given`, the task comes with the commit's test files, or with the existing test files that
 the commit makes pass. In `own`, the task comes without tests, and the scripted model writes tests: those that the
