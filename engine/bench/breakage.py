@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import copy
 import io
-import random
 import re
 import tokenize
 from collections import defaultdict
@@ -55,21 +54,6 @@ def by_kind(text: str) -> dict[str, list[Fault]]:
     for fault in faults(text):
         faults_by_kind[fault.kind].append(fault)
     return dict(faults_by_kind)
-
-
-def several(text: str, number: int, chance: random.Random) -> Fault | None:
-    """Draw a program with several faults of different kinds; return None if there are too few kinds."""
-    kinds, line, lost = list[str](), 0, False
-    for _ in range(number):
-        faults_by_kind = by_kind(text)
-        left = sorted(set(faults_by_kind) - set(kinds))
-        if not left:
-            return None
-        fault = chance.choice(faults_by_kind[kind := chance.choice(left)])
-        text, line = fault.text, line or fault.line
-        kinds.append(kind)
-        lost = lost or fault.lost
-    return Fault(kind=" + ".join(kinds), line=line, text=text, lost=lost)
 
 
 def same(program: str, other: str) -> bool:

@@ -10,18 +10,15 @@ import asyncio
 import os
 import statistics
 import time
-import traceback
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from bench.false_alarms import open_it
-from engine.bench.task_files import Row
 from nightshift.agent.library import FileTree
 from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.held_out import SHARE, HeldOut
-from nightshift.core.tasks.task import Change, TaskSpec, digest
+from nightshift.core.tasks.task import Change, Files, TaskSpec, digest
 from nightshift.core.tasks.verdicts import Result, SuiteJob, Verdict
 from nightshift.core.text.masking import Masker
 from nightshift.verdict.held.holding import hold
@@ -31,15 +28,22 @@ from nightshift_engine import PROGRAM
 from nightshift_engine.engine import Engine
 from nightshift_engine.evaluation import EvaluationJob, Evaluator, Synthesiser
 from nightshift_engine.evaluator import SandboxEvaluator
-from nightshift_engine.problem import Finding, Problem, Progress, settle
+from nightshift_engine.problem import Finding, Problem, settle
 from nightshift_engine.synthesis import SandboxSynthesiser
 
 SUITE_S = 20.0
-"""Seconds that one run of a suite may take if its task sets no limit."""
+"""Seconds that one run of a suite may take."""
 JUDGED_S = 2.0
 """Seconds of the time limit that are reserved for the judge."""
 
-Say = Callable[[str], None]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One task; `hidden` maps the paths of hidden tests, which judge the fix afterwards, to their texts."""
+
+    name: str
+    spec: TaskSpec
+    hidden: Files
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,11 +57,10 @@ class Outcome:
         why_not: why there is no change.
         kind: the kind of edit.
         tried: number of candidates in all rounds.
-        search_s: seconds that the engine searched; `took_s` includes the judge's time.
+        took_s: seconds of the engine and the judge together.
     """
 
     name: str
-    has_hidden: bool = False
     change: Change | None = None
     refused: list[str] = field(default_factory=list)
     hidden_why: str = ""
@@ -65,7 +68,6 @@ class Outcome:
     kind: str = ""
     warning: str = ""
     tried: int = 0
-    search_s: float = 0.0
     took_s: float = 0.0
 
     @property
@@ -88,18 +90,17 @@ class Harness:
     suite: SuiteRunner
     cores: int
 
-    async def repair(self, row: Row, within_s: float, say: Say = lambda _text: None) -> Outcome:
+    async def repair(self, row: Row, within_s: float) -> Outcome:
         """Look for a fix of one task and judge it, within `within_s` seconds plus the time of the hidden tests."""
-        done, started = Outcome(name=row.name, has_hidden=bool(row.hidden)), time.perf_counter()
+        done, started = Outcome(name=row.name), time.perf_counter()
         change: Change | None = None
         try:
             async with asyncio.timeout(within_s):
-                change = await self._find_accepted(row, done, started + within_s - JUDGED_S, say)
+                change = await self._find_accepted(row, done, started + within_s - JUDGED_S)
         except TimeoutError:
             done.why_not = "out of time"
         except Exception as error:  # noqa: BLE001 (a bench tells what broke and goes on)
             done.why_not = f"broke: {error!r}"
-            say(traceback.format_exc())
         done.took_s = time.perf_counter() - started
         if change is not None:
             done.change, done.hidden_why = change, await self._find_hidden_refusal(row, change)
@@ -109,15 +110,12 @@ class Harness:
         """Return the full verdict on a change on top of the task's files."""
         spec = row.spec
         job = SuiteJob(
-            base=_base(spec),
+            base=FileTree({}),
             change={**spec.files, **change},
             given=spec.tests,
             held=held or HeldOut(),
             start=spec.files,
-            command=spec.test_command,
-            allow=spec.allow,
-            language=spec.language,
-            limits=RunLimits(cpu_s=row.spec.limits.suite_s or SUITE_S, **self._limits(row)),
+            limits=RunLimits(cpu_s=SUITE_S, cpus=float(self.cores)),
         )
         return await self.suite.judge(job)
 
@@ -126,7 +124,7 @@ class Harness:
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         return replace(row, spec=replace(row.spec, tests={**row.spec.tests, **held.shown}))
 
-    async def _find_accepted(self, row: Row, done: Outcome, end: float, say: Say) -> Change | None:
+    async def _find_accepted(self, row: Row, done: Outcome, end: float) -> Change | None:
         """Return the change of the first finding that the judge accepts; None if there is none in time."""
         engine = Engine(self.evaluator, self.synthesiser)
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
@@ -141,7 +139,7 @@ class Harness:
                 excluded=excluded,
                 budget_s=left,
             )
-            finding = await engine.solve(problem, lambda progress: say(_line(progress)))
+            finding = await engine.solve(problem, lambda _progress: None)
             _note(done, finding)
             if finding.change is None:
                 return None
@@ -154,9 +152,7 @@ class Harness:
         return None
 
     async def _find_hidden_refusal(self, row: Row, change: Change) -> str:
-        """Return why the hidden tests refuse a change; empty if they all pass or there are none."""
-        if not row.hidden:
-            return ""
+        """Return why the hidden tests refuse a change; empty if they all pass."""
         verdict = await self.judge(replace(row, spec=replace(row.spec, tests={**row.spec.tests, **row.hidden})), change)
         fails = [case for case in verdict.results if case.result is not Result.PASSED]
         if verdict.results and not fails:
@@ -167,37 +163,18 @@ class Harness:
         """Make the engine's job: the task without the held-out cases of its tests."""
         spec = row.spec
         return EvaluationJob(
-            base=_base(spec),
+            base=FileTree({}),
             change=dict(spec.files),
             tests={**spec.tests, **held.shown},
-            command=spec.test_command,
             start=spec.files,
-            wall_s=row.spec.limits.suite_s or SUITE_S,
-            **self._limits(row),
+            wall_s=SUITE_S,
+            cpus=float(self.cores),
         )
-
-    def _limits(self, row: Row) -> dict[str, Any]:
-        """Return the limits of a suite run other than its time: the task's limits, or else the harness's own."""
-        limits = row.spec.limits
-        sizes = {
-            name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(limits, name)) is not None
-        }
-        return {"cpus": limits.cpus or float(self.cores), **sizes}
-
-
-def _base(spec: TaskSpec) -> FileTree:
-    """Return the initial repository of a task: its files if it has a test command, otherwise an empty tree."""
-    return FileTree(spec.files if spec.test_command else {})
 
 
 def _note(done: Outcome, finding: Finding) -> None:
     done.tried += finding.tried
-    done.search_s += finding.seconds
     done.kind, done.warning, done.why_not = finding.kind, finding.warning, finding.why_not
-
-
-def _line(progress: Progress) -> str:
-    return f"{progress.tried}/{progress.estimated} best {progress.best}: {progress.text}"
 
 
 @contextmanager
@@ -212,10 +189,10 @@ def _on(cores: int) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness]:
+async def harness_on(cores: int) -> AsyncIterator[Harness]:
     """Open a harness whose sandboxes run on this number of cores."""
     with _on(cores):
-        async with open_it(sandbox, cores, [PROGRAM]) as (resources, runtime, folder):
+        async with open_it("auto", cores, [PROGRAM]) as (resources, runtime, folder):
             staging, mask = folder / "staging", Masker()
             suite_runs = SuiteRuns(resources.sandbox, runtime, staging, mask=mask)
             suite = SuiteRunner(resources.sandbox, runtime, emit=lambda _event: None, staging_dir=staging, mask=mask)
@@ -225,6 +202,20 @@ async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness
                 suite=suite,
                 cores=cores,
             )
+
+
+def describe(done: Outcome) -> str:
+    """Describe the outcome of one task in one line."""
+    if not done.fixed:
+        word = "not fixed"
+    elif done.wrong:
+        word = "WRONG    "
+    else:
+        word = "fixed    "
+    why = done.hidden_why or done.why_not or done.warning
+    again = f", refused {len(done.refused)} times: {done.refused[0]}" if done.refused else ""
+    kind = f"  {done.kind}" if done.kind else ""
+    return f"{word}  {done.took_s:6.1f} s  {done.tried:6} tried  {done.name}{kind}{again}{f'  ({why})' if why else ''}"
 
 
 def middle(values: Sequence[float]) -> str:

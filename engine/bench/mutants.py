@@ -1,6 +1,6 @@
 """Measures how often the built-in engine fixes a random fault in one of our small programs, by kind of fault.
 
-    .venv/bin/python engine/bench/mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--kind WORD]
+    .venv/bin/python engine/bench/mutants.py [--count 60] [--seed 1] [--within 30]
 
 The programs are in `programs/`; the faults come from `breakage.py`, which is independent of the engine's edits. The
 seed splits each program's tests: most are given to the engine, the rest are hidden and show whether a fix is right or
@@ -21,18 +21,14 @@ sys.path[0] = str(ROOT)  # not this folder, so that `engine.bench` can be import
 # ruff: noqa: E402 - the path comes first
 import argparse
 import asyncio
-import json
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TextIO
 
-from engine.bench.breakage import Fault, by_kind, same, several
+from engine.bench.breakage import Fault, by_kind, same
 from engine.bench.corpus import Program, part_tests, programs
-from engine.bench.harness import Harness, Outcome, harness_on, middle
-from engine.bench.task_files import Row
-from engine.bench.tasks import describe
+from engine.bench.harness import Harness, Outcome, Row, describe, harness_on, middle
 from nightshift.core.tasks.task import TaskSpec
 
 GOAL = 0.9
@@ -61,12 +57,9 @@ def row_of(program: Program, fault: Fault, seed: int) -> Row:
     return Row(name=name, spec=spec, hidden={f"test_hidden_{program.name}.py": hidden})
 
 
-def draw_fault(choices: Sequence[Program], faults: int, chance: random.Random) -> tuple[Program, Fault] | None:
+def draw_fault(choices: Sequence[Program], chance: random.Random) -> tuple[Program, Fault]:
     """Draw a program with a fault, with equal chances for programs and for kinds of faults."""
     program = chance.choice(choices)
-    if faults > 1:
-        fault = several(program.text, faults, chance)
-        return (program, fault) if fault else None
     kinds = by_kind(program.text)
     return program, chance.choice(kinds[chance.choice(sorted(kinds))])
 
@@ -76,17 +69,19 @@ class Draws:
     """Randomly drawn faults; `unseen` counts those that only held-out checks detect."""
 
     count: int
-    faults: int
     seed: int
-    kind: str = ""
     unseen: int = 0
 
     async def find_noticed(self, here: Harness) -> AsyncIterator[tuple[Program, Fault, Row]]:
         """Yield the wanted number of faults that the tests shown to the engine detect."""
-        chance, choices, seen = random.Random(f"{self.seed} {self.faults}"), programs(), set[str]()
+        chance, choices, seen = (
+            random.Random(f"{self.seed} 1"),
+            programs(),
+            set[str](),
+        )  # the README's figures are of these
         while len(seen) < self.count:
-            draw = draw_fault(choices, self.faults, chance)
-            if draw is None or draw[1].text in seen or self.kind not in draw[1].kind:
+            draw = draw_fault(choices, chance)
+            if draw[1].text in seen:
                 continue
             row = row_of(*draw, self.seed)
             if (await here.judge(row, {})).passed:
@@ -98,43 +93,23 @@ class Draws:
             yield *draw, row
 
 
-async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[Tried]:
+async def run(draws: Draws, a: argparse.Namespace) -> list[Tried]:
     """Try each fault in turn, and print its outcome immediately."""
     trials = list[Tried]()
-    async with harness_on(a.cores, a.sandbox) as here:
+    async with harness_on(a.cores) as here:
         async for program, fault, row in draws.find_noticed(here):
             done = await here.repair(row, a.within)
             text = (done.change or {}).get(program.path) or ""
             trials.append(Tried(fault=fault, done=done, restored=same(text, program.text)))
             print(describe(done), "= the original" if trials[-1].restored else "", flush=True)
-            if out:
-                print(json.dumps(_make_row(program, row, trials[-1])), file=out, flush=True)
     return trials
 
 
-def _make_row(program: Program, row: Row, tried: Tried) -> dict[str, object]:
-    """Return a row that helps to examine a failure, and that `engine/bench/tasks.py` accepts as a task."""
-    done = tried.done
-    return {
-        "id": done.name,
-        "files": dict(row.spec.files),
-        "tests": dict(row.spec.tests),
-        "hidden_tests": dict(row.hidden),
-        "right": {program.path: program.text},
-        "change": dict(done.change) if done.change else None,
-        "fixed": done.fixed,
-        "wrong": done.wrong,
-        "why_not": done.why_not,
-        "tried": done.tried,
-        "took_s": done.took_s,
-    }
-
-
-def report(trials: Sequence[Tried], faults: int) -> bool:
+def report(trials: Sequence[Tried]) -> bool:
     """Print the figures by kind; return True if the goal is met."""
     kinds = defaultdict[str, list[Tried]](list)
     for trial in trials:
-        kinds["(lost)" if trial.fault.lost else trial.fault.kind if faults == 1 else f"{faults} faults"].append(trial)
+        kinds["(lost)" if trial.fault.lost else trial.fault.kind].append(trial)
     print(f"\n{'kind of fault':22}{'fixed':>10}{'right':>7}{'same':>6}{'median s':>10}{'candidates':>12}")
     for kind in sorted(kinds):
         print(_line(kind, kinds[kind]))
@@ -144,14 +119,12 @@ def report(trials: Sequence[Tried], faults: int) -> bool:
     fixed = [trial.done for trial in rest if trial.done.fixed]
     share = len(fixed) / len(rest) if rest else 0.0
     wrong = sum(done.wrong for done in fixed)
-    goal = f" (goal {GOAL:.0%})" if faults == 1 else ""
-    print(
-        f"fixed {len(fixed)} of {len(rest)}, {share:.0%}{goal}, in {middle([done.took_s for done in fixed])}; ", end=""
-    )
+    took = middle([done.took_s for done in fixed])
+    print(f"fixed {len(fixed)} of {len(rest)}, {share:.0%} (goal {GOAL:.0%}), in {took}; ", end="")
     print(f"{wrong} of {len(fixed)} fail hidden tests")
     lost = [trial.done.fixed for trial in trials if trial.fault.lost]
     print(f"besides, {sum(lost)} of {len(lost)} faults that took away what stands nowhere else in the program")
-    return share >= GOAL or faults > 1
+    return share >= GOAL
 
 
 def _line(kind: str, trials: Sequence[Tried]) -> str:
@@ -169,17 +142,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60, help="how many faults")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--within", type=float, default=30.0, help="seconds of wall clock for each fault")
-    parser.add_argument("--faults", type=int, default=1, help="so many faults in each program")
-    parser.add_argument("--kind", default="", help="only faults of kinds whose names hold this")
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument(
-        "--out", type=Path, help="write what was tried there, one task a line, for engine/bench/tasks.py"
-    )
-    parser.add_argument("--sandbox", default="auto")
     a = parser.parse_args()
-    out = a.out.open("w", encoding="utf-8") if a.out else None
-    draws = Draws(a.count, a.faults, a.seed, a.kind)
-    met = report(asyncio.run(run(draws, a, out)), a.faults)
+    draws = Draws(a.count, a.seed)
+    met = report(asyncio.run(run(draws, a)))
     print(f"{draws.unseen} more are noticed by held-out checks alone and were passed over")
     if not met:
         raise SystemExit(1)
