@@ -18,7 +18,6 @@ from nightshift.report.wording import cut, many, number, percent, share_of
 
 Rule = Callable[[Summary], Markup | None]
 
-_LONG_WAIT_S = 8 * 3600
 _FREE = {"ollama", "gpt4all", "llama_cpp", "repair"}
 """Backends that run on the owner's own machine, so that their tokens cost nothing."""
 _REMEDIES = {
@@ -31,7 +30,6 @@ _REMEDIES = {
     Ending.ERROR: f"look at {format_command('logs --level ERROR')}",
     Ending.DEPENDENCY: "fix the tasks that they depend on, then retry them",
 }
-_LIMITS = {"ran too long": "SUITE_TIMEOUT_S", "used too much memory": "SANDBOX_MEMORY_MB"}
 
 
 def recommendations(summary: Summary) -> list[Markup]:
@@ -59,35 +57,6 @@ def _high_risk(summary: Summary) -> Markup | None:
         "{} of high risk unread: begin with that of task {} ({} points, {}).",
         many(len(waiting), "commit"), first.commit.task_id, first.points, first.reasons[0].text,
     )  # fmt: skip
-
-
-def _slow_answers(summary: Summary) -> Markup | None:
-    asks = summary.guards.asks
-    longest = max(asks.wait_s.median, asks.open_s.median)
-    if asks.asked + asks.still_open < 3 or longest < _LONG_WAIT_S:
-        return None
-    return sentence(
-        "Questions waited {} for you (median): add packages that you always allow to `ALLOWED_DEPS`, rules that "
-        "you always grant to `checker_rules`.",
-        duration(longest),
-    )
-
-
-def _kills(summary: Summary) -> Markup | None:
-    for why, count in summary.guards.killed.items():
-        if count >= 5 and why in _LIMITS:
-            form = "{} runs were ended because they {}: if these suites need it, raise {} or the limits of their tasks."
-            return sentence(form, number(count), why, code(_LIMITS[why]))
-    return None
-
-
-def _crashes(summary: Summary) -> Markup | None:
-    crashes = summary.daemon.crashes
-    if crashes < 2:
-        return None
-    form = "The daemon ended unexpectedly {} times: if you did not kill it, look at "
-    form += f"`{format_command('doctor')}`."
-    return sentence(form, number(crashes))
 
 
 def _trouble(kind: Kind, noun: str, more: str, remedy: str) -> Rule:
@@ -187,7 +156,7 @@ def _useless_memory(summary: Summary) -> Markup | None:
 
 
 RULES: tuple[Rule, ...] = (
-    _regressions, _high_risk, _slow_answers, _kills, _crashes,
+    _regressions, _high_risk,
     _trouble(Kind.DATABASE_RESTORED, "restore of the database", "restores of the database",
              "look at the disk; what was written after the backup is not in these figures."),
     _trouble(Kind.BACKUP_FAILED, "backup failed", "backups failed", "look at the disk and the folder of backups."),

@@ -13,7 +13,6 @@ from nightshift.report.risk import Around, Level, Ranked, in_order, rank
 from nightshift.report.stats import count_each
 from nightshift.storage.db.report_queries import AskRow, CommitRow, FailureRow, LogRow
 
-KINDS = (Kind.REGRESSION, Kind.CONFLICT, Kind.PUSH_FAILED, Kind.REVERTED, Kind.REVIEWED)
 _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 
 

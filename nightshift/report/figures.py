@@ -10,31 +10,15 @@ from typing import Any
 
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Status
-from nightshift.report import (
-    commit_figures,
-    daemon_figures,
-    guard_figures,
-    learning,
-    model_figures,
-    task_figures,
-)
+from nightshift.report import commit_figures, learning, model_figures, task_figures
 from nightshift.report.commit_figures import CommitFigures, Surroundings
-from nightshift.report.daemon_figures import DaemonFigures
-from nightshift.report.guard_figures import GuardFigures
 from nightshift.report.learning import Learning
 from nightshift.report.model_figures import Usage
 from nightshift.report.task_figures import TaskFigures, last_ends
 from nightshift.storage.db.report_queries import CommitRow, EndedTask, LogRow, ReportLog, ReportQueries
 
-READ = frozenset({
-    *commit_figures.KINDS, *daemon_figures.NOTABLE, *guard_figures.KINDS, *learning.KINDS, *model_figures.KINDS,
-    Kind.DRAFT_LEFT,
-})  # fmt: skip
+READ = frozenset({Kind.REGRESSION, *model_figures.KINDS, Kind.DRAFT_LEFT})
 """Events that the figures need in full; all other events are only counted."""
-STORY = frozenset({*daemon_figures.LIFE, *daemon_figures.HOLDS, Kind.REVERTED})
-"""Kinds of events whose effect can reach into or out of the span: starts and stops, pauses, and reverts. They are
-therefore read from the whole log.
-"""
 
 
 class Known(StrEnum):
@@ -59,8 +43,8 @@ class Summary:
     usage: Usage
     commits: CommitFigures
     learning: Learning
-    guards: GuardFigures
-    daemon: DaemonFigures
+    open_asks: int
+    """Number of questions that waited for the owner at the end of the span."""
     events: Mapping[str, int]
     drafts: Sequence[LogRow]
     """The newest draft of each task that failed in the span and left a draft. Drafts are read from the log."""
@@ -82,8 +66,9 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
     log_since = max(since, log.whole_since() or since)
     # A task's database row has only the task's last ending; earlier endings are in the log.
     ended = last_ends([*log.earlier_ends(since, until), *queries.ended(since, until)])
-    story = log.events(None, datetime.max.replace(tzinfo=UTC), STORY)
-    commits = _as_they_stood(queries.commits(since, until), story, until)
+    # A revert may follow after the span, so reverts are read from the complete log.
+    reverts = log.events(None, datetime.max.replace(tzinfo=UTC), {Kind.REVERTED})
+    commits = _as_they_stood(queries.commits(since, until), reverts, until)
     failures, asks = queries.failures(since, until), queries.asks(since, until)
     rows = log.events(log_since, until, READ)
     around = Surroundings(failures=failures, asks=asks, first_uses=queries.first_uses(until), log=rows)
@@ -100,14 +85,8 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
         ),
         usage=model_figures.fold(queries.calls(since, until), commits, rows),
         commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
-        learning=learning.fold(failures, queries.pattern_count(since, until), queries.trials(until), since, rows),
-        guards=guard_figures.fold(failures, asks, rows, since, until),
-        daemon=daemon_figures.fold(
-            [row for row in story if row.at < until],
-            log.holds(),
-            [row for row in rows if row.kind in daemon_figures.NOTABLE],
-            log_since,
-        ),
+        learning=learning.fold(failures, queries.pattern_count(since, until), queries.trials(until), since),
+        open_asks=sum(ask.answered_at is None for ask in asks),
         events=log.counts(log_since, until),
         drafts=_drafts(rows, ended),
     )
@@ -137,13 +116,12 @@ def _drafts(rows: Iterable[LogRow], ended: Iterable[EndedTask]) -> list[LogRow]:
     return sorted(newest.values(), key=lambda row: row.task_id or 0)
 
 
-def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until: datetime) -> list[CommitRow]:
+def _as_they_stood(commits: Sequence[CommitRow], reverts: Iterable[LogRow], until: datetime) -> list[CommitRow]:
     """Set each commit's `reverted` flag to its value at the end of the span; the ledger has only today's value."""
     reverted = dict[str, bool]()
-    for row in story:
-        if row.kind == Kind.REVERTED:
-            name = str(row.data.get("commit"))
-            reverted.setdefault(name, False)
-            if row.at < until:
-                reverted[name] = not row.data.get("reapplied")
+    for row in reverts:
+        name = str(row.data.get("commit"))
+        reverted.setdefault(name, False)
+        if row.at < until:
+            reverted[name] = not row.data.get("reapplied")
     return [replace(commit, reverted=reverted.get(commit.commit, commit.reverted)) for commit in commits]

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from nightshift.core.events import Kind
 from nightshift.core.shares import Interval, Share, difference
-from nightshift.storage.db.report_queries import FailureRow, LogRow, TrialRow
+from nightshift.storage.db.report_queries import FailureRow, TrialRow
 
-KINDS = (Kind.LESSON_RECALLED,)
 COMMONEST = 6
 ENOUGH = 20
 """Minimum number of attempts with lessons, and without, for a comparison."""
@@ -69,7 +67,6 @@ class Learning:
         stored: number of failures in the span.
         fixed: number of failures in the span that were fixed.
         solutions: number of lessons from solved tasks.
-        recalled: number of recalls of lessons in the log.
         uplift: the comparison over all attempts that ended before the end of the span. With a small control group, one
             week is too short for a result.
         lately: the comparison over attempts that ended within the span.
@@ -79,21 +76,17 @@ class Learning:
     stored: int
     fixed: int
     solutions: int
-    recalled: int
     uplift: Uplift
     lately: Uplift
 
 
-def fold(
-    failures: Sequence[FailureRow], solutions: int, trials: Sequence[TrialRow], since: datetime, log: Sequence[LogRow]
-) -> Learning:  # fmt: skip
+def fold(failures: Sequence[FailureRow], solutions: int, trials: Sequence[TrialRow], since: datetime) -> Learning:
     """Compute the figures of a span; `trials` are all compared attempts up to the end of the span."""
     return Learning(
         patterns=_patterns(failures),
         stored=len(failures),
         fixed=sum(failure.solved for failure in failures),
         solutions=solutions,
-        recalled=sum(row.kind == Kind.LESSON_RECALLED for row in log),
         uplift=_uplift(trials),
         lately=_uplift([trial for trial in trials if trial.at >= since]),
     )

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightshift.core.program import format_command
-from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Spent
 from nightshift.core.text import formats
@@ -76,21 +75,18 @@ def tell_brief(summary: Summary) -> brief.Figures:
         failed=tasks.count(Status.FAILED),
         common=max((len(cause.tasks) for cause in tasks.causes), default=0),
         spent=Spent(model_calls=summary.usage.calls, cost_usd=spend.usd, unpriced=int(spend.unpriced_tokens > 0)),
-        needs=summary.guards.asks.still_open,
+        needs=summary.open_asks,
         unread=commits.unread,
     )
 
 
 def list_needs(summary: Summary) -> list[str]:
     """List what waits for the owner, as phrases such as `3 commits to read`."""
-    unread, asks, failed = summary.commits.unread, summary.guards.asks.still_open, summary.tasks.count(Status.FAILED)
-    standing = set(summary.daemon.standing)
+    unread, asks, failed = summary.commits.unread, summary.open_asks, summary.tasks.count(Status.FAILED)
     return [
         *([f"{wording.many(unread, 'commit')} to read"] if unread else []),
         *([wording.many(asks, "decision")] if asks else []),
         *([wording.many(failed, "failed task")] if failed else []),
-        *(["paused work to resume"] if standing & {PauseSource.OWNER, PauseSource.CHECKPOINT} else []),
-        *(["work that is paused until you read commits"] if standing == {PauseSource.REVIEW} else []),
     ]
 
 

@@ -10,7 +10,7 @@ from nightshift.core.events import Kind
 from nightshift.report.stats import Spread, count_each, spread
 from nightshift.storage.db.report_queries import CommitRow, LogRow, ModelCall
 
-KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.BUDGET_REACHED, Kind.MODEL_DOWN)
+KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.BUDGET_REACHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.events import Kind
-from nightshift.core.tasks.queueing import PauseSource
 from nightshift.report.figures import Summary
 from nightshift.report.weekly import summarise
 from tests.support.history import FIRST, WEEK, History, open_history
@@ -25,8 +24,5 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Summary:
         history.week(15, skill=0.5)
         history.week(15, skill=0.5)
         history.tell(Kind.MODEL_FAILED, "x", backend="openai", error="Outage")
-        history.tell(Kind.COMMAND_BLOCKED, "", pattern="git push --force*")
         history.tell(Kind.BACKUP_FAILED, "no room")
-        history.tell(Kind.PACKAGE_INSTALLED, "", packages=["toolz"])
-        history.store.queue.add_pause(PauseSource.REVIEW, "21 to read").result()
         return summarise(history.store.db, FIRST + WEEK, history.clock.now)

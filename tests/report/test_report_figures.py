@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptState
@@ -21,7 +21,6 @@ from nightshift.storage.db.state_store import Commit
 from tests.support.history import FIRST, WEEK, History, verdict
 
 UNTIL = FIRST + WEEK
-HOUR = timedelta(hours=1)
 
 
 def describe(history: History, since: datetime = FIRST, until: datetime = UNTIL) -> Summary:
@@ -76,45 +75,19 @@ def test_models_are_summed_and_an_unknown_price_is_not_guessed(history: History)
     assert "\\$?" in row
 
 
-def test_a_life_that_ends_without_a_word_is_a_crash(history: History) -> None:
-    life = {0: Kind.DAEMON_STARTED, 10: Kind.STATE_SAVED, 24: Kind.DAEMON_STARTED, 30: Kind.DAEMON_STOPPED}
-    for hours, kind in life.items():
-        history.clock.now = FIRST + hours * HOUR
-        history.tell(kind, "")
-    history.clock.now = UNTIL - HOUR
-    history.tell(Kind.DAEMON_STARTED, "")
-    daemon = describe(history).daemon
-    assert (daemon.starts, daemon.crashes) == (3, 1)
-
-
-def test_asks_are_counted_with_how_long_they_waited(history: History) -> None:
-    for granted in (True, False, None):
+def test_questions_that_wait_at_the_end_need_the_owner(history: History) -> None:
+    for granted in (True, None):
         task = claim(history)
         ask = Ask(kind=AskKind.PACKAGE, subject=f"package:toolz-{task.id}", question="?")
         history.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         (open_ask,) = history.store.queue.approvals(task_id=task.id)
-        history.clock.advance(600)
         if granted is not None:
             history.store.queue.decide(open_ask.id, granted=granted).result()
             again = history.store.queue.claim("w").result()
             assert again
             finish(history, again)
-    asks = describe(history).guards.asks
-    assert (asks.asked, asks.granted, asks.denied, asks.still_open) == (3, 1, 1, 1)
-    assert (asks.wait_s.median, asks.by_kind) == (600, {"package": 3})
-    assert asks.open_s.most == (UNTIL - FIRST).total_seconds() - 1200
+    assert describe(history).open_asks == 1
     assert "1 decision" in render(describe(history))
-
-
-def test_what_was_stopped_is_told_from_failures_that_stay(history: History) -> None:
-    errors = [("python.os-system", "hands a text to a shell"), ("Timeout", "60 s"), ("package.unknown", "no such"),
-              ("AssertionError", "assert 1 == 2"), ("http.client", "not of ours")]  # fmt: skip
-    for kind, message in errors:
-        history.failed(claim(history), _judge_change(kind, message), 0)
-    history.tell(Kind.COMMAND_BLOCKED, "", pattern="git push --force*")
-    guards = describe(history).guards
-    assert (guards.blocked, guards.killed) == ({"package.unknown": 1, "python.os-system": 1}, {"ran too long": 1})
-    assert guards.commands == {"git push --force*": 1}
 
 
 def _judge_change(kind: str, message: str) -> AttemptState:
@@ -145,7 +118,7 @@ def test_a_whole_history_has_a_report_with_every_section(history: History) -> No
     heads = [line for line in page.splitlines() if line.startswith("## ")]
     assert heads == [
         "## Recommendations", "## Commits worth reading", "## Tasks", "## Models", "## Git activity",
-        "## Commonest failures", "## Does memory help?", "## Sandbox and approvals", "## The daemon",
+        "## Commonest failures", "## Does memory help?",
     ]  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: Hi
     page = render(gone)
     assert "Failed calls: no longer known." in page
     assert "Events of this time" not in render(full_summary)
-    assert page.count("The events of this time have been pruned") == 5
+    assert page.count("The events of this time have been pruned") == 3
 
 
 def test_the_bytes_depend_neither_on_hashes_nor_on_zone_and_language(history: History, tmp_path: Path) -> None:

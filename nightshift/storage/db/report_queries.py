@@ -20,7 +20,6 @@ from typing import Any
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.events import Kind, MoveData
 from nightshift.core.tasks.change_checks import Answerer, AskKind
-from nightshift.core.tasks.queueing import PauseSource
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.storage.db.codec import read_row
 from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_of, signs_of
@@ -158,7 +157,7 @@ class AskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRow:
-    """The result and cost of an attempt for which a matching lesson existed.
+    """The result of an attempt for which a matching lesson existed.
 
     `control` is True if the lesson was withheld at random.
     """
@@ -166,8 +165,6 @@ class TrialRow:
     at: datetime
     control: bool
     solved: bool
-    iterations: int
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,16 +233,6 @@ class ReportLog:
             *(to_text(at), to_text(at)),
         )
         return sum(row["became"] in ENDED for row in rows)
-
-    def holds(self) -> dict[PauseSource, datetime]:
-        """Return the reasons why claims are held back now, and since when.
-
-        They are not read from the log, because events about an old hold may have been deleted.
-        """
-        rows = self._rows("SELECT source, since FROM holds ORDER BY source")
-        return {
-            PauseSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(PauseSource)
-        }
 
     def _rows(self, query: str, *values: str | int) -> Sequence[Row]:
         return self._db.reader().execute(query, values).fetchall()
@@ -389,9 +376,9 @@ class ReportQueries:
     def trials(self, until: datetime) -> list[TrialRow]:
         """List all attempts that ended before `until` and for which a matching lesson existed, oldest first."""
         rows = self._rows(
-            "SELECT coalesce(MAX(ended_at), MAX(at)) AS ended, MAX(arm = 'control') AS control, MAX(solved) AS solved, "
-            "MAX(iterations) AS iterations, MAX(tokens) AS tokens FROM recalls WHERE solved IS NOT NULL "
-            "GROUP BY task_id, attempt HAVING ended < ? ORDER BY ended, task_id, attempt",
+            "SELECT coalesce(MAX(ended_at), MAX(at)) AS ended, MAX(arm = 'control') AS control, MAX(solved) AS solved "
+            "FROM recalls WHERE solved IS NOT NULL GROUP BY task_id, attempt HAVING ended < ? "
+            "ORDER BY ended, task_id, attempt",
             until,
         )
         return [_trial(row) for row in rows]
