@@ -83,7 +83,7 @@ class Attempts:
 
         An attempt that a killed process left in its home is continued.
         """
-        arm, item, _ = turn
+        arm, item = turn
         home = self._home / arm.name
         copy = home / "repository"  # one copy for all items, because lessons are stored for each repository
         parts = await asyncio.to_thread(self._prepare, turn, copy)
@@ -137,12 +137,11 @@ class Attempts:
         still needed if this process is killed.
         """
         item, git, noted = turn.item, self._here.git, copy.with_name("repository.txt")
-        wanted = f"{item.commit}, round {turn.round}\n"
-        if not noted.exists() or noted.read_text() != wanted:
+        if not noted.exists() or noted.read_text() != item.commit:
             noted.unlink(missing_ok=True)
             shutil.rmtree(copy, ignore_errors=True)
             git.copy_of(item.repo, item.parent, copy)
-            noted.write_text(wanted)
+            noted.write_text(item.commit)
         return read_parts(git.tree(item.repo, item.parent), git.tree(item.repo, item.commit))
 
     def _of_arm(self, arm: Arm, home: Path, limit_usd: float | None) -> Settings:
@@ -236,7 +235,7 @@ def _spec(turn: Turn, parts: CommitParts, copy: Path, *, shown: bool) -> TaskSpe
         "description": turn.item.statement,
         "repo": str(copy),
         "language": str(parts.language),
-        "key": f"benchmark:{turn.item.commit}{f':round {turn.round}' if turn.round > 1 else ''}",
+        "key": f"benchmark:{turn.item.commit}",
         **({"tests": dict(parts.tests), "files": dict(parts.support)} if shown else {}),
     })  # fmt: skip
 
@@ -256,7 +255,7 @@ async def run_arms(
         settings: the owner's settings. Budgets and quiet hours apply, and the owner's own tasks have priority.
         here: the repository and its benchmark data.
         arms: the arms that are compared.
-        asked: the requested items and number of rounds.
+        asked: the requested items.
         tell: receives messages about the progress.
         clock: gives the current time.
 
@@ -272,7 +271,7 @@ async def run_arms(
         for arm in arms:
             here.store.add_arm(arm)
         names, drawn = [arm.name for arm in arms], in_order(items)[: asked.items]
-        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock(), asked.rounds)
+        run = here.store.begin_run(here.repo, asked.mode, names, drawn, clock())
         return await _work_on(settings, here, run, asked.budget_usd, tell, clock)
 
 
@@ -296,7 +295,7 @@ async def go_on(
         run = here.store.run(key)
         if run.repo != here.repo:
             raise BenchmarkError(f"{key}: that run belongs to {run.repo}")
-        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.rounds)
+        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock())
         return await _work_on(settings, here, run, budget_usd, tell, clock)
 
 

@@ -419,8 +419,6 @@ def _bench() -> Group:
             _option("--mode", type=click.Choice(["shown", "words"]), default="shown",
                     help="Whether models see the tests (shown), or these are held out (words)."),
             _option("--items", type=Whole(1_000_000), metavar="N", help="Only N items, drawn from all."),
-            _option("--rounds", type=Whole(9), default=1, metavar="N",
-                    help="Try all items N times; arms with memory use in each round what they learned before."),
             _option("--budget", type=float, metavar="USD", help="Stop before the run costs more than this."),
             _option("--run", metavar="KEY", help="Continue the run with this key instead of starting one."),
         ),

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +24,7 @@ from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock
 from nightshift.report.benchmark.arms import of_models
 from nightshift.report.benchmark.results import Arm, BrokenOff, Item, Result
 from nightshift.report.benchmark.running import Asked, Turn
-from nightshift.report.benchmark.store import Mode, Run, RunState
+from nightshift.report.benchmark.store import Mode, Run
 from tests.support.benchmark_shop import answer, shop
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
@@ -57,10 +56,10 @@ def one_item(folder: Path, server: WireServer, **more: str) -> Iterator[tuple[Se
 
 def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(tmp_path: Path) -> None:
     with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
-        first = asyncio.run(Attempts(settings, here, run, tell=lambda _words: None)(Turn(arm, item, 1), None))
+        first = asyncio.run(Attempts(settings, here, run, tell=lambda _words: None)(Turn(arm, item), None))
         asked = len(server.requests)
         attempts = Attempts(settings, here, run, tell=lambda _words: None)
-        again = asyncio.run(attempts(Turn(arm, item, 1), None))
+        again = asyncio.run(attempts(Turn(arm, item), None))
         assert isinstance(first, Result)
         assert isinstance(again, Result)
         assert first.solved
@@ -76,12 +75,12 @@ def test_an_attempt_whose_result_was_not_stored_gives_it_again_and_asks_nobody(t
 def test_an_attempt_that_the_runs_budget_cut_off_is_tried_anew_with_more_and_paid_for_twice(tmp_path: Path) -> None:
     with WireServer(answer) as server, one_item(tmp_path, server) as (settings, here, arm, item, run):
         attempts = Attempts(settings, here, run, tell=lambda _words: None)
-        broken = asyncio.run(attempts(Turn(arm, item, 1), 0.9))
+        broken = asyncio.run(attempts(Turn(arm, item), 0.9))
         assert isinstance(broken, BrokenOff)
         assert broken.reason.startswith("the budget is spent")
         paid = here.store.spent(run.key)[0]
         assert 0 < paid < 0.9
-        result = asyncio.run(attempts(Turn(arm, item, 1), 100.0))
+        result = asyncio.run(attempts(Turn(arm, item), 100.0))
         assert isinstance(result, Result)
         assert result.solved
         assert here.store.spent(run.key)[0] == pytest.approx(paid + result.cost_usd)
@@ -126,31 +125,3 @@ def test_the_time_that_nobody_worked_on_a_task_is_not_counted() -> None:
     ]  # fmt: skip
     assert seconds_of_work(events) == 2 + 10 + 3
     assert seconds_of_work([]) == 0
-
-
-HABIT = "this shop halves with two slashes"
-
-
-def forgetful(phase: str, messages: list[dict[str, Any]]) -> str:
-    """Answer like a model that makes an error unless a lesson in the prompt describes that error."""
-    words = "\n".join(message["content"] for message in messages)
-    if phase == "REFLECTING":
-        learned = {"error_pattern": HABIT, "root_cause": HABIT, "hypothesis": HABIT, "suggested_fix": HABIT}
-        return json.dumps(learned)
-    if phase != "CODING":
-        return answer(phase, messages)
-    by = 2 if HABIT in words else 3
-    return f'```python path=price.py\n"""Prices."""\n\n\ndef half(total):\n    return total // {by}\n```'
-
-
-def test_an_arm_with_memory_knows_in_the_second_round_what_it_learned_in_the_first(tmp_path: Path) -> None:
-    with WireServer(forgetful) as server, one_item(tmp_path, server) as (settings, here, arm, _item, _run):
-        arms = [replace(arm, name=name, memory=name == "learner") for name in ("learner", "plain")]
-        ended = asyncio.run(run_arms(settings, here, arms, Asked(mode=Mode.WORDS, rounds=2), tell=lambda _words: None))
-        assert (ended.state, ended.rounds) == (RunState.DONE, 2)
-        tries = [
-            {result.arm: (result.solved, result.iterations) for result in here.store.round_results(ended.key, number)}
-            for number in (1, 2)
-        ]
-        assert tries == [{"learner": (True, 2), "plain": (True, 2)}, {"learner": (True, 1), "plain": (True, 2)}]
-        assert here.store.results() == ()

@@ -70,7 +70,7 @@ def open_repository(session: Session, repo: str) -> AbstractContextManager[Opene
 def run(session: Session, values: Values) -> int:
     """Let arms solve a repository's items, or continue the run with the given key.
 
-    A continued run keeps its own arms, mode, items and rounds.
+    A continued run keeps its own arms, mode and items.
 
     Raises:
         BenchmarkError: the request cannot be run.
@@ -79,7 +79,7 @@ def run(session: Session, values: Values) -> int:
     """
     file, models, key = values["arms"], values["models"], values["run"]
     mode, budget_usd = Mode(values["mode"]), values["budget"]
-    asked = Asked(mode=mode, items=values["items"], rounds=values["rounds"], budget_usd=budget_usd)
+    asked = Asked(mode=mode, items=values["items"], budget_usd=budget_usd)
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
     if not arms and not key:
         raise BenchmarkError("say what to compare: --models openai=gpt-5-mini,built-in or --arms FILE")

@@ -15,7 +15,7 @@ from statistics import fmean
 
 from nightshift.core.shares import Interval, Share, wilson
 from nightshift.report.benchmark.results import Arm, Item, Result
-from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, pair_up
+from nightshift.report.benchmark.statistics import Pairs, holm, pair_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +66,11 @@ class Comparison:
     """Two arms on the items that both have worked on.
 
     Attributes:
-        first: name of the arm that solved more; if the arms differ only in memory, name of the arm with memory.
+        first: name of the arm that solved more.
         second: name of the other arm.
         pairs: the arms' results on their common items.
         difference: the share that the first arm solves minus that of the second, with its 95 % interval.
         p_value: adjusted for the number of comparisons.
-        is_uplift: True if the arms differ only in memory.
     """
 
     first: str
@@ -79,25 +78,6 @@ class Comparison:
     pairs: Pairs
     difference: Interval
     p_value: float
-    is_uplift: bool
-
-    @property
-    def is_significant(self) -> bool:
-        """True if chance alone would seldom produce such a difference."""
-        return self.p_value < LEVEL
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundFigures:
-    """The newest run with several rounds; each round tries all items.
-
-    Attributes:
-        rounds: the arms' figures for each round that has begun, the first round first.
-        comparisons: in the last round, the comparisons of arms that differ only in memory.
-    """
-
-    rounds: tuple[tuple[ArmFigures, ...], ...]
-    comparisons: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +89,7 @@ class BenchmarkReport:
         mode: the part of an item that models were given.
         items: number of items, whether or not an arm has worked on them.
         arms: the arms that have worked on any item, best first.
-        comparisons: a comparison of each pair of these arms. Comparisons of arms that differ only in memory come first.
-        learning: a run of several rounds; None if there is none.
+        comparisons: a comparison of each pair of these arms.
     """
 
     repo: str
@@ -118,7 +97,6 @@ class BenchmarkReport:
     items: int
     arms: tuple[ArmFigures, ...]
     comparisons: tuple[Comparison, ...]
-    learning: RoundFigures | None = None
 
 
 def fold(
@@ -129,7 +107,6 @@ def fold(
     *,
     mode: str = "",
     cutoffs: Mapping[str, date] | None = None,
-    rounds: Sequence[Sequence[Result]] = (),
 ) -> BenchmarkReport:
     """Compute the figures of a repository.
 
@@ -140,43 +117,27 @@ def fold(
         results: one result per item and arm.
         mode: the part of an item that models were given.
         cutoffs: dates at which models' training ended, by `backend=model` or `model`.
-        rounds: the results of each round, for a run of several rounds.
     """
     items_by_key = {item.key: item for item in items}
 
-    def rank_arms(of: Sequence[Result]) -> tuple[ArmFigures, ...]:
-        all_figures = [
-            _arm(arm, [result for result in of if result.arm == arm.name], items_by_key, cutoffs or {}) for arm in arms
-        ]
-        return tuple(sorted((figures for figures in all_figures if figures.solved.whole), key=_rank))
-
-    ours, begun = rank_arms(results), [ranking for each in rounds if (ranking := rank_arms(each))]
-    uplift = compare(begun[-1], uplift_alone=True) if begun else []
-    learning = RoundFigures(rounds=tuple(begun), comparisons=tuple(uplift)) if begun else None
-    return BenchmarkReport(
-        repo=repo, mode=mode, items=len(items), arms=ours, comparisons=tuple(compare(ours)), learning=learning
-    )
-
-
-def compare(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[Comparison]:
-    """Compare each pair of arms that have common items; the arms are given best first.
-
-    With `uplift_alone`, only arms that differ in nothing but memory are compared.
-    """
-    comparisons = [_comparison(figures, other) for figures, other in combinations(arms, 2)]
-    comparisons = [each for each in comparisons if each.pairs.count and (each.is_uplift or not uplift_alone)]
-    adjusted = holm([each.p_value for each in comparisons])
-    corrected_comparisons = [
-        replace(each, p_value=p_value) for each, p_value in zip(comparisons, adjusted, strict=True)
+    all_figures = [
+        _arm(arm, [result for result in results if result.arm == arm.name], items_by_key, cutoffs or {}) for arm in arms
     ]
-    return sorted(corrected_comparisons, key=lambda each: not each.is_uplift)
+    ours = tuple(sorted((figures for figures in all_figures if figures.solved.whole), key=_rank))
+    return BenchmarkReport(repo=repo, mode=mode, items=len(items), arms=ours, comparisons=tuple(compare(ours)))
 
 
-def _comparison(figures: ArmFigures, other: ArmFigures) -> Comparison:
-    is_uplift = replace(figures.arm, name="", memory=False) == replace(other.arm, name="", memory=False)
-    first, second = (other, figures) if is_uplift and other.arm.memory else (figures, other)
+def compare(arms: Sequence[ArmFigures]) -> list[Comparison]:
+    """Compare each pair of arms that have common items; the arms are given best first."""
+    comparisons = [_comparison(figures, other) for figures, other in combinations(arms, 2)]
+    comparisons = [each for each in comparisons if each.pairs.count]
+    adjusted = holm([each.p_value for each in comparisons])
+    return [replace(each, p_value=p_value) for each, p_value in zip(comparisons, adjusted, strict=True)]
+
+
+def _comparison(first: ArmFigures, second: ArmFigures) -> Comparison:
     pairs = pair_up(first.outcomes, second.outcomes)
-    if not is_uplift and pairs.only_second > pairs.only_first:  # `first` must be the arm that solved more
+    if pairs.only_second > pairs.only_first:  # `first` must be the arm that solved more
         first, second = second, first
         pairs = pair_up(first.outcomes, second.outcomes)
     return Comparison(
@@ -185,7 +146,6 @@ def _comparison(figures: ArmFigures, other: ArmFigures) -> Comparison:
         pairs=pairs,
         difference=pairs.difference,
         p_value=pairs.p_value,
-        is_uplift=is_uplift,
     )
 
 

@@ -24,7 +24,6 @@ class Asked:
     Attributes:
         mode: the part of an item that models are given.
         items: number of items to draw; None for all.
-        rounds: how often the items are tried; arms with memory keep the lessons of earlier rounds.
         budget_usd: maximum cost of the run in USD, including the cost before the run was last continued; None for no
             limit.
 
@@ -34,7 +33,6 @@ class Asked:
 
     mode: Mode = Mode.SHOWN
     items: int | None = None
-    rounds: int = 1
     budget_usd: float | None = None
 
     def __post_init__(self) -> None:
@@ -43,11 +41,10 @@ class Asked:
 
 
 class Turn(NamedTuple):
-    """An attempt that a run has no result for; rounds are counted from 1."""
+    """An attempt that a run has no result for."""
 
     arm: Arm
     item: Item
-    round: int
 
 
 class Attempting(Protocol):
@@ -57,7 +54,7 @@ class Attempting(Protocol):
         """Make an attempt and return its result; the run stops if the attempt was interrupted.
 
         Args:
-            turn: the arm, the item and the round.
+            turn: the arm and the item.
             limit_usd: maximum cost of the attempt in USD; None for no limit.
         """
         ...
@@ -94,26 +91,13 @@ def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
     """
     arms = {arm.name: arm for arm in store.arms()}
     items = {item.key: item for item in store.items(run.repo)}
-    rounds = range(1, run.rounds + 1)
-    done = {(result.item, result.arm, number) for number in rounds for result in results_of_round(store, run, number)}
+    done = {(result.item, result.arm) for result in store.results(run.repo, run.mode)}
     return [
-        Turn(arms[name], items[key], number)
-        for number in rounds
+        Turn(arms[name], items[key])
         for index, key in enumerate(run.items)
         for name in _rotate(run.arms, index)
-        if (key, name, number) not in done and key in items
+        if (key, name) not in done and key in items
     ]
-
-
-def results_of_round(store: BenchmarkStore, run: Run, number: int) -> tuple[Result, ...]:
-    """Return the results for a round of a run.
-
-    A run with several rounds has results of its own, because arms learn in each round. A run with one round uses all
-    results of the repository in the run's mode.
-    """
-    if run.rounds > 1:
-        return store.round_results(run.key, number)
-    return store.results(run.repo, run.mode)
 
 
 async def work(
@@ -151,10 +135,7 @@ async def work(
         result = await attempt(turn, left_usd)
         if isinstance(result, BrokenOff):
             return _end(store, run, RunState.STOPPED, result.reason, clock)
-        if run.rounds > 1:
-            store.add_round_result(result, run.key, turn.round)
-        else:
-            store.add_result(result, run.mode)
+        store.add_result(result, run.mode)
         tell(result)
     return _end(store, run, RunState.DONE, "", clock)
 

@@ -17,9 +17,6 @@ from dataclasses import dataclass
 
 from nightshift.core.shares import Interval, Share, wilson
 
-LEVEL = 0.05
-"""Significance level: a difference with a smaller p-value is called significant."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:

@@ -1,7 +1,8 @@
-"""Stores the benchmark's data in a database of its own; `storage/db/benchmark_rows.py` has the SQL.
+"""Stores the benchmark's data in a database of its own (`storage/db/benchmark_tables.py`).
 
 Results are stored by item, arm and mode. The mode is the part of an item that a model is given: `shown` with the tests
-of the commit, `words` with only its statement.
+of the commit, `words` with only its statement. A commit's move between tables is one transaction, and every write may
+be repeated, so a process that was killed can continue without losing or duplicating a row.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime
@@ -24,11 +25,15 @@ from nightshift.core.tasks.commit_message import subject_of
 from nightshift.core.tasks.task import Spent
 from nightshift.core.text.plain_data import from_plain
 from nightshift.report.benchmark.results import Arm, Item, Result
-from nightshift.storage.db import benchmark_rows as rows
+from nightshift.storage.db.benchmark_tables import open_tables
 from nightshift.storage.db.codec import storable
 from nightshift.storage.db.sqlite import Error, Row, store_error, transaction
 
 T = TypeVar("T")
+Value = str | int | float
+_OF_COMMITS = ("candidates", "items", "dropped")
+"""The tables of examined commits."""
+_OF_REPO = "WHERE repo = coalesce(:repo, repo)"
 
 
 class Mode(StrEnum):
@@ -94,7 +99,6 @@ class Run:
         reason: why it was stopped.
         started_at: when it began.
         changed_at: when its state last changed.
-        rounds: how often all items are tried. A run of several rounds has its own results, because arms learn in each.
     """
 
     key: str
@@ -106,7 +110,6 @@ class Run:
     reason: str
     started_at: datetime
     changed_at: datetime
-    rounds: int = 1
 
 
 def key_of(repo: str, commit: str) -> str:
@@ -130,7 +133,7 @@ class BenchmarkStore:
         self.path = path
         if not readonly:
             path.parent.mkdir(parents=True, exist_ok=True)
-        self._conn = rows.open_rows(path, readonly=readonly)
+        self._conn = open_tables(path, readonly=readonly)
         self._lock = threading.Lock()
 
     def __enter__(self) -> BenchmarkStore:
@@ -147,37 +150,44 @@ class BenchmarkStore:
 
     def list_examined(self, repo: str) -> frozenset[str]:
         """Return the commits of a repository that have been examined, whatever the result."""
-        return self._read(lambda: rows.list_validated(self._conn, repo))
+        query = " UNION ".join(f"SELECT commit_id FROM {table} WHERE repo = :repo" for table in _OF_COMMITS)  # noqa: S608  names of ours
+        return frozenset(row[0] for row in self._rows(query, repo=repo))
 
     def candidates(self, repo: str | None = None) -> tuple[Candidate, ...]:
         """Return the commits that wait for validation, the oldest first."""
-        return self._of(Candidate, "candidates", repo)
+        # Commits are stored newest first. Of two commits of the same second, the one that was stored later is older.
+        query = f"SELECT * FROM candidates {_OF_REPO} ORDER BY committed_at, rowid DESC"  # noqa: S608  a constant
+        return self._values(Candidate, query, repo=repo)
 
     def items(self, repo: str | None = None) -> tuple[Item, ...]:
         """Return all items, the oldest commit first."""
-        return self._of(Item, "items", repo)
+        return self._values(Item, f"SELECT * FROM items {_OF_REPO} ORDER BY committed_at, key", repo=repo)  # noqa: S608  a constant
 
     def dropped(self, repo: str | None = None) -> tuple[Dropped, ...]:
         """Return the commits that are not items."""
-        return self._of(Dropped, "dropped", repo)
+        return self._values(Dropped, f"SELECT * FROM dropped {_OF_REPO} ORDER BY key", repo=repo)  # noqa: S608  a constant
 
     def add_mined(self, outcomes: Iterable[Candidate | Dropped]) -> None:
         """Store what was found about commits: candidates, or why they are no items, which removes their candidates."""
         with self._writing():
             for outcome in outcomes:
-                add = rows.add_candidate if isinstance(outcome, Candidate) else rows.add_dropped
-                add(self._conn, _row(outcome))
+                if isinstance(outcome, Candidate):
+                    self._insert("candidates", _row(outcome))
+                else:
+                    self._conn.execute("DELETE FROM candidates WHERE key = ?", (outcome.key,))
+                    self._insert("dropped", _row(outcome), change=("filter", "reason"))
 
     def add_item(self, item: Item) -> None:
-        """Store an item, and remove its candidate."""
+        """Store an item, and remove its candidate. An item that is already stored gets the new statement and tests."""
         with self._writing():
-            rows.add_item(self._conn, _row(item))
+            self._conn.execute("DELETE FROM candidates WHERE key = ?", (item.key,))
+            self._insert("items", _row(item), change=("statement", "fail_to_pass", "pass_to_pass_count"))
 
     # Methods about arms, runs and results.
 
     def arms(self) -> tuple[Arm, ...]:
         """Return all arms that were ever run, by name."""
-        return tuple(_value(Arm, row) for row in self._read(lambda: rows.arms(self._conn)))
+        return self._values(Arm, "SELECT * FROM arms ORDER BY name")
 
     def add_arm(self, arm: Arm) -> None:
         """Store an arm; an arm that is already stored stays unchanged.
@@ -186,7 +196,7 @@ class BenchmarkStore:
             BenchmarkError: a different arm has this name.
         """
         with self._writing():
-            rows.add_arm(self._conn, _row(arm))
+            self._insert("arms", _row(arm))
         stored_arm = next(other for other in self.arms() if other.name == arm.name)
         if stored_arm != arm:
             differences = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _differing(stored_arm, arm))
@@ -194,29 +204,22 @@ class BenchmarkStore:
                 f"{arm.name}: an arm of this name already has results with {differences}; use another name"
             )
 
-    def begin_run(
-        self,
-        repo: str,
-        mode: Mode,
-        arms: Iterable[str],
-        items: Iterable[str],
-        at: datetime,
-        rounds: int = 1,
-    ) -> Run:
-        """Record that a run begins or continues. A run is identified by repository, mode, arms, items and rounds."""
+    def begin_run(self, repo: str, mode: Mode, arms: Iterable[str], items: Iterable[str], at: datetime) -> Run:
+        """Record that a run begins or continues. A run is identified by repository, mode, arms and items."""
         named, ordered = tuple(arms), tuple(items)
-        identity = (repo, str(mode), named, ordered, *([rounds] if rounds > 1 else []))
-        digest = hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()
-        row: dict[str, rows.Value] = {
-            "key": digest, "repo": repo, "mode": str(mode), "rounds": rounds, "at": to_text(at),
-        }  # fmt: skip
+        digest = hashlib.blake2b(repr((repo, str(mode), named, ordered)).encode(), digest_size=8).hexdigest()
+        query = """INSERT INTO runs (key, repo, mode, arms, items, state, reason, started_at, changed_at)
+            VALUES (:key, :repo, :mode, :arms, :items, 'running', '', :at, :at)
+            ON CONFLICT (key) DO UPDATE SET state = 'running', reason = '', changed_at = excluded.changed_at"""
+        row = {"key": digest, "repo": repo, "mode": str(mode), "at": to_text(at)}
         with self._writing():
-            rows.add_run(self._conn, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
+            self._conn.execute(query, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
         return self.run(digest)
 
     def runs(self, repo: str | None = None) -> tuple[Run, ...]:
         """Return all runs, the oldest first."""
-        return self._of(Run, "runs", repo)
+        query = f"SELECT * FROM runs {_OF_REPO} AND rounds = 1 ORDER BY started_at, key"  # noqa: S608  a constant
+        return self._values(Run, query, repo=repo)
 
     def run(self, key: str) -> Run:
         """Return one run.
@@ -237,54 +240,62 @@ class BenchmarkStore:
         Raises:
             BenchmarkError: there is no run with this key.
         """
+        query = "UPDATE runs SET state = ?, reason = ?, changed_at = ? WHERE key = ?"
         with self._writing():
-            rows.set_state(self._conn, key, str(state), reason, to_text(at))
+            self._conn.execute(query, (str(state), reason, to_text(at), key))
         self.run(key)
 
     def results(self, repo: str | None = None, mode: Mode | None = None) -> tuple[Result, ...]:
-        """Return the results of items for arms, in the order in which they were added.
+        """Return the results of items for arms, in the order in which they were finished.
 
-        None as `repo` or `mode` selects the results of all repositories or modes.
+        None as `repo` or `mode` selects the results of all repositories or modes. Databases of version 0.1.0 have one
+        result for each version of the agent; only the newest of these results counts.
         """
-        return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode)))
+        query = """SELECT results.* FROM results JOIN items ON items.key = results.item
+            WHERE items.repo = coalesce(:repo, items.repo) AND results.mode = coalesce(:mode, results.mode)
+            AND NOT EXISTS (
+                SELECT 1 FROM results AS later WHERE later.item = results.item AND later.arm = results.arm
+                AND later.mode = results.mode
+                AND (later.finished_at, later.version) > (results.finished_at, results.version)
+            ) ORDER BY results.finished_at, results.item, results.arm"""
+        return self._values(Result, query, repo=repo, mode=mode)
 
     def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
         """Store a result. If this item, arm and mode already have a result, keep that one and return False."""
+        earlier = "SELECT 1 FROM results WHERE item = ? AND arm = ? AND mode = ?"
         with self._writing():
-            return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
-
-    def round_results(self, run: str, number: int) -> tuple[Result, ...]:
-        """Return the results of a round (from 1) of a run of several rounds, in the order in which they were added."""
-        return tuple(_value(Result, row) for row in self._read(lambda: rows.round_results(self._conn, run, number)))
-
-    def add_round_result(self, result: Result, run: str, number: int) -> bool:
-        """Store a result of a round. If this item and arm already have one, keep that one and return False."""
-        with self._writing():
-            return rows.add_round_result(self._conn, {**_row(result), "run": run, "round": number})
+            if self._conn.execute(earlier, (result.item, result.arm, mode)).fetchone():
+                return False
+            self._insert("results", {**_row(result), "mode": str(mode), "version": ""})
+        return True
 
     def note_spent(self, run: str, arm: str, days: Mapping[str, Spent]) -> None:
-        """Store an arm's total spending in a run for each day (such as 2026-11-26).
+        """Store an arm's total spending in a run for each day (such as 2026-11-26); stored amounts never decrease.
 
         Interrupted attempts are included.
         """
+        query = """INSERT INTO spendings (run, arm, day, cost_usd, tokens) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+            SET cost_usd = max(cost_usd, excluded.cost_usd), tokens = max(tokens, excluded.tokens)"""
         with self._writing():
             for day, spent in days.items():
-                row: dict[str, rows.Value] = {"run": run, "arm": arm, "day": day}
-                rows.note_spent(self._conn, {**row, "cost_usd": spent.cost_usd, "tokens": spent.tokens})
+                self._conn.execute(query, (run, arm, day, spent.cost_usd, spent.tokens))
 
     def spent(self, run: str | None = None, since: date | None = None) -> tuple[float, int]:
         """Return the USD and the tokens that one run, or all runs, spent on or after a day."""
-        return self._read(lambda: rows.sum_spent(self._conn, run, str(since or "")))
+        query = """SELECT coalesce(sum(cost_usd), 0), coalesce(sum(tokens), 0) FROM spendings
+            WHERE run = coalesce(:run, run) AND day >= :since"""
+        ((cost_usd, tokens),) = self._rows(query, run=run, since=str(since or ""))
+        return float(cost_usd), int(tokens)
 
     # Functions that convert values to database rows and back.
 
-    def _of(self, kind: type[T], table: str, repo: str | None) -> tuple[T, ...]:
-        return tuple(_value(kind, row) for row in self._read(lambda: rows.rows(self._conn, table, repo)))
+    def _values(self, kind: type[T], query: str, **given: str | None) -> tuple[T, ...]:
+        return tuple(_value(kind, row) for row in self._rows(query, **given))
 
-    def _read(self, read: Callable[[], T]) -> T:
+    def _rows(self, query: str, **given: str | None) -> Sequence[Row]:
         try:
             with self._lock:
-                return read()
+                return self._conn.execute(query, given).fetchall()
         except Error as error:
             raise store_error(error, self.path) from error
 
@@ -296,16 +307,25 @@ class BenchmarkStore:
         except Error as error:
             raise store_error(error, self.path) from error
 
+    def _insert(self, table: str, row: Mapping[str, Value], change: Sequence[str] = ()) -> None:
+        """Insert a row; of an existing row, only the columns `change` are changed."""
+        changes = ", ".join(f"{name} = excluded.{name}" for name in change)
+        self._conn.execute(
+            f"INSERT INTO {table} ({', '.join(row)}) VALUES (:{', :'.join(row)}) "  # noqa: S608  names of ours
+            f"ON CONFLICT DO {f'UPDATE SET {changes}' if change else 'NOTHING'}",
+            row,
+        )
+
 
 _COLUMNS = {"commit": "commit_id"}
 """Columns that are named differently from their fields, because the field's name is an SQL keyword."""
 
 
-def _row(value: Candidate | Dropped | Item | Arm | Result) -> dict[str, rows.Value]:
+def _row(value: Candidate | Dropped | Item | Arm | Result) -> dict[str, Value]:
     return {_COLUMNS.get(name, name): _cell(content) for name, content in asdict(value).items()}
 
 
-def _cell(value: object) -> rows.Value:
+def _cell(value: object) -> Value:
     if isinstance(value, datetime):
         return to_text(value)
     if isinstance(value, tuple):

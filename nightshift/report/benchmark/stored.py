@@ -9,7 +9,6 @@ from pathlib import Path
 
 from nightshift.core.errors import BenchmarkError, StoreMissing
 from nightshift.report.benchmark.report import BenchmarkReport, fold
-from nightshift.report.benchmark.running import results_of_round
 from nightshift.report.benchmark.store import BenchmarkStore, Mode
 
 
@@ -59,9 +58,7 @@ def report_of(
     """Return the report of a repository in a mode, by default in the mode of its newest run."""
     wanted = mode or newest_mode(store, repo)
     items, results = store.items(repo), store.results(repo, wanted)
-    several = [run for run in store.runs(repo) if run.rounds > 1 and run.mode is wanted][-1:]
-    rounds = [results_of_round(store, run, number) for run in several for number in range(1, run.rounds + 1)]
-    return fold(repo, items, store.arms(), results, mode=wanted, cutoffs=cutoffs, rounds=rounds)
+    return fold(repo, items, store.arms(), results, mode=wanted, cutoffs=cutoffs)
 
 
 def _unknown(repo: str) -> BenchmarkError:

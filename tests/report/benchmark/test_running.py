@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.report.benchmark.results import BrokenOff, Result
-from nightshift.report.benchmark.running import Budget, Turn, in_order, results_of_round, waiting, work
+from nightshift.report.benchmark.running import Budget, Turn, in_order, waiting, work
 from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunState
 from tests.support.benchmarks import NEWEST, REPO, arm, items, results
 
@@ -24,8 +24,8 @@ class Killed(Exception):
 class Bench:
     """A benchmark with three arms and six items in a new store."""
 
-    def __init__(self, path: Path, rounds: int = 1) -> None:
-        self.path, self.rounds = path, rounds
+    def __init__(self, path: Path) -> None:
+        self.path = path
         with BenchmarkStore(path) as store:
             for item in items(6):
                 store.add_item(item)
@@ -39,12 +39,10 @@ class Bench:
 
     def run(self, dies: Callable[[int], str] = lambda _number: "") -> Run:
         with BenchmarkStore(self.path) as store:
-            run = store.begin_run(
-                REPO, Mode.SHOWN, ["a", "b", "c"], in_order(store.items()), NEWEST, rounds=self.rounds
-            )
+            run = store.begin_run(REPO, Mode.SHOWN, ["a", "b", "c"], in_order(store.items()), NEWEST)
 
             async def attempt(turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
-                arm, item, _ = turn
+                arm, item = turn
                 how = dies(len(self.tried))
                 self.tried.append((arm.name, item.key))
                 if how == "before":
@@ -80,11 +78,11 @@ def test_all_arms_try_an_item_before_the_next_one_and_take_turns_to_be_first(ben
 
 
 @settings(max_examples=40, deadline=None)
-@given(fates=st.lists(st.sampled_from(["", "", "before", "after", "by hand"]), max_size=30), rounds=st.integers(1, 2))
+@given(fates=st.lists(st.sampled_from(["", "", "before", "after", "by hand"]), max_size=30))
 def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
-    tmp_path_factory: pytest.TempPathFactory, fates: list[str], rounds: int
+    tmp_path_factory: pytest.TempPathFactory, fates: list[str]
 ) -> None:
-    bench = Bench(tmp_path_factory.mktemp("run") / "benchmark.sqlite", rounds)
+    bench = Bench(tmp_path_factory.mktemp("run") / "benchmark.sqlite")
     for _ in range(40):
         try:
             if bench.run(lambda number: fates[number] if number < len(fates) else "").state is RunState.DONE:
@@ -93,10 +91,9 @@ def test_wherever_it_is_killed_no_item_is_lost_or_doubled(
             continue
     with BenchmarkStore(bench.path, readonly=True) as store:
         (run,) = store.runs()
-        for number in range(1, rounds + 1):
-            counts = Counter((result.arm, result.item) for result in results_of_round(store, run, number))
-            assert set(counts.values()) == {1}
-            assert len(counts) == 18
+        counts = Counter((result.arm, result.item) for result in store.results(run.repo, run.mode))
+        assert set(counts.values()) == {1}
+        assert len(counts) == 18
         assert waiting(store, run) == []
 
 
