@@ -12,8 +12,7 @@ import difflib
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 from functools import cached_property
 
 import click
@@ -45,70 +44,21 @@ INSTEAD: Mapping[str, str] = {
     "config": "`reload` makes the daemon read its settings again, `repo-settings PATH` shows those of a repository",
 }
 """Advice for words that are not commands but that users often try."""
-
-
-class Takes(Enum):
-    """The ways in which an older option can be followed by a value: never, always or optionally."""
-
-    NOTHING = 0
-    A_VALUE = 1
-    PERHAPS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """An older option that is replaced by a command.
-
-    `command` is that command. `takes` says whether a value follows the option.
-    """
-
-    command: str
-    takes: Takes = Takes.NOTHING
-
-
-_ONE, _PERHAPS = Takes.A_VALUE, Takes.PERHAPS
-ASKING: Mapping[str, Asking] = {
-    "--run": Asking("run", _ONE),
-    "--load-tasks": Asking("load-tasks", _ONE),
-    "--status": Asking("status"),
-    "--logs": Asking("logs", _PERHAPS),
-    "--history": Asking("history", _PERHAPS),
-    "--show": Asking("show", _ONE),
-    "--wait": Asking("wait", _ONE),
-    "--approvals": Asking("approvals"),
-    "--environments": Asking("environments"),
-    "--verify": Asking("verify", _ONE),
-    "--doctor": Asking("doctor"),
-    "--unread": Asking("unread", _PERHAPS),
-    "--report": Asking("report", _PERHAPS),
-    "--export-memory": Asking("memory export", _ONE),
-    "--import-memory": Asking("memory import", _ONE),
-    "--export-training": Asking("memory export-training", _ONE),
-    "--cancel": Asking("cancel", _ONE),
-    "--retry": Asking("retry", _ONE),
-    "--retry-failed": Asking("retry --failed"),
-    "--prioritise": Asking("prioritise", _ONE),
-    "--fork": Asking("fork", _ONE),
-    "--pause": Asking("pause"),
-    "--resume": Asking("resume"),
-    "--checkpoint-now": Asking("checkpoint"),
-    "--approve": Asking("approve", _ONE),
-    "--deny": Asking("deny", _ONE),
-    "--answer": Asking("answer", _ONE),
-    "--reviewed": Asking("reviewed", _ONE),
-    "--revert": Asking("revert", _ONE),
-    "--reapply": Asking("reapply", _ONE),
-    "--undo": Asking("undo"),
-    "--repo-settings": Asking("repo-settings", _ONE),
-    "--reload": Asking("reload"),
-    "--install-extra": Asking("install-extra", _ONE),
-    "--notify-test": Asking("notify-test"),
-    "--install-service": Asking("install-service"),
-    "--uninstall-service": Asking("uninstall-service"),
-    "--completion": Asking("completion", _ONE),
+_SAME_NAME = (
+    "run", "load-tasks", "status", "logs", "history", "show", "wait", "approvals", "environments", "verify", "doctor",
+    "unread", "report", "cancel", "retry", "prioritise", "fork", "pause", "resume", "approve", "deny", "answer",
+    "reviewed", "revert", "reapply", "undo", "repo-settings", "reload", "install-extra", "notify-test",
+    "install-service", "uninstall-service", "completion",
+)  # fmt: skip
+OLDER: Mapping[str, str] = {
+    **{f"--{name}": name for name in _SAME_NAME},
+    "--retry-failed": "retry --failed",
+    "--checkpoint-now": "checkpoint",
+    "--export-memory": "memory export",
+    "--import-memory": "memory import",
+    "--export-training": "memory export-training",
 }
-"""Options that date from before there were commands and that still work."""
-_TAKING_WORDS = frozenset({"--answer", "--repo-settings"})
+"""Options that date from before there were commands, with the commands that replace them. They still work."""
 _ABOUT_ITSELF = ("-h", "--help", "--version")
 
 
@@ -136,15 +86,6 @@ class Unclear:
         yield f"Add it as a task: {format_command(f'add {shlex.quote(self.text)}')}"
 
 
-@dataclass(slots=True)
-class _Given:
-    """Arguments, sorted by kind: older options that act as commands (with their values), other options, and words."""
-
-    asking: list[tuple[str, str | None]] = field(default_factory=list)
-    options: list[str] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-
-
 class Arguments:
     """Interprets the words of a command line; `root` is the group that contains the commands."""
 
@@ -160,24 +101,24 @@ class Arguments:
         """Return the arguments with a command in front, as click expects them, or `Unclear`.
 
         Raises:
-            click.UsageError: the arguments name two commands, or an unknown option.
+            click.UsageError: the arguments contain an unknown option, or neither a command nor a task.
         """
         if not arguments or arguments[0] in self.command_names or arguments[0] in _ABOUT_ITSELF:
             return list(arguments)
-        given = self._sort_words(arguments)
-        if given.asking:
-            return self._arrange_question(given)
-        if not given.words:
-            return self._without_words(given)
-        first = given.words[0].strip()
+        if with_command := _replace_older(arguments):
+            return with_command
+        options, words = self._sort_words(arguments)
+        if not words:
+            return _without_words(options)
+        first, as_task = words[0].strip(), ["add", *options, "--", words[0]]
         if first in self.command_names:
-            path, rest = self._path([first, *given.words[1:]])
-            return [*path, *given.options, *(["--", *rest] if rest else [])]
-        if len(given.words) > 1:
-            return self._apart(given.words)
-        if first in {"", "-"} or not self.may_be_a_slip(given.words[0]):
-            return ["add", *given.options, "--", given.words[0]]
-        return self.unclear(first, ["add", *given.options, "--", given.words[0]])
+            path, rest = self._path([first, *words[1:]])
+            return [*path, *options, *(["--", *rest] if rest else [])]
+        if len(words) > 1:
+            return self._apart(words)
+        if first in {"", "-"} or not self.may_be_a_slip(words[0]):
+            return as_task
+        return self.unclear(first, as_task)
 
     def may_be_a_slip(self, text: str) -> bool:
         """Check whether a text looks more like a command with parameters, possibly misspelt, than like a task.
@@ -217,56 +158,24 @@ class Arguments:
         why = f"{text} {'looks like a command' if rest else 'is not a command'}."
         return Unclear(text=text, why=why, meant=meant, as_task=as_task)
 
-    def _sort_words(self, arguments: Sequence[str]) -> _Given:
-        given, left = _Given(), list(arguments)
+    def _sort_words(self, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Sort arguments into options, with their values, and words."""
+        options, words, left = list[str](), list[str](), list(arguments)
         while left:
             argument = left.pop(0)
             if argument == "--":
-                given.words += left
+                words += left
                 break
             if not argument.startswith("-") or argument == "-":
-                given.words.append(argument)
+                words.append(argument)
                 continue
             name, equals, _ = argument.partition("=") if argument.startswith("--") else (argument[:2], "", "")
-            if name in ASKING:
-                given.asking.append((name, self._value(argument, ASKING[name].takes, left)))
-                continue
             if name not in self._takes:
-                raise click.NoSuchOption(name, possibilities=_like_options(name, [*ASKING, *self._takes]))
-            given.options.append(argument)
+                raise click.NoSuchOption(name, possibilities=_like_options(name, [*OLDER, *self._takes]))
+            options.append(argument)
             if self._takes[name] and not equals and (argument.startswith("--") or len(argument) == 2) and left:
-                given.options.append(left.pop(0))
-        return given
-
-    @staticmethod
-    def _value(argument: str, takes: Takes, left: list[str]) -> str | None:
-        name, equals, value = argument.partition("=")
-        if takes is Takes.NOTHING:
-            if equals:
-                raise click.BadOptionUsage(name, f"Option {name!r} does not take a value.")
-            return None
-        if equals:
-            return value
-        if left and not (takes is Takes.PERHAPS and left[0].startswith("-") and left[0] != "-"):
-            return left.pop(0)
-        if takes is Takes.A_VALUE:
-            raise click.BadOptionUsage(name, f"Option {name!r} requires an argument.")
-        return None
-
-    def _arrange_question(self, given: _Given) -> list[str]:
-        names = [name for name, _ in given.asking]
-        if given.words and names[0] not in _TAKING_WORDS:
-            names.insert(0, "a task")
-        if len(names) > 1:
-            raise click.UsageError(f"{names[0]} and {names[1]} cannot be combined; give only one of them.")
-        (name, value), *_ = given.asking
-        words = [*([] if value is None else [value]), *given.words]
-        return [*ASKING[name].command.split(), *given.options, *(["--", *words] if words else [])]
-
-    def _without_words(self, given: _Given) -> list[str]:
-        if asked := [option for option in given.options if option in _ABOUT_ITSELF]:
-            return asked[:1]
-        raise click.UsageError(f"{given.options[0]} needs a command or a task, and none was given.")
+                options.append(left.pop(0))
+        return options, words
 
     def _path(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
         """Split words into those that name a command (one word, or two for a subcommand) and the remaining words."""
@@ -280,6 +189,23 @@ class Arguments:
         near = [" ".join([name, *words[1:]]) for name in self.nearest(words[0])]
         came = f"put a task in quotes: {words[0]!r} and {words[1]!r} are separate words."
         return Unclear(text=text, why=f"There is no command {words[0]}; {came}", meant=near)
+
+
+def _replace_older(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with a command in front that replaces an older option; empty if there is no such option."""
+    for at, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if argument == "--":
+            break
+        if name in OLDER:
+            return [*OLDER[name].split(), *arguments[:at], *([value] if equals else []), *arguments[at + 1 :]]
+    return []
+
+
+def _without_words(options: Sequence[str]) -> list[str]:
+    if asked := [option for option in options if option in _ABOUT_ITSELF]:
+        return asked[:1]
+    raise click.UsageError(f"{options[0]} needs a command or a task, and none was given.")
 
 
 def _bare(word: str) -> str:

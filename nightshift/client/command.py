@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from nightshift.client.arguments import ALIASES, ASKING, Arguments, Unclear
+from nightshift.client.arguments import ALIASES, OLDER, Arguments, Unclear
 from nightshift.client.commands import every_command, write_screen
 from nightshift.client.errors import Exit, run_guarded
 from nightshift.core.program import format_command, program
@@ -58,9 +58,9 @@ class Commands(click.Group):
         write_screen(self.commands.values(), formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of commands and, after a dash, the older options that act as commands."""
-        asking = [CompletionItem(name) for name in ASKING if incomplete.startswith("-") and name.startswith(incomplete)]
-        return [*super().shell_complete(ctx, incomplete), *asking]
+        """Complete the names of commands and, after a dash, the older options that commands have replaced."""
+        older = [CompletionItem(name) for name in OLDER if incomplete.startswith("-") and name.startswith(incomplete)]
+        return [*super().shell_complete(ctx, incomplete), *older]
 
 
 def main(load_application: Callable[[], Application], arguments: Sequence[str]) -> int:
