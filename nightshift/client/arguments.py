@@ -56,7 +56,6 @@ OLDER: Mapping[str, str] = {
     "--checkpoint-now": "checkpoint",
     "--export-memory": "memory export",
     "--import-memory": "memory import",
-    "--export-training": "memory export-training",
 }
 """Options that date from before there were commands, with the commands that replace them. They still work."""
 _ABOUT_ITSELF = ("-h", "--help", "--version")

@@ -534,13 +534,11 @@ def _daemon() -> Iterator[Command | Group]:
 
 
 def _memory() -> Group:
-    """Return the group of commands that export lessons and accepted work from this home, and import lessons."""
+    """Return the group of commands that export and import lessons."""
     commands = [
         _command("export", "Write all lessons as JSON Lines; `-` is the standard output.", _argument("file")),
         _command("import", "Import those lessons of an exported file that are new here.", _argument("file")),
-        _command("export-training", "Write accepted replies, and pairs of a failed and a passing one, for fine-tuning.",
-                 _argument("file")),
-    ]  # fmt: skip
+    ]
     group = Group("memory", commands=commands, help="Move lessons to another machine.")
     group.listed, group.short_help = "memory, hub", "Export and import lessons; several machines, one queue."
     return group

@@ -65,7 +65,7 @@ def test_a_shell_is_offered_commands_options_and_the_numbers_of_tasks(home: Home
     home.cli("add", "another")
     assert complete(home, "cli.py sta") == ["status"]
     assert complete(home, "cli.py --st") == ["--status"]
-    assert complete(home, "cli.py memory ex") == ["export", "export-training"]
+    assert complete(home, "cli.py memory ex") == ["export"]
     assert complete(home, "cli.py logs --le") == ["--level"]
     assert complete(home, "cli.py logs --level e") == ["error"]
     assert complete(home, "cli.py show ") == ["2", "1"]

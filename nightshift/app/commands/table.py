@@ -53,7 +53,6 @@ ACTIONS: Mapping[str, Action] = {
     ),
     "memory export": _lazy("app.commands.transfer", lambda m, s, v: m.export_memory(s, v["file"])),
     "memory import": _lazy("app.commands.transfer", lambda m, s, v: m.import_memory(s, v["file"])),
-    "memory export-training": _lazy("app.commands.transfer", lambda m, s, v: m.export_training(s, v["file"])),
     "hub dev": _lazy("client.hub", lambda m, s, v: m.dev(s, v["port"])),
     "hub init": _lazy("client.hub", lambda m, s, _: m.init(s)),
     "hub status": _lazy("client.hub", lambda m, s, _: m.status(s)),

@@ -96,13 +96,3 @@ def test_what_cannot_be_read_or_written_is_named(
     result = home.cli(*arguments)
     assert (result.code, result.out) == (code, "")
     assert sentence in result.err
-
-
-def test_accepted_work_is_written_to_two_files_or_to_one_stream(home: Home, tmp_path: Path) -> None:
-    lessons(home, tmp_path / "in.jsonl", 1)
-    result = home.cli("--export-training", str(tmp_path / "t.jsonl"))
-    beside = tmp_path / "t.preferences.jsonl"
-    wanted = f"0 accepted replies in {tmp_path / 't.jsonl'}\n0 preference pairs in {beside}\n"
-    assert (result.code, result.out, beside.read_text()) == (0, wanted, "")
-    streamed = home.cli("--export-training", "-")
-    assert (streamed.code, streamed.out, streamed.err) == (0, "", "0 accepted replies, then 0 preference pairs\n")
