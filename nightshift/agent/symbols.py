@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 from nightshift.agent import golang_outline
@@ -122,29 +122,17 @@ def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
 class SymbolCache:
     """A cache of tags by content id; beyond `most` entries, the oldest ones are dropped. Thread-safe.
 
-    `tags_by_content` is the content of an earlier cache, for example one that was saved. `shared` is the name index of
-    the daemon's own workspace. With the default limit, a full cache needs some tens of megabytes and covers several
-    large repositories.
+    `shared` is the name index of the daemon's own workspace. With the default limit, a full cache needs some tens of
+    megabytes and covers several large repositories.
     """
 
-    def __init__(self, most: int = 50_000, tags_by_content: Mapping[str, Tags] | None = None) -> None:
+    def __init__(self, most: int = 50_000) -> None:
         self._most, self._lock = most, threading.Lock()
-        self._tags_by_content: dict[str, Tags] = dict(tags_by_content or {})
-        self._is_new = False
+        self._tags_by_content: dict[str, Tags] = {}
         self.shared = NameIndex(words_of_name, MOST_FILES)
 
     def __len__(self) -> int:
         return len(self._tags_by_content)
-
-    @property
-    def is_new(self) -> bool:
-        """True if anything was added since the cache was created."""
-        return self._is_new
-
-    def last(self, most: int) -> list[tuple[str, Tags]]:
-        """List at most `most` of the newest entries, oldest first."""
-        with self._lock:
-            return list(self._tags_by_content.items())[-most:]
 
     def get(self, content: str) -> Tags | None:
         """Return the tags of the file content with this id; None if they are not cached."""
@@ -154,7 +142,6 @@ class SymbolCache:
         """Store the tags of the file content with this id, and return them."""
         with self._lock:
             self._tags_by_content[content] = file_tags
-            self._is_new = True
             while len(self._tags_by_content) > self._most:
                 del self._tags_by_content[next(iter(self._tags_by_content))]
         return file_tags

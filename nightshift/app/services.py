@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightshift.agent.services import AgentSettings, EditFormat
-from nightshift.agent.symbols import SymbolCache
 from nightshift.app.acp import AgentPlaces, prepare_agents
 from nightshift.app.environments import SetupConsent, decisions_of, make_environments
 from nightshift.app.extras import make_extras
@@ -21,7 +20,6 @@ from nightshift.app.repository_settings import RepositoryService
 from nightshift.app.store import StoreServices
 from nightshift.app.submission import choose_language_here, machine_check
 from nightshift.app.suites import find_sandbox, make_checker, make_suite
-from nightshift.app.symbol_cache import NAME, load_cache, save_cache
 from nightshift.attempt import evidence
 from nightshift.attempt.recovery import RecoveryServices
 from nightshift.attempt.services import AttemptServices, Defaults
@@ -193,7 +191,7 @@ class Services:
         clock: Clock,
         owner: Settings | None = None,
     ) -> None:
-        self._settings, self._store, self._clock, self._stack = settings, store, clock, stack
+        self._settings, self._store, self._clock = settings, store, clock
         self.files = ProgramFiles(needed=(settings.runner_dir,) if IS_CHECKOUT else ())
         self._owner = owner
         self._runs: SuiteRuns | str = "the sandbox is being tested"
@@ -270,9 +268,7 @@ class Services:
         self._place_agents = cache(partial(prepare_agents, self._settings, runtime, choice.sandbox.name))
         self._warmed = await warm(choice.sandbox, runtime, size=self._settings.worker_count)
         self.sandbox_detail = _with_remark(choice.report, self._warmed.remark)
-        symbol_cache = await asyncio.to_thread(load_cache, self._settings.state_dir / NAME)
-        self._stack.callback(save_cache, symbol_cache, self._settings.state_dir / NAME)
-        self.attempt_services = self._attempt_services(self._warmed.sandbox, runtime, symbol_cache)
+        self.attempt_services = self._attempt_services(self._warmed.sandbox, runtime)
         await self.models.probe(models=False)
         return self.attempt_services
 
@@ -339,7 +335,7 @@ class Services:
         base = spec.base or (self.repository_settings.base_of(spec.repo) if spec.repo else None)
         return choose_language_here(replace(spec, base=base), self._settings)
 
-    def _attempt_services(self, sandbox: Sandbox, runtime: Runtime, symbol_cache: SymbolCache) -> AttemptServices:
+    def _attempt_services(self, sandbox: Sandbox, runtime: Runtime) -> AttemptServices:
         settings, store, imports = self._settings, self._store, ImportCache()
         layers = LayerStore(settings.packages_dir, runtime, environ=settings.process_environment, clock=self._clock)
         self.layers = layers
@@ -396,7 +392,6 @@ class Services:
                 store.mask,
             ),
             change_checks=self._change_checks(sandbox_services),
-            symbol_cache=symbol_cache,
         )
 
     def _suite(self, sandbox_services: SandboxServices) -> SuiteRunner:
