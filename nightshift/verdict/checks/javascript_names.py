@@ -39,25 +39,11 @@ class Names:
             elif node.type == "variable_declarator":
                 self._declare(node)
 
-    @property
-    def declared(self) -> set[str]:
-        """The names of the variables that the module declares."""
-        return set(self._bound)
-
     def is_imported(self, name: str) -> bool:
         """Check whether a name refers to an imported module or to a member of one."""
         value = self._values.get(name)
         return name in self._aliases or (value is not None and value.type in {"call_expression", "await_expression"}
                                          and self.resolve(value) is not None)  # fmt: skip
-
-    def value_of(self, node: Node | None) -> Node | None:
-        """Return the expression that a variable is initialised with.
-
-        Return None if the node is not an identifier, or if its variable is not declared exactly once.
-        """
-        if node is None or node.type != "identifier" or self._bound[node_text(node)] != 1:
-            return None
-        return self._values.get(node_text(node))
 
     def resolve(self, node: Node | None, depth: int = 0) -> str | None:
         """Return the dotted name that an expression refers to, like `child_process.exec`; None if it is unknown."""
