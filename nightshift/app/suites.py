@@ -89,7 +89,6 @@ def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of th
         layers=layers,
         environments=environments,
         mask=mask,
-        oracle_inputs=settings.oracle_inputs,
         hooks=hooks,
     )
 

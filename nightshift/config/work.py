@@ -126,8 +126,6 @@ content (ask), run without asking (trust), or never (off)."""
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25
     """The share of the checks in your tests that models never see; 0 switches this off."""
-    oracle_inputs: Annotated[int, Field(ge=0, le=500)] = 20
-    """How many inputs Nightshift adds to yours when a task has an oracle that computes the expected results."""
 
     # Settings of the static checker follow: severities of rules, exceptions for repositories, and commands that never
     # run.

@@ -118,7 +118,6 @@ class SuiteRunner(Suite):
         limits: the default limits of a run.
         imports: caches the imports of files; may be shared with other users of the cache.
         mask: removes secrets from reports.
-        oracle_inputs: the number of inputs that an owner's oracle is asked about, in addition to the given inputs.
         layers: the packages that jobs may ask for. Without them, a job that asks for packages is refused.
         environments: the environments of repositories. Without them, a job that needs an environment is refused.
         hooks: decides which test commands never run.
@@ -127,7 +126,7 @@ class SuiteRunner(Suite):
             with the runner.
     """
 
-    def __init__(  # noqa: PLR0913 (two parts and eleven keywords, of which nine have a default)
+    def __init__(  # noqa: PLR0913 (two parts and ten keywords, of which nine have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -137,7 +136,6 @@ class SuiteRunner(Suite):
         limits: SandboxLimits | None = None,
         imports: ImportCache | None = None,
         mask: Mask | None = None,
-        oracle_inputs: int = 20,
         layers: LayerStore | None = None,
         environments: Environments | None = None,
         hooks: CommandHooks | None = None,
@@ -150,7 +148,7 @@ class SuiteRunner(Suite):
             environments=environments,
             times=SuiteTimes(times), baselines=Baselines(baselines),
         )  # fmt: skip
-        self._asker = Asker(self._runs, oracle_inputs)
+        self._asker = Asker(self._runs)
 
     async def judge(self, job: SuiteJob) -> Verdict:
         """Run the job's tests and all further checks, and return the verdict.

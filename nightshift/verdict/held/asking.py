@@ -6,21 +6,15 @@ inputs enter the two sandboxes; the results are compared here. The calls are mad
 include the calls that the model has seen. The order does not reveal the answers, and a function with state finds the
 same state as in the tests.
 
-The oracle runs once for each tree. It is called with the given inputs, and with further inputs that are small changes
-of the given ones. Only the given inputs show which inputs are allowed, so the changes preserve signs, emptiness, order
-and the letters of a text. If the oracle rejects a further input, that input is dropped, because the task may not allow
-it.
+The oracle runs once for each tree.
 """
 
 from __future__ import annotations
 
 import posixpath
-import random
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any
 
 from nightshift.core.code import literals
 from nightshift.core.isolation import Ended
@@ -41,8 +35,6 @@ ENOUGH = 3
 """Minimum number of cases if all expected results are truth values; the results of fewer cases could be guessed."""
 ROUNDING = 1e-9
 """Relative tolerance between floats, because two right ways to compute a result may round differently."""
-TRIES = 8
-"""Number of attempts for each wanted input. An attempt fails if the random change repeats an existing input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +98,10 @@ class Asker:
 
     Args:
         runs: runs plans in a sandbox.
-        further: the number of inputs that an oracle gets in addition to the given inputs.
     """
 
-    def __init__(self, runs: SuiteRuns, further: int) -> None:
-        self._runs, self._further = runs, further
+    def __init__(self, runs: SuiteRuns) -> None:
+        self._runs = runs
         self._oracles: OrderedDict[tuple[object, ...], tuple[ValueCase, ...]] = OrderedDict()
 
     async def ask(self, job: SuiteJob) -> Asked:
@@ -176,15 +167,13 @@ class Asker:
         return rest, ("the oracle answered nothing",)
 
     async def _of_oracle(self, job: SuiteJob, open_: Sequence[ValueCase]) -> tuple[ValueCase, ...]:
-        chance = random.Random(digest({**job.held.oracle, "": repr(open_)}))  # noqa: S311 (repeatable, no secret)
-        further = variants(open_, self._further, chance)
         alone = replace(job, change=job.held.oracle, given={}, own={}, regression=(), command=())
-        got = await self._replies(alone, await self._runs.plan(alone), [*open_, *further])
+        got = await self._replies(alone, await self._runs.plan(alone), open_)
         answered: list[ValueCase] = []
-        for number, (case, reply) in enumerate(zip((*open_, *further), got.replies, strict=True)):
+        for case, reply in zip(open_, got.replies, strict=True):
             if reply and plainly(reply) and (expect := _write_literal(reply)):
                 answered.append(replace(case, expect=expect, rel=case.rel if case.rel is not None else ROUNDING))
-            elif reply and reply.how == "raised" and number < len(open_):
+            elif reply and reply.how == "raised":
                 names = tuple(map(str, reply.data[:1])) if isinstance(reply.data, list) else ()
                 answered.append(replace(case, compare=Compare.RAISES, raises=names))
         return tuple(answered)
@@ -239,84 +228,3 @@ def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
     names = (f"{stem}.py", f"{stem}/__init__.py")
     places = (posixpath.normpath(posixpath.join(root, name)) for root in planned.paths for name in names)
     return any(path in planned.texts or (path in below and path not in planned.removed) for path in places)
-
-
-def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
-    """Return up to `count` new cases without an expected result; their inputs differ from those of all given cases."""
-    inputs = {(case.call, case.args, case.kwargs) for case in cases}
-    new_cases: list[ValueCase] = []
-    for turn in range(count * TRIES if cases else 0):
-        case = cases[turn % len(cases)]
-        other = replace(
-            case,
-            args=literals.write(tuple(_change_value(item, chance) for item in literals.read(case.args))),
-            kwargs=literals.write(
-                {key: _change_value(item, chance) for key, item in literals.read(case.kwargs).items()}
-            ),
-        )
-        signature = (other.call, other.args, other.kwargs)
-        if signature not in inputs and len(new_cases) < count:
-            inputs.add(signature)
-            new_cases.append(other)
-    return tuple(new_cases)
-
-
-def _change_value(value: Any, chance: random.Random) -> Any:
-    """Return a randomly changed value of the same type; the value itself if there is nothing to change."""
-    kind = type(value)
-    if kind is int and value:
-        near = max(1, abs(value) + chance.randint(-max(2, abs(value) // 2), max(2, abs(value) // 2)))
-        return near if value > 0 else -near
-    if kind is float and value:
-        return value * chance.choice((0.5, 0.75, 1.25, 1.5, 2.0))
-    if kind is str or kind is bytes:
-        return _letters(value, chance)
-    if kind in (list, tuple):
-        return kind(_items(list(value), chance))
-    if kind in (set, frozenset):
-        return kind(_change_value(item, chance) for item in sorted(value, key=repr))
-    if kind is dict:
-        return {key: _change_value(item, chance) for key, item in value.items()}
-    return value
-
-
-def _letters(value: Any, chance: random.Random) -> Any:
-    """Return a text or bytes with two letters swapped, one repeated, or one removed."""
-    if len(value) < 2:
-        return value
-    parts = [value[position : position + 1] for position in range(len(value))]
-    return type(value)().join(_reorder_parts(parts, chance))
-
-
-def _items(value: list[Any], chance: random.Random) -> list[Any]:
-    if not value:
-        return value
-    changed = [_change_value(item, chance) for item in _reorder_parts(value, chance)]
-    once, ordered = _is_unique(value), _is_sorted(value)
-    if once and not _is_unique(changed):
-        changed = [item for position, item in enumerate(changed) if item not in changed[:position]]
-    return sorted(changed) if ordered and _is_sorted(sorted(changed)) else changed
-
-
-def _reorder_parts(parts: list[Any], chance: random.Random) -> list[Any]:
-    """Return the parts of a value with two swapped, one repeated, or one removed; never empty."""
-    parts, way = list(parts), chance.randrange(3)
-    at, other = chance.randrange(len(parts)), chance.randrange(len(parts))
-    if way == 0:
-        parts[at], parts[other] = parts[other], parts[at]
-    elif way == 1:
-        parts.insert(at, parts[other])
-    elif len(parts) > 1:
-        parts.pop(at)
-    return parts
-
-
-def _is_sorted(value: list[Any]) -> bool:
-    try:
-        return all(first <= other for first, other in pairwise(value))
-    except TypeError:
-        return False
-
-
-def _is_unique(value: list[Any]) -> bool:
-    return all(item not in value[:position] for position, item in enumerate(value))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
 
-from nightshift.core.code import literals
-from nightshift.core.tasks.held_out import HeldOut, ValueCase
+from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.verdicts import Label, Verdict
-from nightshift.verdict.held.asking import variants
 from nightshift.verdict.held.holding import hold, of_tests
 from tests.support.sandboxes import Judge
 
@@ -79,15 +76,15 @@ async def test_cases_alone_judge_a_task_without_tests(judge: Judge) -> None:
     assert "cannot be called" in missing.reason
 
 
-async def test_an_oracle_knows_the_answers_to_given_and_further_inputs(judge: Judge) -> None:
+async def test_an_oracle_knows_the_answers_to_given_inputs(judge: Judge) -> None:
     out = read_held({"call": "solution.mean", "args": [[2, 4]]}, {"call": "solution.mean", "args": [[]]}, oracle=ORACLE)
     right = await judge_change(judge, RIGHT.replace("return", "return 0.0 if not values else"), out)
     assert right.passed, right.unseen
     assert right.evidence.label is Label.VERIFIED
     assert right.evidence.held_from == ("oracle",)
-    assert right.evidence.held_out > 15
-    only_two = await judge_change(judge, "def mean(values):\n    return {2: 3.0, 0: 0.0}.get(len(values))\n", out)
-    assert not only_two.passed
+    assert right.evidence.held_out == 2
+    wrong = await judge_change(judge, "def mean(values):\n    return 2.0\n", out)
+    assert not wrong.passed
 
 
 async def test_an_oracle_that_gives_nothing_lets_nothing_pass(judge: Judge) -> None:
@@ -142,17 +139,3 @@ async def test_a_module_that_only_the_tests_can_find_is_left_to_them(judge: Judg
     verdict = await judge_change(judge, RIGHT, out, tests)
     assert verdict.passed, (verdict.reason, verdict.unseen)
     assert verdict.evidence.label is Label.TESTS_PASSED
-
-
-def test_further_inputs_are_of_the_same_kind() -> None:
-    case = ValueCase(call="m:f", args="([1, 4, 9], 'word', 5, -2.5, True, None, {'a': 3})", explicit=True)
-    further_cases = variants([case], 40, random.Random(1))
-    assert len({further_case.args for further_case in further_cases}) == len(further_cases) == 40
-    for further_case in further_cases:
-        numbers, word, count, below, flag, nothing, table = literals.read(further_case.args)
-        assert numbers == sorted(numbers)
-        assert len(set(numbers)) == len(numbers) > 0
-        assert set(word) <= set("word")
-        assert word
-        assert count > 0 > below
-        assert (flag, nothing, list(table)) == (True, None, ["a"])
