@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from nightshift.core.code.tree import IdFormat, ObjectKind, id_of, with_head
 from nightshift.core.errors import GitError
 from nightshift.core.text.encoding import encode
-from nightshift.git.objects import ENTRY, FOLDER, RUN, Edit, sort_key
+from nightshift.git.objects import ENTRY, FOLDER, Edit, sort_key
 
 _FOLDER = FOLDER.encode()
 
@@ -52,13 +52,8 @@ class NewObjects:
         return self._tree(root, entries) or self.add("tree", b"")
 
     def _tree(self, root: str, edits: Mapping[bytes, tuple[bytes, bytes] | None]) -> str:
-        """Compose a tree like `tree`; return an empty id if no file is left.
-
-        The bytes of a large tree are spliced: only the edited entries are looked up, by binary search.
-        """
-        raw = self._load(root) if root else b""
-        if RUN[self._id_bytes].match(raw).end() != len(raw):  # type: ignore[union-attr] # none at all matches too
-            raise GitError(f"the tree {root} is not a git tree")
+        """Compose a tree like `tree`; return an empty id if no file is left."""
+        entries = self._read_entries(root)
         here, below = dict[bytes, bytes](), defaultdict[bytes, dict[bytes, tuple[bytes, bytes] | None]](dict)
         for path, edit in edits.items():
             name, is_below, rest = path.partition(b"/")
@@ -67,34 +62,22 @@ class NewObjects:
             else:
                 here[name] = b"" if edit is None else b"%s %s\0%s" % (edit[0], name, edit[1])
         for name, inside in below.items():
-            start, end = self._find_entry(raw, name, is_folder=True)
-            now = self._tree(raw[end - self._id_bytes : end].hex() if end > start else "", inside)
+            folder = entries.get(sort_key(name, is_folder=True), b"")
+            now = self._tree(folder[-self._id_bytes :].hex(), inside)
             if now or not here.get(name):  # Otherwise a new file replaces the emptied folder
                 here[name] = b"%s %s\0%s" % (_FOLDER, name, bytes.fromhex(now)) if now else b""
-        splices = list[tuple[int, bytes, int, bytes]]()
         for name, entry in here.items():
             for is_folder in (False, True):
-                start, end = self._find_entry(raw, name, is_folder=is_folder)
-                new = entry if entry.startswith(_FOLDER + b" ") == is_folder else b""
-                splices.append((start, sort_key(name, is_folder=is_folder), end, new))
-        parts, at = list[bytes](), 0
-        for start, _, end, new in sorted(splices):
-            parts += (raw[at:start], new)
-            at = end
-        data = b"".join((*parts, raw[at:]))
+                entries.pop(sort_key(name, is_folder=is_folder), None)
+            if entry:
+                entries[sort_key(name, is_folder=entry.startswith(_FOLDER + b" "))] = entry
+        data = b"".join(entries[key] for key in sorted(entries))
         return self.add("tree", data) if data else ""
 
-    def _find_entry(self, raw: bytes, name: bytes, *, is_folder: bool) -> tuple[int, int]:
-        """Return the start and the end of an entry in a tree object; both are the insertion point if it is missing."""
-        entry, run = ENTRY[self._id_bytes], RUN[self._id_bytes]
-        wanted, low, high = sort_key(name, is_folder=is_folder), 0, len(raw)
-        while low < high:
-            middle = run.match(raw, low, (low + high) // 2).end()  # type: ignore[union-attr] # none at all matches too
-            match = entry.match(raw, middle)
-            if match is None or sort_key(match[2], is_folder=match[1] == _FOLDER) >= wanted:
-                high = middle
-            else:
-                low = match.end()
-        match = entry.match(raw, low)
-        is_it = match is not None and match[2] == name and (match[1] == _FOLDER) == is_folder
-        return low, match.end() if match and is_it else low
+    def _read_entries(self, root: str) -> dict[bytes, bytes]:
+        """Map the sort key of each entry of a stored tree to the entry's bytes."""
+        raw = self._load(root) if root else b""
+        entries = list(ENTRY[self._id_bytes].finditer(raw))
+        if sum(len(entry[0]) for entry in entries) != len(raw):
+            raise GitError(f"the tree {root} is not a git tree")
+        return {sort_key(entry[2], is_folder=entry[1] == _FOLDER): entry[0] for entry in entries}

@@ -104,17 +104,13 @@ def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
 _Entry = tuple[str, str, str]
 ENTRY = {size: re.compile(rb"(\d+) ([^\0]*)\0.{%d}" % size, re.DOTALL) for size in (20, 32)}
 """Pattern of one entry of a tree object, by the number of bytes of an id; its groups are mode and name."""
-RUN = {size: re.compile(rb"(?:[^\0]*\0.{%d})*+" % size, re.DOTALL) for size in (20, 32)}
-"""Pattern of as many complete entries as possible; its keys are those of `ENTRY`."""
-_FEW = 20
-"""Maximum number of differing entries that are searched for one by one."""
 
 
 def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
     """Find the paths at which two trees differ; map them to their records in the new tree, or to None if removed.
 
-    Only the trees that contain a difference are read, and only their differing entries are parsed. Names that could
-    lead out of a folder (in a tree that git did not write) are left out.
+    Only the trees that contain a difference are read. Names that could lead out of a folder (in a tree that git did
+    not write) are left out.
 
     Args:
         old: The id of a tree; empty for a tree without files.
@@ -147,64 +143,18 @@ def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, t
 
 
 def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entry], list[_Entry]]:
-    """Return the entries that only the old tree has, and those that only the new tree has; changed ones are in both."""
-    before, after = (load(id_) if id_ else b"" for id_ in (old, new))
-    id_bytes = len(old or new) // 2
-    if old and new and (few := _few_apart(before, after, id_bytes)):
-        gone, came = (list(parse_tree(b"".join(entries), id_bytes)) for entries in few)
-        return gone, came
-    # There are many differences, or a tree that git did not write repeats a name, in which case the last entry counts.
+    """Return the entries that only the old tree has, and those that only the new tree has; changed ones are in both.
+
+    If a tree that git did not write repeats a name, the last entry counts.
+    """
     were, are = (
-        {(entry[1], entry[0] == FOLDER): entry for entry in parse_tree(raw, id_bytes)} for raw in (before, after)
+        {(entry[1], entry[0] == FOLDER): entry for entry in parse_tree(load(id_), len(id_) // 2)} if id_ else {}
+        for id_ in (old, new)
     )
     return (
         [entry for key, entry in were.items() if are.get(key) != entry],
         [entry for key, entry in are.items() if were.get(key) != entry],
     )
-
-
-def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes], list[bytes]] | None:
-    """Return the entries that differ in two trees; None if there are many, or if git did not write one of the trees.
-
-    Both trees are traversed in the order of their entries; common parts are skipped by comparing bytes, which is fast.
-    """
-    entry, run = ENTRY[id_bytes], RUN[id_bytes]
-    gone, came = list[re.Match[bytes]](), list[re.Match[bytes]]()
-    at, other = 0, 0
-    while len(gone) + len(came) <= _FEW:
-        same = run.match(before, at, at + _in_common(before, at, after, other))
-        assert same
-        at, other = same.end(), other + same.end() - at
-        old, new = entry.match(before, at), entry.match(after, other)
-        if not (old or new):
-            break
-        if old and (not new or _order(old) <= _order(new)):
-            gone.append(old)
-            at = old.end()
-        if new and (not old or _order(new) <= _order(old)):
-            came.append(new)
-            other = new.end()
-    names = {b" %s\0" % match[2] for match in (*gone, *came)}
-    entries = [each[0] for each in gone], [each[0] for each in came]
-    is_complete = at == len(before) and other == len(after)
-    alone = all(raw.count(name) <= 1 for name in names for raw in (before, after))
-    return entries if is_complete and alone and set(entries[0]).isdisjoint(entries[1]) else None
-
-
-def _in_common(first: bytes, at: int, other: bytes, start: int) -> int:
-    """Return how many bytes from these positions onwards are equal in both texts."""
-    least, most = 0, min(len(first) - at, len(other) - start)
-    while least < most:
-        middle = (least + most + 1) // 2
-        if first[at + least : at + middle] == other[start + least : start + middle]:
-            least = middle
-        else:
-            most = middle - 1
-    return least
-
-
-def _order(entry: re.Match[bytes]) -> bytes:
-    return sort_key(entry[2], is_folder=entry[1] == FOLDER.encode())
 
 
 def folders_in(raw: bytes, id_bytes: int) -> list[str]:
