@@ -9,7 +9,6 @@ the copy are ignored.
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import tempfile
 import time
@@ -29,8 +28,6 @@ from nightshift.models.acp.protocol import AgentSession, NotLoggedIn, PeerFault,
 from nightshift.models.acp.working_copy import Harvest, OutsideCopy, WorkingCopy
 from nightshift.models.base import BackendSettings, BaseModelHandler, OnText, events_about
 from nightshift.models.errors import BackendMisconfigured, TimedOut
-
-log = logging.getLogger(__name__)
 
 WRITES = frozenset({Phase.CODING, Phase.TESTING})
 """Phases whose replies consist of files."""
@@ -126,9 +123,8 @@ class AcpBackend(BaseModelHandler):
         """
         async with start_agent(self._settings, site, copy, session) as run:
             talk = asyncio.create_task(self._talk(run, session, request))
-            listen = asyncio.create_task(run.connection.listen())
             try:
-                await asyncio.wait({talk, listen, run.ended}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({talk, run.ended}, return_when=asyncio.FIRST_COMPLETED)
                 await asyncio.wait({talk}, timeout=GRACE_S)
                 if not talk.done():
                     raise ModelUnavailable(await self._why_gone(run))
@@ -140,9 +136,8 @@ class AcpBackend(BaseModelHandler):
             except (PeerFault, RpcError) as error:
                 raise ModelUnavailable(f"{self.model}: {error}") from None
             finally:
-                for each in (talk, listen):
-                    each.cancel()
-                await asyncio.gather(talk, listen, return_exceptions=True)
+                talk.cancel()
+                await asyncio.gather(talk, return_exceptions=True)
 
     async def _talk(self, run: AgentRun, session: AgentSession, request: ModelRequest) -> Turn:
         asked: asyncio.Task[Turn] | None = None

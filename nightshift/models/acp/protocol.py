@@ -48,7 +48,9 @@ class RpcError(NightshiftError):
 
 
 class Connection:
-    """A connection to an agent. It answers the agent's requests one after the other, so at most one is open at a time.
+    """A connection to an agent. One request at a time is sent to the agent.
+
+    While a request waits for its response, the agent's own requests are answered one after the other.
 
     Args:
         reader: the stream from the agent; the reader's limit is the maximum size of a message.
@@ -58,26 +60,25 @@ class Connection:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: AgentSession) -> None:
         self._reader, self._writer, self._session = reader, writer, session
-        self._waiting = dict[int, asyncio.Future[Any]]()
-        self._next, self._received, self._noise = 1, 0, 0
-        self._ended: BaseException | None = None
+        self._last, self._received, self._noise = 0, 0, 0
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Send a request to the peer and return its result. `listen` must be running.
+        """Send a request to the peer and return its result.
 
         Raises:
             RpcError: the peer answers with an error.
-            PeerGone: the peer went away. Any other error that ends `listen` is raised as well.
+            PeerGone: the peer went away.
+            PeerFault: the peer violates the protocol.
         """
-        if self._ended:
-            raise self._ended
-        number, self._next = self._next, self._next + 1
-        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
-        try:
-            await self._send({"id": number, "method": method, "params": params})
-            return await answer
-        finally:
-            self._waiting.pop(number, None)
+        self._last += 1
+        await self._send({"id": self._last, "method": method, "params": params})
+        while True:
+            message = await self._receive()
+            called = message.get("method")
+            if isinstance(called, str):
+                await self._take(called, message)
+            elif message.get("id") == self._last:
+                return _result(message)
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification to the peer.
@@ -87,21 +88,15 @@ class Connection:
         """
         await self._send({"method": method, "params": params})
 
-    async def listen(self) -> None:
-        """Handle messages until the peer goes away.
-
-        Requests that still wait for a response then fail with the same error.
-        """
-        try:
-            while True:
-                await self._take(await self._line())
-        except BaseException as error:
-            self._ended = error if isinstance(error, Exception) else PeerGone("the connection was closed")
-            raise
-        finally:
-            for answer in self._waiting.values():
-                if not answer.done():
-                    answer.set_exception(self._ended or PeerGone("the connection was closed"))
+    async def _receive(self) -> dict[str, Any]:
+        """Return the next message. A limited number of lines that are not messages are ignored."""
+        while True:
+            line = await self._line()
+            if message := _read(line):
+                return message
+            self._noise += bool(line.strip())
+            if self._noise > MOST_NOISE:
+                raise PeerFault(f"more than {MOST_NOISE} lines of the agent's output are not messages")
 
     async def _line(self) -> bytes:
         try:
@@ -117,33 +112,11 @@ class Connection:
             raise PeerFault(f"the agent sent more than {MOST_BYTES >> 20} MB")
         return line
 
-    async def _take(self, line: bytes) -> None:
-        message = _read(line)
-        if message is None:
-            self._noise += bool(line.strip())
-            if self._noise > MOST_NOISE:
-                raise PeerFault(f"more than {MOST_NOISE} lines of the agent's output are not messages")
-            return
-        method, number, params = message.get("method"), message.get("id"), _mapping(message.get("params"))
-        if not isinstance(method, str):
-            self._settle(number, message)
-        elif number is None:
+    async def _take(self, method: str, message: Mapping[str, Any]) -> None:
+        number, params = message.get("id"), _mapping(message.get("params"))
+        if number is None:
             self._session.take_update(method, params)
-        else:
-            await self._answer(number, method, params)
-
-    def _settle(self, number: object, message: Mapping[str, Any]) -> None:
-        answer = self._waiting.get(number) if isinstance(number, int) else None
-        if answer is None or answer.done():
             return
-        if isinstance(error := message.get("error"), dict):
-            code, text = error.get("code"), printable(str(error.get("message", "")), max_chars=_MOST_SAID)
-            details = printable(json.dumps(error["data"]), max_chars=_MOST_SAID) if error.get("data") else ""
-            answer.set_exception(RpcError(code if isinstance(code, int) else INTERNAL, f"{text} {details}".strip()))
-        else:
-            answer.set_result(message.get("result"))
-
-    async def _answer(self, number: object, method: str, params: Mapping[str, Any]) -> None:
         try:
             outcome: Mapping[str, Any] = {"result": self._session.answer(method, params)}
         except RpcError as error:
@@ -156,6 +129,14 @@ class Connection:
             await self._writer.drain()
         except OSError as error:
             raise PeerGone(f"the agent no longer reads its input: {error.strerror}") from None
+
+
+def _result(message: Mapping[str, Any]) -> Any:
+    if not isinstance(error := message.get("error"), dict):
+        return message.get("result")
+    code, text = error.get("code"), printable(str(error.get("message", "")), max_chars=_MOST_SAID)
+    details = printable(json.dumps(error["data"]), max_chars=_MOST_SAID) if error.get("data") else ""
+    raise RpcError(code if isinstance(code, int) else INTERNAL, f"{text} {details}".strip())
 
 
 def _read(line: bytes) -> dict[str, Any] | None:
