@@ -1,11 +1,9 @@
 """Forecasts when the queue will be empty and what that will cost, from the measured data of earlier tasks.
 
-The forecast is made by simulation, a few hundred times. Each simulation gives every open task the time and the cost of
-a randomly drawn ended task, and lets the workers process the tasks in the order of the queue. The result is the 10th,
-50th and 90th percentile of these simulations. This bootstrap (B. Efron, Annals of Statistics 7, 1979) needs no
-assumption about the distribution of the times, which is skewed. If more than `SUMMED_FROM` tasks are open, there is
-only one simulation, which gives each task the average time and cost. The sum over so many tasks is nearly normally
-distributed, so the range follows from the variance.
+The forecast is made by simulation, up to a few hundred times. Each simulation gives every open task the time and the
+cost of a randomly drawn ended task, and lets the workers process the tasks in the order of the queue. The result is the
+10th, 50th and 90th percentile of these simulations. This bootstrap (B. Efron, Annals of Statistics 7, 1979) needs no
+assumption about the distribution of the times, which is skewed.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import heapq
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,14 +21,12 @@ from nightshift.core.quiet_hours import after_work, work_before
 
 LEAST_MEASURED = 3
 """Minimum number of ended tasks that a forecast needs."""
-DRAWS, LEAST_DRAWS = 400, 100
+DRAWS, LEAST_DRAWS = 400, 10
 DRAWN_TASKS = 20_000
 """Total number of tasks to draw, in all simulations together. It determines the number of simulations, between
-`LEAST_DRAWS` and `DRAWS`.
+`LEAST_DRAWS` and `DRAWS`. The more tasks are open, the less their sum varies, so fewer simulations are enough.
 """
-SUMMED_FROM = 200
 _PERCENTILES = (0.1, 0.5, 0.9)
-_Z90 = 1.2816
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,18 +129,6 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prospect:
-    """Possible remaining costs of a task: pairs of seconds and USD, all equally likely."""
-
-    task: OpenTask
-    rests: Sequence[tuple[float, float]]
-    mean_s: float
-    mean_usd: float
-    variance_s: float
-    variance_usd: float
-
-
-@dataclass(frozen=True, slots=True)
 class _Course:
     """The outcome of one simulation: the end of each task in seconds from now, and its cost, sorted by end."""
 
@@ -194,105 +178,60 @@ def _forecast_measured(
     tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions
 ) -> dict[str, Any]:
     """Return the fields of a forecast that depend on measured tasks."""
-    prospects = _prospects(tasks, measured)
-    if len(tasks) > SUMMED_FROM:
-        mean = _course(prospects, [(each.mean_s, each.mean_usd) for each in prospects], conditions.workers)
-        courses = [mean]
-        takes_s = _normal(mean.takes_s, sum(each.variance_s for each in prospects) / conditions.workers**2)
-        cost_usd = _normal(mean.cost_usd, sum(each.variance_usd for each in prospects))
-    else:
-        dice = random.Random(len(tasks))  # noqa: S311  # no secret hangs on it
-        draws = max(LEAST_DRAWS, min(DRAWS, DRAWN_TASKS // max(1, len(tasks))))
-        courses = [
-            _course(prospects, [dice.choice(each.rests) for each in prospects], conditions.workers)
-            for _ in range(draws)
-        ]
-        takes_s = _percentiles([each.takes_s for each in courses])
-        cost_usd = _percentiles([each.cost_usd for each in courses])
+    dice = random.Random(len(tasks))  # noqa: S311  # no secret hangs on it
+    fresh = _list_rests(OpenTask(), measured)
+    rests = [_list_rests(task, measured) if task.work_s else fresh for task in tasks]  # Most tasks have not begun
+    courses = [
+        _course(tasks, list(map(dice.choice, rests)), conditions.workers)
+        for _ in range(max(LEAST_DRAWS, min(DRAWS, DRAWN_TASKS // max(1, len(tasks)))))
+    ]
+    takes_s = _percentiles([each.takes_s for each in courses])
+    cost_usd = _percentiles([each.cost_usd for each in courses])
     forecast: dict[str, Any] = {"takes_s": takes_s, "done_at": _times(takes_s, conditions)}
     if any(each.cost_usd is None for each in measured):
         return forecast
-    return forecast | {"cost_usd": cost_usd} | _compare_budget(courses, cost_usd, conditions)
+    return forecast | {"cost_usd": cost_usd} | _compare_budget(courses, conditions)
 
 
-def _compare_budget(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
+def _compare_budget(courses: Sequence[_Course], conditions: Conditions) -> dict[str, Any]:
     """Compare the cost of the tasks with the budget of the day; empty without a budget."""
     left_usd, now = conditions.left_today_usd, conditions.now
     if left_usd is None:
         return {}
     day_s = work_before(conditions.quiet_hours, now, _day_end(now)).total_seconds()
     fits, ends = zip(*(each.within(left_usd, day_s) for each in courses), strict=True)
-    over = sum(map(math.isfinite, ends)) / len(ends)
-    if len(courses) == 1 and courses[0].takes_s <= day_s:
-        over = _above(left_usd, cost_usd)
     used_up_s = _percentiles(ends).middle
     return {
-        "over_budget": over,
+        "over_budget": sum(map(math.isfinite, ends)) / len(ends),
         "fit_budget": round(_percentiles(fits).middle),
         "used_up_at": _after(used_up_s, conditions) if math.isfinite(used_up_s) else None,
     }
 
 
-def _above(limit: float, cost: Estimate) -> float:
-    """Return the probability of a cost above a limit."""
-    deviation = (cost.high - cost.middle) / _Z90
-    if not deviation:
-        return float(cost.middle > limit)
-    return 0.5 * math.erfc((limit - cost.middle) / (deviation * math.sqrt(2)))
-
-
-def _prospects(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask]) -> list[_Prospect]:
-    fresh = _prospect(OpenTask(), measured)
-    return [
-        _prospect(task, measured) if task.work_s else replace(fresh, task=task)  # Most tasks have not begun
-        for task in tasks
-    ]
-
-
-def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
-    """Return the possible remaining costs of a task.
+def _list_rests(task: OpenTask, measured: Sequence[MeasuredTask]) -> list[tuple[float, float]]:
+    """Return the possible remaining costs of a task: pairs of seconds and USD, all equally likely.
 
     They come from the measured tasks that took longer than this task has taken so far.
     """
-    rests = [
+    return [
         (each.work_s - task.work_s, max(0.0, (each.cost_usd or 0.0) - task.cost_usd))
         for each in measured
         if not task.work_s or each.work_s > task.work_s
     ] or [(task.work_s, task.cost_usd)]  # The task has taken longer than all others: assume as much again
-    (mean_s, variance_s), (mean_usd, variance_usd) = (_moments(values) for values in zip(*rests, strict=True))
-    return _Prospect(
-        task=task,
-        rests=rests,
-        mean_s=mean_s,
-        mean_usd=mean_usd,
-        variance_s=variance_s,
-        variance_usd=variance_usd,
-    )
 
 
-def _course(prospects: Sequence[_Prospect], rests: Sequence[tuple[float, float]], workers: int) -> _Course:
+def _course(tasks: Sequence[OpenTask], rests: Sequence[tuple[float, float]], workers: int) -> _Course:
     """Simulate tasks whose remaining costs are `rests`: each worker that is free starts the next task."""
-    ends = [rest for each, rest in zip(prospects, rests, strict=True) if each.task.is_running]
+    ends = [rest for task, rest in zip(tasks, rests, strict=True) if task.is_running]
     free = [work_s for work_s, _ in ends]
     free += [0.0] * (workers - len(free))
     heapq.heapify(free)
-    for each, (work_s, cost) in zip(prospects, rests, strict=True):
-        if not each.task.is_running:
-            ends_s = max(heapq.heappop(free), each.task.due_in_s) + work_s
+    for task, (work_s, cost) in zip(tasks, rests, strict=True):
+        if not task.is_running:
+            ends_s = max(heapq.heappop(free), task.due_in_s) + work_s
             heapq.heappush(free, ends_s)
             ends.append((ends_s, cost))
     return _Course(ends=sorted(ends))
-
-
-def _moments(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the variance."""
-    mean = sum(values) / len(values)
-    return mean, sum((value - mean) ** 2 for value in values) / len(values)
-
-
-def _normal(middle: float, variance: float) -> Estimate:
-    spread = _Z90 * math.sqrt(variance)
-    return Estimate(low=max(0.0, middle - spread), middle=middle, high=middle + spread)
 
 
 def _percentiles(values: Sequence[float]) -> Estimate:
