@@ -23,24 +23,12 @@ from nightshift.server.routes import (
     watching,
 )
 
+_MODULES = (
+    brief, tasks, timeline, approvals, commits, environments, forges, running, steering, search, watching, settings,
+    repositories, logs, memory, reports, hub,
+)  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = (
-    *brief.routes.endpoints,
-    *tasks.routes.endpoints,
-    *timeline.routes.endpoints,
-    *approvals.routes.endpoints,
-    *commits.routes.endpoints,
-    *environments.routes.endpoints,
-    *forges.routes.endpoints,
-    *running.routes.endpoints,
-    *steering.routes.endpoints,
-    *search.routes.endpoints,
-    *watching.routes.endpoints,
-    *settings.routes.endpoints,
-    *repositories.routes.endpoints,
-    *logs.routes.endpoints,
-    *logs.NATIVE,
-    *memory.routes.endpoints,
-    *reports.routes.endpoints,
-    *hub.routes.endpoints,
+    *(endpoint for module in _MODULES for endpoint in module.routes.endpoints),
+    logs.STREAM,
     Endpoint(name="describe", method="GET", path="/api/openapi.json", summary="This document."),
 )

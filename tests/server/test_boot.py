@@ -10,12 +10,13 @@ from urllib.parse import urljoin
 import pytest
 
 from nightshift.server.context import AppContext
-from nightshift.server.pages.page_table import PAGES, STATUS, TASKS, Page
+from nightshift.server.pages.page_table import PAGES, STATUS, Page
 from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.worked_task import submit
 
 EVIL = "</script><script>alert(1)</script><!-- <script>"
 SECRET = "hunter2-hunter2"
+TASKS = "/api/tasks?limit=50"
 
 
 @pytest.fixture

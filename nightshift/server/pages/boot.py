@@ -18,7 +18,7 @@ from nightshift.server.api import body_of
 from nightshift.server.context import AppContext
 from nightshift.server.contract import ENDPOINTS
 from nightshift.server.endpoint import Reply
-from nightshift.server.pages.page_table import Page
+from nightshift.server.pages.page_table import STATUS, Page
 from nightshift.server.query import BadQuery, read_query
 
 _BY_NAME = {f"api.{endpoint.name}": endpoint for endpoint in ENDPOINTS}
@@ -35,7 +35,8 @@ def boot_data(context: AppContext, routes: Map, page: Page, where: Mapping[str, 
         UnknownTask, UnknownApproval, UnknownCommit: the task, question or commit that the page shows does not exist.
     """
     after = context.events.newest_id()
-    bodies = {address: _answer(context, routes, address) for address in (each.format(**where) for each in page.preload)}
+    addresses = [STATUS, *(each.format(**where) for each in page.preload)]
+    bodies = {address: _answer(context, routes, address) for address in addresses}
     answers = ",".join(f"{json.dumps(address)}:{body}" for address, body in bodies.items() if body)
     about = json.dumps({"name": page.name, "where": dict(where)})
     # A `<` could end the element or begin a comment; in JSON it occurs only inside strings.

@@ -53,16 +53,14 @@ def _page(context: AppContext, query: LogsQuery) -> LogPage:
     return pages.before(query.before, query.limit) if after is None else pages.after(after, query.limit)
 
 
-NATIVE = (
-    Endpoint(
-        name="stream_logs",
-        method="GET",
-        path="/api/logs/stream",
-        summary="Stream events as they happen (server-sent events). Each has an id, and a log line's JSON as its data; "
-        "`Last-Event-ID` resumes after it. Other event types: `resync` (ids restarted), `beat` (nothing happened for "
-        "15 s), `end` (the server stops) and, with `live=true`, `writing`: new text of replies being written. "
-        "`writing` events have no id and are not sent again; a new client first gets the text written so far.",
-        query=FollowQuery,
-        media="text/event-stream",
-    ),
+STREAM = Endpoint(
+    name="stream_logs",
+    method="GET",
+    path="/api/logs/stream",
+    summary="Stream events as they happen (server-sent events). Each has an id, and a log line's JSON as its data; "
+    "`Last-Event-ID` resumes after it. Other event types: `resync` (ids restarted), `beat` (nothing happened for "
+    "15 s), `end` (the server stops) and, with `live=true`, `writing`: new text of replies being written. "
+    "`writing` events have no id and are not sent again; a new client first gets the text written so far.",
+    query=FollowQuery,
+    media="text/event-stream",
 )
