@@ -275,30 +275,6 @@ async def run_arms(
         return await _work_on(settings, here, run, asked.budget_usd, tell, clock)
 
 
-async def go_on(
-    settings: Settings,
-    here: Opened,
-    key: str,
-    *,
-    budget_usd: float | None = None,
-    tell: Callable[[str], None],
-    clock: Clock = utc_now,
-) -> Run:
-    """Continue the run with this key; the other arguments are those of `run_arms`.
-
-    Raises:
-        AlreadyRunning: another run is in progress.
-        BenchmarkError: there is no such run.
-        NightshiftError: nothing can be run here.
-    """
-    with InstanceLock(settings.benchmark_lock_file):
-        run = here.store.run(key)
-        if run.repo != here.repo:
-            raise BenchmarkError(f"{key}: that run belongs to {run.repo}")
-        run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock())
-        return await _work_on(settings, here, run, budget_usd, tell, clock)
-
-
 async def _work_on(
     settings: Settings, here: Opened, run: Run, budget_usd: float | None, tell: Callable[[str], None], clock: Clock
 ) -> Run:

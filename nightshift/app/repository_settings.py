@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +17,8 @@ from nightshift.core.code.repository_commands import Found
 from nightshift.core.errors import GitError, InvalidTask, UnknownCommit
 from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
-from nightshift.core.program import format_command
-from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.preflight import Preflight, state_key
 from nightshift.core.tasks.repository_settings import (
-    BENCHMARK,
     RepositoryOptions,
     RepositorySettings,
     change_settings,
@@ -35,7 +31,6 @@ from nightshift.core.text.plain_data import from_plain
 from nightshift.git.manager import GitManager
 from nightshift.sandbox import orphans
 from nightshift.storage.db import repositories
-from nightshift.storage.db.codec import to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import read_state, write_state
@@ -118,11 +113,15 @@ class RepositoryService:
             InvalidTask: values are wrong; the message names the fields and what each accepts.
             GitError: `repo` is not a repository.
         """
-        if changes.get(BENCHMARK) is not None:
-            raise InvalidTask(
-                {BENCHMARK: f"is what was measured: type {format_command(f'bench use {shlex.quote(repo)} --yes')}"}
-            )
-        return self._change(self.show(repo).repo, changes)
+        root = self.show(repo).repo
+        stored_settings = change_settings(self._sound(root), changes)
+        self._refuse_unknown(root, stored_settings)
+        self._db.write(lambda conn: repositories.keep_settings(conn, root, stored_settings, self._clock())).result(
+            WRITE_WALL_S
+        )
+        words = ", ".join(f"{name}: {'removed' if value is None else value}" for name, value in changes.items())
+        self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {words}"[:500])
+        return self.show(root)
 
     def store_check(self, check: Preflight) -> None:
         """Store the result of running a repository's suite without any change."""
@@ -133,36 +132,6 @@ class RepositoryService:
         """Return the latest results of running a repository's suites without any change, one for each language."""
         stored = (read_state(self._db.reader(), state_key(repo, language)) for language in Language)
         return tuple(from_plain(Preflight, row) for row in stored if row)
-
-    def use(self, repo: str, measured: Sequence[Benchmarked]) -> None:
-        """Apply these benchmark results to a repository, and replace the results that were applied before.
-
-        Args:
-            repo: a checkout, or a folder in a checkout.
-            measured: one result, with its arm, for each model; an empty sequence only removes the earlier results.
-
-        Raises:
-            GitError: `repo` is not a repository.
-        """
-        self._change(self.show(repo).repo, {BENCHMARK: to_json_value(measured) or None})
-
-    def used(self, repo: str) -> tuple[Benchmarked, ...]:
-        """Return the benchmark results that are applied to a repository.
-
-        Raises:
-            GitError: `repo` is not a repository.
-        """
-        return readable(self._read_kept(self.show(repo).repo)[1])[0].benchmark
-
-    def _change(self, root: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        stored_settings = change_settings(self._sound(root), changes)
-        self._refuse_unknown(root, stored_settings)
-        self._db.write(lambda conn: repositories.keep_settings(conn, root, stored_settings, self._clock())).result(
-            WRITE_WALL_S
-        )
-        words = ", ".join(f"{name}: {_describe(name, value)}" for name, value in changes.items())
-        self._events.emit(Kind.SETTINGS_RELOADED, f"for the tasks of {root}: {words}"[:500])
-        return self.show(root)
 
     def _refuse_unknown(self, root: str, stored_settings: Mapping[str, Any]) -> None:
         """Refuse settings that name rules or branches that do not exist.
@@ -217,12 +186,6 @@ class RepositoryService:
             error=error,
             checks=self._checks(repo),
         )
-
-
-def _describe(name: str, value: Any) -> Any:
-    if value is None:
-        return "removed"
-    return ", ".join(row["arm"] for row in value) if name == BENCHMARK else value
 
 
 @contextmanager

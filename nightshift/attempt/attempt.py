@@ -13,9 +13,9 @@ import shlex
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from nightshift.agent.kinds import asks_for_documents, kind_of
+from nightshift.agent.kinds import asks_for_documents
 from nightshift.agent.machine import FIRST, Machine
-from nightshift.agent.services import AgentServices, EditFormat
+from nightshift.agent.services import AgentServices
 from nightshift.attempt import landed_packages, subtasks
 from nightshift.attempt.draft import LEAVES_DRAFT, leave_draft
 from nightshift.attempt.environment import EnvironmentChoice
@@ -32,7 +32,6 @@ from nightshift.attempt.trouble import find_lack, find_trouble
 from nightshift.core.code.environments import Environment
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
-from nightshift.core.dialogue import ModelRequest
 from nightshift.core.errors import (
     BudgetSpent,
     CommandBlocked,
@@ -45,7 +44,6 @@ from nightshift.core.errors import (
 from nightshift.core.events import BlockedCommandData, Emitter, Event, Kind, Level
 from nightshift.core.ports import Model
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, Step
-from nightshift.core.tasks.benchmarked import Benchmarked, WorkSettings
 from nightshift.core.tasks.change_checks import holding, package_subject
 from nightshift.core.tasks.forking import begin, begin_with_draft
 from nightshift.core.tasks.held_out import HeldOut
@@ -53,8 +51,7 @@ from nightshift.core.tasks.preflight import state_key
 from nightshift.core.tasks.repository_settings import RepositorySettings
 from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.states import Ending, Outcome, Phase
-from nightshift.core.tasks.task import Explore, Limits, OwnerMessage, Spent, Task
-from nightshift.models.gateway import BoundModel
+from nightshift.core.tasks.task import Limits, OwnerMessage, Spent, Task
 from nightshift.queue import store as task_store
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.state_store import Commit as LedgerEntry
@@ -284,56 +281,6 @@ class Attempt:
             return result.fault
         raise NeedsApproval(result.fault, (ask,))
 
-    def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
-        """Return the benchmark results of models that had the same settings as they would have on this task."""
-        return tuple(
-            benchmarked
-            for benchmarked in self._repository_settings.benchmark
-            if benchmarked.is_of(self._work_settings(benchmarked))
-        )
-
-    def _work_settings(self, benchmarked: Benchmarked) -> WorkSettings:
-        """Return the settings that a benchmarked model would use on this task."""
-        spec, defaults = self.task.spec, self.services.defaults
-        # Only a model that uses tools can use the tools of the owner's servers.
-        explore = spec.explore or (defaults.agent.explore if spec.mcp else None)
-        task_settings = WorkSettings(
-            protocol=defaults.agent.edit_format, explore=explore, review=spec.review, audit=spec.audit
-        )  # fmt: skip
-        held = benchmarked.over(task_settings)
-        return replace(
-            held,
-            explore=held.explore or defaults.agent.explore,
-            review=defaults.review if held.review is None else held.review,
-            audit=defaults.audit if held.audit is None else held.audit,
-        )
-
-    async def _work_as_measured(self, model: BoundModel) -> None:
-        """Find the model that begins the task, and apply the settings with which it did best in the benchmark."""
-        if not any(benchmarked.taken for benchmarked in self._repository_settings.benchmark):
-            return
-        spec = self.task.spec
-        request = ModelRequest(
-            phase=Phase.CODING, messages=(), task_id=self.task.id, attempt=self.task.attempt, kind=kind_of(spec)
-        )
-        begins = await model.begins(request)
-        measurement = next(
-            (
-                benchmarked
-                for benchmarked in self._repository_settings.benchmark
-                if benchmarked.model == begins and benchmarked.taken
-            ),
-            None,
-        )
-        if measurement is None:
-            return
-        held = self._work_settings(measurement)
-        self._agent = replace(self._agent, edit_format=EditFormat(held.protocol), explore=held.explore or Explore.AUTO)
-        self.task = replace(self.task, spec=replace(spec, review=held.review, audit=held.audit))
-        self.events.emit(
-            Kind.REPOSITORY_READ, f"{begins} works as the benchmark found best: {measurement.summary}"[:500]
-        )
-
     def _check_command(self) -> None:
         """Refuse a test command that may never run, before the task costs anything."""
         spec = self.task.spec
@@ -350,7 +297,7 @@ class Attempt:
         if why := self.services.unable(self.task.spec):
             return self.ended(Ending.REFUSED, why)
         origin = self._origin = await asyncio.to_thread(_origin, self.services, self.task)
-        bound = await asyncio.to_thread(self._budget.open, origin.model, self._read_benchmarks())
+        bound = await asyncio.to_thread(self._budget.open, origin.model)
         model = TimedModel(bound, time, self._forgive_crashes)
         stored = await asyncio.to_thread(self.services.steps.last_work, self.task.id, self.task.attempt) or origin.state
         repository_path = self.services.git.place_of(self.task.spec.repo)
@@ -369,7 +316,6 @@ class Attempt:
             )
         self._recorded = await asyncio.to_thread(self._read_standing) if stored else None
         workspace, stored = await self._rejoin(workspace, stored)
-        await self._work_as_measured(bound)
         await self._hold_out(workspace)
         state = self._going_on(stored) if stored else self._new_state(workspace)
         if state.phase is not Phase.COMMIT:  # a change that is to be committed keeps its verdict's environment

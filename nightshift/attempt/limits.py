@@ -20,7 +20,6 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import BudgetSpent, Interruption, NeedsApproval
 from nightshift.core.ports import Model
 from nightshift.core.tasks import allowance
-from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.change_checks import Approval, AskKind
 from nightshift.core.tasks.task import Limits, Spent, Task
 from nightshift.models.gateway import BoundModel
@@ -55,12 +54,11 @@ class TaskBudget:
         """The task's limits with the part of the model budget that is left; only available after `open`."""
         return allowance.lower_limits(self._allowed, self._used)
 
-    def open(self, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()) -> BoundModel:
+    def open(self, wanted: str = "") -> BoundModel:
         """Return the model gateway, limited to the remaining budget. Reads the ledger, so call it in a thread.
 
         Args:
             wanted: the model that the owner wants the task to ask first.
-            benchmarked: the results of models in the repository's benchmark.
 
         Raises:
             BudgetSpent: the owner has denied this attempt a larger budget.
@@ -73,7 +71,7 @@ class TaskBudget:
         self._on_subtasks = self._services.queue.sum_spent_on_subtasks(task.id)
         raised = allowance.raise_limits(self._limits, task.spent_before, self._granted)
         self._allowed = allowance.lower_limits(raised, self._on_subtasks)
-        self._model = self._services.models.for_task(task.id, self._allowed, used, wanted, benchmarked)
+        self._model = self._services.models.for_task(task.id, self._allowed, used, wanted)
         for each in decided:
             if not each.granted and each.attempt == task.attempt:
                 raise BudgetSpent(_tell_denied(each))

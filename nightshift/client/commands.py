@@ -420,19 +420,11 @@ def _bench() -> Group:
                     help="Whether models see the tests (shown), or these are held out (words)."),
             _option("--items", type=Whole(1_000_000), metavar="N", help="Only N items, drawn from all."),
             _option("--budget", type=float, metavar="USD", help="Stop before the run costs more than this."),
-            _option("--run", metavar="KEY", help="Continue the run with this key instead of starting one."),
         ),
         _command(
             "report", "What each arm solved at what cost, and which differences are significant.", repo,
             _option("--mode", type=click.Choice(["shown", "words"]),
                     help="Items whose tests were shown, or held out; by default as in the newest run."),
-        ),
-        _command(
-            "use", "Let the results decide which model starts a repository's tasks, and how it works.\n\nShows "
-            "what would change; nothing is changed without --yes.", repo,
-            _option("--mode", type=click.Choice(["shown", "words"]), help="As for the report."),
-            _flag("--yes", help="Apply the results."),
-            _flag("--off", help="Stop using the results."),
         ),
     ]  # fmt: skip
     group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from nightshift.core.built_in import BUILT_IN
-from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Kind, Spent
 from nightshift.core.tools import ToolCall, ToolProtocol, ToolSpec
@@ -117,7 +116,6 @@ class ModelRequest:
         tools: The tools that the reply may call.
         protocol: How tools are called; None chooses by what is known about the answering model.
         heard: The id of the newest message of the task's owner that the request contains; 0 if it contains none.
-        benchmarked: Results of models in a benchmark of the task's repository, under the settings of the task.
     """
 
     phase: Phase
@@ -140,7 +138,6 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     protocol: ToolProtocol | None = None
     heard: int = 0
-    benchmarked: tuple[Benchmarked, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def digest(self) -> str:

@@ -24,7 +24,6 @@ from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import ModelRefused, ModelUnavailable, NeedsSettings, OwnerSpoke, Parked, PromptTooLong
 from nightshift.core.gauge import Gauge
 from nightshift.core.status import ModelStatus, SpentBudget
-from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.states import Ending, Phase
 from nightshift.core.tasks.task import Limits, Spent
 from nightshift.models.backend_client import BackendClient
@@ -53,7 +52,6 @@ from nightshift.models.routing import Router
 from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.thinking import is_used_up, lessen_thinking, say_used_up
 
-Benchmarks = tuple[Benchmarked, ...]
 MAY_BE_GONE = (ModelUnavailable, BackendMisconfigured, RequestRefused)
 """Failures after which the gateway checks whether the backend is still available."""
 
@@ -61,8 +59,8 @@ MAY_BE_GONE = (ModelUnavailable, BackendMisconfigured, RequestRefused)
 class BoundModel:
     """The gateway for one task (`core.ports.Model`), with the task's limits and the amount that the task has spent."""
 
-    def __init__(self, handler: ModelHandler, budget: Budget, wanted: str = "", benchmarked: Benchmarks = ()) -> None:
-        self._handler, self._budget, self._wanted, self._benchmarked = handler, budget, wanted, benchmarked
+    def __init__(self, handler: ModelHandler, budget: Budget, wanted: str = "") -> None:
+        self._handler, self._budget, self._wanted = handler, budget, wanted
 
     @property
     def spent(self) -> Spent:
@@ -71,17 +69,8 @@ class BoundModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """See `core.ports.Model.complete`."""
-        return await self._handler.complete(self._of_task(request), self._budget)
-
-    async def begins(self, request: ModelRequest) -> str:
-        """Return the model that is asked first for a request, as `backend=model`; empty if there is no model.
-
-        With measured routing, this call also decides the order of models for the attempt and stores the decision.
-        """
-        return await self._handler.begins(self._of_task(request))
-
-    def _of_task(self, request: ModelRequest) -> ModelRequest:
-        return replace(request, wanted=self._wanted or request.wanted, benchmarked=self._benchmarked)
+        request = replace(request, wanted=self._wanted or request.wanted)
+        return await self._handler.complete(request, self._budget)
 
 
 class ModelHandler:
@@ -108,7 +97,7 @@ class ModelHandler:
         self.live = services.live
         self._pool = BackendPool(backends, config, services)
         self._ledger = BudgetLedger(budgets, services.clock, services.spent_since)
-        self._router = Router(services.routes, services.clock)
+        self._router = Router(services.routes)
         self._events = GatewayEvents(services.emit, config.masker)
         self._parked_at: datetime | None = None
         self._recoveries_seen = 0
@@ -133,9 +122,7 @@ class ModelHandler:
         self._retiring[retiring] = old
         retiring.add_done_callback(lambda done: self._retiring.pop(done, None))
 
-    def for_task(
-        self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "", benchmarked: Benchmarks = ()
-    ) -> BoundModel:
+    def for_task(self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "") -> BoundModel:
         """Return the gateway for one attempt.
 
         Args:
@@ -144,17 +131,8 @@ class ModelHandler:
             spent: the amount that the task has used according to the ledger, which counts every reply that was paid
                 for, including replies that are replayed later or never read.
             wanted: the model that the owner wants to be asked first (`ModelRequest.wanted`).
-            benchmarked: benchmark results of models on the task's repository.
         """
-        return BoundModel(self, self._ledger.for_task(task_id, limits, spent), wanted, benchmarked)
-
-    async def begins(self, request: ModelRequest) -> str:
-        """See `BoundModel.begins`."""
-        pool = self._pool
-        async with pool.in_use():
-            clients = (await self._router.order(pool, request)).clients
-            there = [client for client in clients if client.health.available] or clients
-            return there[0].label if there else ""
+        return BoundModel(self, self._ledger.for_task(task_id, limits, spent), wanted)
 
     async def complete(self, request: ModelRequest, task: Budget) -> Completion:
         """Answer a request. If the answer to the same request is stored, return the stored answer.

@@ -5,7 +5,7 @@ a success rate is drawn at random from a distribution that its results determine
 much below the best draw is asked first. A model with many results is chosen by its measured rate; a model with few
 results is tried more often by chance. The distributions are Beta posteriors. The prior of a model for one kind of task
 comes from its results with the other kinds, and weighs as much as a few attempts. The prior for all kinds begins at a
-half, and a benchmark on the task's repository adds to it (`prior_of`).
+half.
 
 The cost of a solved task is the cost of an attempt divided by the success rate. Costs are means over attempts, starting
 from a guess that weighs as much as a few attempts. The cost of a model without a stated price is unknown, so it is
@@ -21,16 +21,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from nightshift.core.clock import Clock
 from nightshift.core.dialogue import ModelRequest
 from nightshift.core.routing import ModelResult, Results, Route
-from nightshift.core.tasks.benchmarked import Benchmarked
 from nightshift.core.tasks.states import CircuitState, Phase
 from nightshift.core.text.formats import money
 from nightshift.models.backend_client import BackendClient
@@ -67,50 +64,7 @@ USD_PER_HOUR = 0.05
 """Cost of an hour of waiting, in USD: the electricity of a machine that uses 150 W. Because of it, even a free model
 has a small cost.
 """
-
-
-ITEM_WEIGHT = 0.3
-"""Weight of one benchmark item, in real attempts, on the day on which the item was attempted."""
-FORGOTTEN_DAYS = 90.0
-"""Days in which the weight of a benchmark item falls linearly to zero."""
-MOST = 10.0
-"""Maximum weight of a benchmark, in real attempts."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prior:
-    """The results of a model's benchmark, weighed in real attempts.
-
-    Attributes:
-        solved: number of solved attempts that the benchmark counts as.
-        count: number of attempts that the benchmark counts as.
-        why: an explanation in words.
-    """
-
-    solved: float = 0.0
-    count: float = 0.0
-    why: str = ""
-
-
-NOTHING, NO_RESULT = Prior(), ModelResult()
-
-
-def prior_of(benchmark: Benchmarked, now: datetime) -> Prior:
-    """Return the results of a model's benchmark with the weight that they have at the time `now`."""
-    days = max(0.0, (now - benchmark.at).total_seconds() / 86_400)
-    count = min(MOST, benchmark.items * ITEM_WEIGHT * max(0.0, 1 - days / FORGOTTEN_DAYS))
-    if not count:
-        return NOTHING
-    ago = "today" if days < 1 else f"{days:.0f} {'day' if days < 1.5 else 'days'} ago"
-    weight = f"counts as {count:.2g} attempts"
-    why = f"solved {benchmark.solved} of {benchmark.items} benchmark items here {ago} ({weight})"
-    return Prior(solved=count * benchmark.solved / benchmark.items, count=count, why=why)
-
-
-def priors(benchmarks: Iterable[Benchmarked], now: datetime) -> dict[str, Prior]:
-    """Return the weighed results of the benchmarks by `backend=model`. Each model has at most one benchmark."""
-    weighed = {each.model: prior_of(each, now) for each in benchmarks}
-    return {model: prior for model, prior in weighed.items() if prior.count}
+NO_RESULT = ModelResult()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +79,6 @@ class Candidate:
         prior_rate: the share of solved attempts that is assumed before any was measured.
         measured: the model's results with the kind of the current task.
         others: the model's results with all other kinds.
-        benchmark: the weighed results of the model's benchmark on the task's repository.
     """
 
     label: str
@@ -135,25 +88,24 @@ class Candidate:
     prior_rate: float = PRIOR_RATE
     measured: ModelResult = NO_RESULT
     others: ModelResult = NO_RESULT
-    benchmark: Prior = NOTHING
 
-    def learn(self, results: Results, kind: str, benchmark: Prior) -> Candidate:
-        """Return a copy with the model's results for a kind of task and its benchmark on the task's repository."""
+    def learn(self, results: Results, kind: str) -> Candidate:
+        """Return a copy with the model's results for a kind of task."""
         by_kind = {each: of.get(self.label, NO_RESULT) for each, of in results.items()}
         measured = by_kind.pop(kind, NO_RESULT)
-        return replace(self, measured=measured, others=sum(by_kind.values(), NO_RESULT), benchmark=benchmark)
+        return replace(self, measured=measured, others=sum(by_kind.values(), NO_RESULT))
 
     @property
     def count(self) -> float:
         """Number of attempts, including those that the priors count as."""
-        return self.measured.began + KIND_WEIGHT + self.benchmark.count
+        return self.measured.began + KIND_WEIGHT
 
     @property
     def solved(self) -> float:
         """Number of solved attempts, including those that the priors count as; not a whole number."""
         others = self.others
         prior = (others.solved + OVERALL_WEIGHT * self.prior_rate) / (others.began + OVERALL_WEIGHT)
-        return self.measured.solved + KIND_WEIGHT * prior + self.benchmark.solved
+        return self.measured.solved + KIND_WEIGHT * prior
 
     @property
     def rate(self) -> float:
@@ -208,14 +160,7 @@ EASY = frozenset({Phase.CLARIFYING, Phase.REFLECTING, Phase.REVIEW})
 """Phases with short replies in a fixed form, which are checked or only give advice."""
 
 
-def decide(
-    candidates: Sequence[Candidate],
-    results: Results,
-    kind: str,
-    *,
-    seed: str,
-    benchmark: Mapping[str, Prior] | None = None,
-) -> Route:
+def decide(candidates: Sequence[Candidate], results: Results, kind: str, *, seed: str) -> Route:
     """Decide the order of models for an attempt.
 
     Args:
@@ -223,9 +168,8 @@ def decide(
         results: the models' results.
         kind: the kind of the task.
         seed: seed of the random choices; the same seed gives the same decision.
-        benchmark: weights of the benchmarks on the task's repository, by `backend=model`.
     """
-    estimates = [each.learn(results, kind, (benchmark or {}).get(each.label, NOTHING)) for each in candidates]
+    estimates = [each.learn(results, kind) for each in candidates]
     there = [estimate for estimate in estimates if estimate.there] or estimates
     first, is_drawn = _draw_first(there, Random(seed))  # noqa: S311 - no secret
     # Of models with equal rates, the one that comes first in the owner's order counts as the strongest.
@@ -311,8 +255,7 @@ def _describe(estimate: Candidate) -> str:
     """Describe a model's results and cost in words."""
     result, usd = estimate.measured, estimate.usd_per_solution(estimate.rate)
     cost = f"about {money(usd)} per solved task" if estimate.price else "price unknown"
-    really = f"solved {result.solved} of {result.began}" if result.began else ""
-    measured = " and ".join(filter(None, (really, estimate.benchmark.why))) or "not measured yet"
+    measured = f"solved {result.solved} of {result.began}" if result.began else "not measured yet"
     return f"{estimate.label} {measured}, {cost}"
 
 
@@ -329,11 +272,10 @@ class Router:
 
     Args:
         routes: stores the results and the decisions.
-        clock: returns the current time.
     """
 
-    def __init__(self, routes: ModelResults, clock: Clock) -> None:
-        self._routes, self._clock = routes, clock
+    def __init__(self, routes: ModelResults) -> None:
+        self._routes = routes
         self._seen: Results = {}
 
     async def order(self, pool: BackendPool, request: ModelRequest) -> ClientOrder:
@@ -353,8 +295,7 @@ class Router:
             await asyncio.gather(*(client.ready() for client in pool.models))
         self._seen = self._routes.results()
         candidates = [_candidate(client, is_trusted=not number) for number, client in enumerate(pool.models)]
-        seed, benchmark = f"route:{task_id}:{request.attempt}", priors(request.benchmarked, self._clock())
-        route = decide(candidates, self._seen, kind, seed=seed, benchmark=benchmark)
+        route = decide(candidates, self._seen, kind, seed=f"route:{task_id}:{request.attempt}")
         await asyncio.shield(asyncio.wrap_future(self._routes.keep(task_id, request.attempt, route)))
         return route
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from nightshift.app.benchmark import Opened, mine_commits, open_results, validate_candidates
-from nightshift.app.benchmark_run import BY_HAND, go_on, run_arms
-from nightshift.app.repository_settings import open_service
+from nightshift.app.benchmark_run import BY_HAND, run_arms
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Lines, Table, cell
 from nightshift.client.session import Session, Values
-from nightshift.core.clock import utc_now
 from nightshift.core.errors import BenchmarkError
-from nightshift.core.tasks.benchmarked import Benchmarked
-from nightshift.core.text.formats import money, percent
-from nightshift.models.routing import prior_of
 from nightshift.report.benchmark.arms import from_file, of_models
-from nightshift.report.benchmark.choice import LEAST_ITEMS, Choice, choose
 from nightshift.report.benchmark.markdown import render
 from nightshift.report.benchmark.mining import Filter, Passed, account
 from nightshift.report.benchmark.results import Item
@@ -28,7 +21,6 @@ from nightshift.report.benchmark.running import Asked
 from nightshift.report.benchmark.store import Dropped, Mode
 from nightshift.report.benchmark.stored import report_of, results_of
 from nightshift.server.schemas import as_json
-from nightshift.storage.db.codec import to_json_value
 
 
 def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
@@ -68,27 +60,20 @@ def open_repository(session: Session, repo: str) -> AbstractContextManager[Opene
 
 
 def run(session: Session, values: Values) -> int:
-    """Let arms solve a repository's items, or continue the run with the given key.
-
-    A continued run keeps its own arms, mode and items.
+    """Let arms solve a repository's items, or continue an equal run that was stopped.
 
     Raises:
         BenchmarkError: the request cannot be run.
         GitError: the path is not a usable repository.
         SandboxError: nothing can be run here.
     """
-    file, models, key = values["arms"], values["models"], values["run"]
-    mode, budget_usd = Mode(values["mode"]), values["budget"]
-    asked = Asked(mode=mode, items=values["items"], budget_usd=budget_usd)
+    file, models = values["arms"], values["models"]
+    asked = Asked(mode=Mode(values["mode"]), items=values["items"], budget_usd=values["budget"])
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
-    if not arms and not key:
+    if not arms:
         raise BenchmarkError("say what to compare: --models openai=gpt-5-mini,built-in or --arms FILE")
     with open_repository(session, values["repo"]) as here:
-        settings, tell = session.settings, session.out.note
-        if key:
-            ended = asyncio.run(go_on(settings, here, key, budget_usd=asked.budget_usd, tell=tell))
-        else:
-            ended = asyncio.run(run_arms(settings, here, arms, asked, tell=tell))
+        ended = asyncio.run(run_arms(session.settings, here, arms, asked, tell=session.out.note))
     why = f": {ended.reason}; the same command continues it" if ended.reason else ""
     words = f"{ended.state}{why}. The figures: nightshift bench report {here.repo}"
     session.print({"run": ended.key, "state": str(ended.state), "reason": ended.reason}, [Lines(lines=[Cell(words)])])
@@ -126,86 +111,3 @@ def report(session: Session, repo: str, mode: str | None) -> int:
     else:
         session.out.blocks([Lines(lines=[Cell(line) for line in render(figures).rstrip("\n").split("\n")])])
     return Exit.OK
-
-
-def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) -> int:
-    """Show which arm of each model did best, and apply these results to the repository's tasks, or stop applying them.
-
-    Args:
-        session: the session whose home has the results and stores which of them are applied.
-        repo: a checkout, or a folder in a checkout.
-        mode: the mode of the results; None means the mode of the newest run.
-        yes: apply the results; without this flag nothing is changed.
-        off: stop applying earlier results.
-
-    Raises:
-        BenchmarkError: there are no results to apply.
-        GitError: `repo` is not a repository.
-        StoreError: a database cannot be read.
-    """
-    settings = session.settings
-    if yes and off:
-        raise BenchmarkError("--yes applies the benchmark and --off stops using it; give one of them")
-    if off:
-        with open_service(settings, to_change=True) as service:
-            had = service.used(repo)
-            service.use(repo, ())
-        words = f"{repo}: the benchmark no longer affects its tasks" if had else f"{repo}: nothing was in use"
-        session.print({"used": []}, Cell(words))
-        return Exit.OK
-    with results_of(settings.benchmark_db_path, repo) as (store, root):
-        choices = choose(report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs).arms)
-    if not choices:
-        raise BenchmarkError(
-            f"{root}: no model has {LEAST_ITEMS} results without memory; `nightshift bench run {shlex.quote(root)}` "
-            "makes some"
-        )
-    with open_service(settings, to_change=yes) as service:
-        if yes:
-            service.use(root, [choice.measured for choice in choices])
-        used = service.used(root)
-    answer = {
-        "repo": root,
-        "found": to_json_value([choice.measured for choice in choices]),
-        "used": to_json_value(used),
-    }
-    session.print(answer, [*_tabulate_choice(choices), Lines(lines=[Cell(_state(root, choices, used))])])
-    return Exit.OK
-
-
-def _tabulate_choice(choices: Sequence[Choice]) -> list[Block]:
-    rows = [
-        [cell(choice.measured.model), cell(choice.figures.arm.name), cell(_format_solved(choice)),
-         cell(_weight(choice.measured)), cell(money(choice.figures.item_usd)),
-         cell(choice.measured.summary or "as in the settings"), cell(_reason(choice))]
-        for choice in choices
-    ]  # fmt: skip
-    head = ("model", "arm", "solved", "counts as attempts", "an item", "works with", "because")
-    return [Table(head=head, rows=rows)]
-
-
-def _format_solved(choice: Choice) -> str:
-    solved, interval = choice.figures.solved, choice.figures.interval
-    return f"{solved.part} of {solved.whole} ({percent(interval.low)} to {percent(interval.high)})"
-
-
-def _weight(measured: Benchmarked) -> str:
-    return f"{prior_of(measured, utc_now()).count:.2g}"
-
-
-def _reason(choice: Choice) -> str:
-    if not choice.others:
-        return "its only arm"
-    other = choice.others[0]
-    if choice.figures.interval.low > other.interval.low:
-        return f"surely solves {percent(choice.figures.interval.low)}, {other.arm.name} {percent(other.interval.low)}"
-    return f"as good as {other.arm.name}, and cheaper or quicker"
-
-
-def _state(root: str, choices: Sequence[Choice], used: Sequence[Benchmarked]) -> str:
-    if not used:
-        return f"Nothing was changed; --yes applies this to the tasks of {root}."
-    if {choice.measured for choice in choices} == set(used):
-        return f"In use for the tasks of {root}; --off stops that."
-    arms = ", ".join(result.arm for result in used)
-    return f"Earlier results are in use ({arms}); --yes applies these instead, --off uses none."

@@ -48,9 +48,6 @@ ACTIONS: Mapping[str, Action] = {
     ),
     "bench run": _lazy("app.commands.bench", lambda m, s, v: m.run(s, v)),
     "bench report": _lazy("app.commands.bench", lambda m, s, v: m.report(s, v["repo"], v["mode"])),
-    "bench use": _lazy(
-        "app.commands.bench", lambda m, s, v: m.use(s, v["repo"], mode=v["mode"], yes=v["yes"], off=v["off"])
-    ),
     "memory export": _lazy("app.commands.transfer", lambda m, s, v: m.export_memory(s, v["file"])),
     "memory import": _lazy("app.commands.transfer", lambda m, s, v: m.import_memory(s, v["file"])),
     "hub dev": _lazy("client.hub", lambda m, s, v: m.dev(s, v["port"])),

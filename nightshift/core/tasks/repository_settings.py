@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field, StrictBool, StrictInt, ValidationError, field_validator
+from pydantic import Field, StrictBool, ValidationError, field_validator
 
 from nightshift.core.code.paths import path_fault
 from nightshift.core.code.repository_commands import Found, FoundCommand, FoundLinter, Linter, Purpose
 from nightshift.core.errors import InvalidTask
-from nightshift.core.tasks.benchmarked import Benchmarked, Compared
 from nightshift.core.tasks.preflight import Preflight
 from nightshift.core.tasks.submission import (
     MAX_NAMES,
@@ -24,12 +23,10 @@ from nightshift.core.tasks.submission import (
     BranchIn,
     CommandIn,
     PackageIn,
-    PositiveInt,
     RuleIn,
     RunLimitsIn,
 )
 from nightshift.core.tasks.task import Language, Limits, Lint, TaskSpec
-from nightshift.core.text.strict import Strict
 
 HELP: Mapping[str, str] = {
     "test_command": "the command that judges tasks without tests and command; for example make test",
@@ -56,24 +53,8 @@ HELP: Mapping[str, str] = {
     "work_mb": "what one run may write; for example 256",
 }
 """Help text on each setting for the owner, with an example. The order is that of the display."""
-BENCHMARK = "benchmark"
-"""Setting that only `nightshift bench use` writes: the best settings of models, as measured by the benchmark."""
 BY_HAND = "allow"
 """Setting that only the command line may change, because it decides which code is allowed (`config.fields.ByHand`)."""
-
-
-class BenchmarkedIn(Strict):
-    """Benchmark results as they are stored (`core.tasks.benchmarked.Benchmarked`)."""
-
-    model: Annotated[str, Field(min_length=1, max_length=400)]
-    arm: Annotated[str, Field(min_length=1, max_length=100)]
-    solved: Annotated[StrictInt, Field(ge=0)]
-    items: PositiveInt
-    at: AwareDatetime
-    protocol: Literal["auto", "whole", "edit"]
-    tools: StrictBool
-    readers: StrictBool
-    taken: Annotated[list[Compared], Field(max_length=len(Compared))]
 
 
 class RepositorySettingsIn(RunLimitsIn):
@@ -94,7 +75,6 @@ class RepositorySettingsIn(RunLimitsIn):
     lint: Lint | None = None
     allow: Annotated[list[RuleIn], Field(max_length=MAX_NAMES)] | None = None
     packages: Annotated[list[PackageIn], Field(max_length=MAX_NAMES)] | None = None
-    benchmark: Annotated[list[BenchmarkedIn], Field(max_length=MAX_NAMES)] | None = None
 
     @field_validator("test_paths")
     @classmethod
@@ -121,7 +101,6 @@ class RepositorySettings:
     lint: Lint | None = None
     allow: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    benchmark: tuple[Benchmarked, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
     def apply_to(self, spec: TaskSpec) -> TaskSpec:
@@ -157,15 +136,12 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
         read = RepositorySettingsIn.model_validate(dict(values))
     except ValidationError as error:
         raise InvalidTask(_faults(error)) from None
-    given_values = {name: value for name, value in read.model_dump(exclude={BENCHMARK}).items() if value is not None}
+    given_values = {name: value for name, value in read.model_dump().items() if value is not None}
     limits = {each.name: given_values.pop(each.name) for each in fields(Limits) if each.name in given_values}
     lists = {name: tuple(dict.fromkeys(value)) for name, value in given_values.items() if isinstance(value, list)}
     if read.test_command:
         lists["test_command"] = tuple(read.test_command)  # a command may repeat a word
-    measured = tuple(
-        Benchmarked(**{**dict(benchmark), "taken": tuple(benchmark.taken)}) for benchmark in read.benchmark or ()
-    )
-    return RepositorySettings(**{**given_values, **lists}, benchmark=measured, limits=Limits(**limits))
+    return RepositorySettings(**{**given_values, **lists}, limits=Limits(**limits))
 
 
 def change_settings(stored_values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
