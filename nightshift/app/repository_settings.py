@@ -27,10 +27,10 @@ from nightshift.core.tasks.repository_settings import (
 )
 from nightshift.core.tasks.task import Language, TaskSpec
 from nightshift.core.text.masking import Masker
-from nightshift.core.text.plain_data import from_plain
 from nightshift.git.manager import GitManager
 from nightshift.sandbox import orphans
 from nightshift.storage.db import repositories
+from nightshift.storage.db.codec import from_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import read_state, write_state
@@ -131,7 +131,7 @@ class RepositoryService:
     def _checks(self, repo: str) -> tuple[Preflight, ...]:
         """Return the latest results of running a repository's suites without any change, one for each language."""
         stored = (read_state(self._db.reader(), state_key(repo, language)) for language in Language)
-        return tuple(from_plain(Preflight, row) for row in stored if row)
+        return tuple(from_json_value(Preflight, row) for row in stored if row)
 
     def _refuse_unknown(self, root: str, stored_settings: Mapping[str, Any]) -> None:
         """Refuse settings that name rules or branches that do not exist.

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from nightshift.core.status import DaemonStatus, ForgeStatus, ParkedTasks, SavedReplies, Trouble
 from nightshift.core.tasks.states import DaemonState
-from nightshift.core.text.plain_data import from_plain
 from nightshift.core.version import VERSION
 from nightshift.queue import approvals, pauses, store
 from nightshift.queue.leases import SUSPECT
+from nightshift.storage.db.codec import from_json_value
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import count_saved_replies, read_state, unread
 
@@ -43,7 +43,7 @@ def read_stored_status(conn: Connection, now: datetime, saved: SavedReplies | No
         unread=unread(conn),
         parked=count_parked(conn),
         troubles=tuple(Trouble(what=what, tasks=count) for what, count in store.troubles(conn)),
-        forges=tuple(from_plain(ForgeStatus, each) for each in read_state(conn, FORGES) or ()),
+        forges=tuple(from_json_value(ForgeStatus, each) for each in read_state(conn, FORGES) or ()),
     )
 
 

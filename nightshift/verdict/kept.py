@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from nightshift.core.text.plain_data import from_plain
+from nightshift.storage.db.codec import decode
 from nightshift.storage.files.whole import write_whole
 
 T = TypeVar("T")
@@ -24,11 +24,11 @@ def read(path: Path, kind: type[T], what: str) -> T | None:
 
     Args:
         path: the file.
-        kind: a type that `core.text.plain_data` can make.
+        kind: a dataclass.
         what: a description of the content, for the log.
     """
     try:
-        return from_plain(kind, json.loads(path.read_bytes()))
+        return decode(kind, path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:

@@ -2,9 +2,6 @@
 
 Input is stored as JSON, parsed again elsewhere and processed by recursive functions, each of which fails at some depth.
 So input that is nested too deeply is rejected at once, with the field's name.
-
-Data that was written from our own types is converted back by `from_plain`, for callers that cannot wait for pydantic to
-load. It supports only the types that `core.status` consists of. Data from people and models is parsed with pydantic.
 """
 
 from __future__ import annotations
@@ -12,13 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime
-from enum import Enum
-from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any
 
-from nightshift.core.clock import from_text
 from nightshift.core.text.faults import cut
 
 MAX_DEPTH = 50
@@ -130,54 +122,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
-
-
-T = TypeVar("T")
-
-
-def from_plain(kind: type[T], value: object) -> T:
-    """Convert plain data to a value of type `kind`.
-
-    Unknown fields are ignored, because a newer version may have added them.
-
-    Raises:
-        ValueError: The data does not fit the type.
-    """
-    return cast("T", _convert(kind, value))
-
-
-def _convert(kind: Any, value: object) -> object:
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in {Union, UnionType}:
-        return None if value is None else _convert(next(each for each in inner if each is not NoneType), value)
-    if origin is tuple and isinstance(value, list):
-        return tuple(_convert(inner[0], item) for item in value)
-    if origin is Mapping and isinstance(value, dict):
-        return {_convert(inner[0], name): _convert(inner[1], item) for name, item in value.items()}
-    if is_dataclass(kind) and isinstance(value, dict):
-        return _dataclass(cast("type", kind), value)
-    return _single(kind, value)
-
-
-def _single(kind: Any, value: object) -> object:
-    if kind is type(value):
-        return value
-    if kind is float and type(value) is int:
-        return float(value)
-    if isinstance(value, str) and kind is datetime:
-        return from_text(value)
-    if isinstance(value, str) and isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
-    raise ValueError(f"{type(value).__name__} where {kind} was expected")
-
-
-def _dataclass(kind: type, value: Mapping[str, object]) -> object:
-    hints = get_type_hints(kind)
-    missing = [each.name for each in fields(kind) if each.name not in value and _is_required(each)]
-    if missing:
-        raise ValueError(f"{kind.__name__} without {', '.join(missing)}")
-    return kind(**{name: _convert(hint, value[name]) for name, hint in hints.items() if name in value})
-
-
-def _is_required(field: Any) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING

@@ -23,10 +23,9 @@ from nightshift.core.clock import to_text
 from nightshift.core.errors import BenchmarkError
 from nightshift.core.tasks.commit_message import subject_of
 from nightshift.core.tasks.task import Spent
-from nightshift.core.text.plain_data import from_plain
 from nightshift.report.benchmark.results import Arm, Item, Result
 from nightshift.storage.db.benchmark_tables import open_tables
-from nightshift.storage.db.codec import storable
+from nightshift.storage.db.codec import from_json_value, storable
 from nightshift.storage.db.sqlite import Error, Row, store_error, transaction
 
 T = TypeVar("T")
@@ -335,15 +334,13 @@ def _cell(value: object) -> Value:
 
 
 def _value(kind: type[T], row: Row) -> T:
-    """Convert a row to a value; columns have neither lists nor booleans."""
+    """Convert a row to a value; columns have no lists."""
     types = get_type_hints(kind)
     values = {name: row[_COLUMNS.get(name, name)] for name in types}
     for name, type_ in types.items():
-        if type_ is bool:
-            values[name] = bool(values[name])
-        elif get_origin(type_) is tuple:
+        if get_origin(type_) is tuple:
             values[name] = json.loads(values[name])
-    return from_plain(kind, values)
+    return from_json_value(kind, values)
 
 
 def _differing(stored_arm: Arm, arm: Arm) -> Iterator[tuple[str, object, object]]:

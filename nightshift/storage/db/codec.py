@@ -82,6 +82,11 @@ def decode(kind: type[T], text: str) -> T:
             raise ValueError("it is nested too deeply") from None
 
 
+def from_json_value(kind: type[T], value: Plain) -> T:
+    """Convert JSON types to a value of type `kind`; raises ValueError if they do not contain such a value."""
+    return _adapter(kind).validate_python(value)
+
+
 def read_row(kind: Callable[..., T], row: Row | Mapping[str, Any], /, **read: object) -> T:
     """Make a dataclass from a row whose columns have the names of its fields.
 
