@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import resource
 import shutil
@@ -109,8 +108,8 @@ class Checkout:
         except (OSError, UnicodeDecodeError):
             return None
 
-    def run(self, paths: Collection[str], longest_cpu_s: float = LONGEST_CPU_S) -> Ran:
-        """Run these test files in one pytest process, with a limit of `longest_cpu_s` seconds of processor time."""
+    def run(self, paths: Collection[str]) -> Ran:
+        """Run these test files in one pytest process, with a limit of `LONGEST_CPU_S` seconds of processor time."""
         there = sorted(path for path in paths if (self.folder / path).is_file())
         if not there:
             return Ran()
@@ -124,8 +123,7 @@ class Checkout:
             [self._python, "-m", "pytest", *words, *there], cwd=self.folder, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=_environment(results, roots),
         )  # fmt: skip
-        longest_s = math.ceil(min(longest_cpu_s, LONGEST_CPU_S))
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (longest_s, longest_s))
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (LONGEST_CPU_S, LONGEST_CPU_S))
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall_s = time.perf_counter() - began

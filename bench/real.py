@@ -1,28 +1,21 @@
 """Replays commits of real repositories as the answers of a model, through the complete daemon, to measure the judge.
 
-    .venv/bin/python bench/real.py REPO LIST [REPO LIST …] [--variants given own] [--wrong 0.3] [--json FILE]
+    .venv/bin/python bench/real.py REPO LIST [REPO LIST …] [--wrong 0.3] [--json FILE]
 
 REPO is a clone of any repository in Python. LIST has lines of JSON: `commit` and `description`, and, if known, `kind`
 and `packages`. Each commit is a task on its parent commit. A scripted server answers CODING with the commit's own
 change to files that are not tests, as whole files and as SEARCH/REPLACE edits by turns. In some tasks the server first
 sends the same change with a fault that the commit's tests notice.
 
-There are two variants. In `given`, the task comes with the commit's test files, or with the existing test files that
-the commit makes pass. In `own`, the task comes without tests, and the scripted model writes tests: those that the
-commit makes pass, in new files. The repository's tests and these tests judge together. Tests of the base that
-contradict the commit are sent in the commit's version, and the task allows these files to be changed. A commit is left
-out unless some test fails before it and passes after it.
-
-The scripted model does not send tests that would be a bad answer. Good tests fail before the commit, pass after it on
-their own, notice at least half of some random faults in the commit's lines, and do nothing that the checker blocks in
-tests. Bare pytest decides all of this except the last.
+The task comes with the commit's test files, or with the existing test files that the commit makes pass. A commit is
+left out unless some test fails before it and passes after it. `bench/real_model.py` has tasks without given tests.
 
 The output compares the daemon with bare pytest on the same tests (those that the change can reach), which runs in the
 same minutes. It shows:
 
 - the share of first answers that were right and passed at once (goal: 95 %)
 - each false refusal with its reason, and the wrong answers that were accepted
-- the number of requests after the code was right, without the request for tests (goal: 0)
+- the number of requests after the code was right (goal: 0)
 - the processor time of the whole daemon (goal: at most 1.5 bare runs with the commit plus one bare run on its base) and
   the wall time of the phase TESTING, both relative to the bare run
 - the labels of the verdicts
@@ -48,37 +41,26 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
-from bench import functions_of_tests as functions
 from bench.bare_pytest import Checkout, Ran, git, install
 from bench.overhead import books, plain_environment, processor_group, processors
 from nightshift.core.code.dependencies import ImportCache, dependants
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
-from nightshift.core.tasks.change_checks import Severity
 from nightshift.core.tasks.revisions import Author
 from nightshift.git.manager import GitManager
 from nightshift.sandbox.runtime import open_runtime
-from nightshift.verdict.checks.catalogue import PYTHON
-from nightshift.verdict.checks.python import scan
 from nightshift.verdict.languages.python.faults import mutate
-from nightshift.verdict.languages.test_texts import excuses
 from tests.support.daemon import Daemon, settings_for
 from tests.support.wire_server import WireServer
 
-Variant = Literal["given", "own"]
 LONGEST_S = 1800.0
 WHOLE_LINES = 400
 TRIES = 3
-FAULTS_TRIED, FAULTS_OF_OWN = 5, 6
-SPARE_CPU_S, LONGER = 5.0, 2.0
-"""Limit of the processor time of a run on a faulty change: spare seconds, plus a multiple of the time of the run
-without the fault.
-"""
-BLOCKED_IN_TESTS = {rule.name for rule in PYTHON if rule.tests is Severity.BLOCK}
+FAULTS_TRIED = 5
 Files = Mapping[str, str]
 Change = Mapping[str, str | None]
 
@@ -93,9 +75,6 @@ class Case:
         right: the change of the commit without its tests.
         wrong: the same change with a fault, or None.
         given: the test files of the commit.
-        own: the tests that the commit makes pass, in files of other names.
-        pinned: tests of the parent commit that the change breaks and that the commit changes.
-        unpinned: the files of the `pinned` tests, with these tests in the commit's version.
         bare: the run of bare pytest after the commit, on the tests that the change can reach.
         bare_base: the same run before the commit.
     """
@@ -109,16 +88,13 @@ class Case:
     right: Change
     wrong: Change | None
     given: Files
-    own: Files
-    pinned: tuple[str, ...]
-    unpinned: Files
     bare: Ran
     bare_base: Ran
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of a case in one variant.
+    """The outcome of a case.
 
     `cpu_s` and `wall_s` are seconds of the daemon. The fields `bare_…` and `base_…` are seconds of bare pytest with the
     commit and on its base.
@@ -126,7 +102,6 @@ class Outcome:
 
     case: str
     kind: str
-    variant: Variant
     began_wrong: bool
     ending: str
     reason: str
@@ -142,7 +117,6 @@ class Outcome:
     bare_wall_s: float = 0.0
     base_cpu_s: float = 0.0
     base_wall_s: float = 0.0
-    pinned: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -201,19 +175,12 @@ class Reader:
             return "no test fails before it and passes after it"
         suites = sorted({test.partition("::")[0] for test in mended})
         self._checkout.at(base)
-        texts = {path: text for path in suites if (text := tests.get(path) or self._checkout.read(path))}
-        given = tests or texts
+        given = tests or {path: text for path in suites if (text := self._checkout.read(path))}
         wrong = self._faulty(before, right, given, mended) if self._dice.random() < self._wrong else None
-        pinned = self._find_pinned(base, tests, right)
-        own = _own(texts, mended, name, self._checkout.folder)
-        if own and (why := self._worthless(base, before, own, right)):
-            print(f"{name} has no tests to write: {why}", flush=True)
-            own = {}
         return Case(
             name=name, description=row["description"], kind=row.get("kind", "commit"),
             packages=tuple(row.get("packages", ())), base=base, before=before, right=right, wrong=wrong,
-            given=given, own=own, pinned=pinned, unpinned=_unpin(before, tests, pinned),
-            bare=bare, bare_base=bare_base,
+            given=given, bare=bare, bare_base=bare_base,
         )  # fmt: skip
 
     def _files(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
@@ -222,35 +189,6 @@ class Reader:
 
     def _find_reached(self, tree: Tree, change: Change) -> frozenset[str]:
         return dependants(tree, change.keys(), self._imports)
-
-    def _find_pinned(self, base: str, tests: Files, right: Change) -> tuple[str, ...]:
-        """Return the tests of the base that pass before the change and fail with it: they contradict the task."""
-        self._checkout.at(base)
-        old = [path for path in tests if self._checkout.read(path) is not None]
-        base_run = self._checkout.run(old)
-        self._checkout.put(right)
-        return tuple(sorted(self._checkout.run(old).failing & base_run.passing))
-
-    def _worthless(self, base: str, before: Files, own: Files, right: Change) -> str:
-        """Return the reason why tests would be a bad answer to a request for tests; empty if they would be a good one.
-
-        Bare pytest decides. The tests must fail before the commit, pass after it on their own, and notice at least half
-        of some random faults.
-        """
-        self._checkout.at(base)
-        self._checkout.put(own)
-        if not self._checkout.run(own).failing:
-            return "they pass before the commit"
-        self._checkout.put(right)
-        passing = self._checkout.run(own)
-        if passing.failing or not passing.passing:
-            return "they fail where they stand alone"
-        faults = list(itertools.islice(self._faults(before, right), FAULTS_OF_OWN))
-        noticed = 0
-        for path, mutant in faults:
-            self._checkout.put({**right, path: mutant})
-            noticed += self._checkout.run(own, SPARE_CPU_S + LONGER * passing.cpu_s).passing != passing.passing
-        return f"they notice {noticed} of {len(faults)} faults" if 2 * noticed < len(faults) else ""
 
     def _faulty(self, before: Files, right: Change, given: Files, mended: frozenset[str]) -> Change | None:
         """Return the change with a fault that these tests notice; None if none was found."""
@@ -276,51 +214,6 @@ def _change_lines(before: str, after: str) -> set[int]:
     return {n + 1 for tag, _, _, j, j_end in matcher.get_opcodes() if tag != "equal" for n in range(j, j_end)}
 
 
-def _tidy(path: str, text: str, folder: Path) -> str:
-    """Return a file with imports and blank lines that satisfy the linters of this repository."""
-    ruff, named = Path(sys.executable).with_name("ruff"), ["--quiet", "--no-cache", "--stdin-filename", path, "-"]
-    fixed = ["--fix", "--exit-zero"]
-    steps = (
-        ["check", "--select", "F401,I001", *fixed],
-        ["format", "--line-length", "79"],
-        ["check", "--select", "COM812", *fixed],
-    )
-    for words in steps:
-        done = subprocess.run(
-            [ruff, *words, *named], cwd=folder, input=text, capture_output=True, text=True, check=True
-        )
-        text = done.stdout
-    return text
-
-
-def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[str, str]:
-    """Return files that contain only the tests that a change makes pass; their paths end in a form of `name`."""
-    bare = {functions.bare_id(test) for test in mended}
-    suites = {}
-    for path, text in texts.items():
-        wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
-        other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
-        own = _tidy(other, functions.only(text, wanted), folder)
-        # The prompt forbids a model to excuse tests from running, and to use anything that the checker blocks in tests.
-        if wanted and not excuses(other, own) and not _is_blocked(own):
-            suites[other] = own
-    return suites
-
-
-def _is_blocked(tests: str) -> bool:
-    """Check whether these tests do something that the checker blocks in tests, such as importing ctypes."""
-    return any(finding.rule in BLOCKED_IN_TESTS for finding in scan(tests, lambda _commands: (), is_test=True))
-
-
-def _unpin(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]:
-    """Return the test files that contradict a change, with only the contradicting tests changed."""
-    named = [functions.bare_id(test).partition("::") for test in pinned]
-    return {
-        path: functions.exchange(before[path], tests[path], {name for other, _, name in named if other == path})
-        for path in {path for path, _, _ in named}
-    }
-
-
 # The class below is the scripted model. The functions after it write the model's replies.
 
 
@@ -343,16 +236,10 @@ class Script:
             earlier = [what for phase, what in asked if phase == "CODING"]
             what = "wrong" if case.wrong and not earlier else "right"
             asked.append((phase, what))
-            changes = {
-                "": {},
-                "right": {**case.right, **case.unpinned},
-                "wrong": {**(case.wrong or {}), **case.unpinned},
-            }
+            changes: Mapping[str, Change] = {"": {}, "right": case.right, "wrong": case.wrong or {}}
             now = {**case.before, **changes[earlier[-1] if earlier else ""]}
             return _reply(now, changes[what], is_whole=len(self.cases) % 2 == 0)
         asked.append((phase, ""))
-        if phase == "TESTING":
-            return "\n\n".join(_fence(path, text) for path, text in case.own.items())
         if phase == "REFLECTING":
             return json.dumps({"root_cause": "the result is wrong", "suggested_fix": "follow the first failing test"})
         return "1. Make the change.\n2. Run the tests."
@@ -406,18 +293,15 @@ def _section(old: str, new: str) -> str:
 # The functions below run a case through the daemon, and read its outcome from the daemon's records.
 
 
-def work(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Variant, group: Path | None) -> Outcome:
+def work(daemon: Daemon, script: Script, repo: Path, case: Case, group: Path | None) -> Outcome:
     """Run a case through the daemon and return its outcome."""
     assert daemon.process
     mark = f"[replay {len(script.cases)}]"
-    if variant == "given":
-        case = replace(case, unpinned={})  # the given tests already contain these changes
     script.cases[mark] = case
     before = processors(daemon.process.pid, group)[2]
     task = daemon.submit(
         description=f"{case.description[:4000]}\n\n{mark}", repo=str(repo), base=case.base,
-        packages=list(case.packages), tests=dict(case.given) if variant == "given" else {},
-        allow=list(case.unpinned),
+        packages=list(case.packages), tests=dict(case.given),
         explore="off", clarify=False, review=False, audit=False,
         integrate=False, limits={"iterations": TRIES, "attempts": 1, "wall_s": LONGEST_S},
     )  # fmt: skip
@@ -427,13 +311,13 @@ def work(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Varian
     steps = _steps(daemon.home, task)
     testing = [step for step in steps if step.phase == "TESTING"]
     return Outcome(
-        case=case.name, kind=case.kind, variant=variant, began_wrong=case.wrong is not None,
+        case=case.name, kind=case.kind, began_wrong=case.wrong is not None,
         ending=ending or status, reason=reason, answers=tuple(what for phase, what in asked if phase == "CODING"),
         refusals=tuple(_refusals(steps, asked, "" if ending == "committed" else reason)),
         requests_after=_requests_after(asked), tests=max((step.tests for step in testing), default=0),
         label=testing[-1].label if testing else "", judged=len(testing), cpu_s=cpu_s,
         wall_s=sum(step.took_s for step in testing), bare_cpu_s=case.bare.cpu_s, bare_wall_s=case.bare.wall_s,
-        base_cpu_s=case.bare_base.cpu_s, base_wall_s=case.bare_base.wall_s, pinned=case.pinned,
+        base_cpu_s=case.bare_base.cpu_s, base_wall_s=case.bare_base.wall_s,
     )  # fmt: skip
 
 
@@ -504,11 +388,9 @@ def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: s
 
 
 def _requests_after(asked: Sequence[tuple[str, str]]) -> int:
-    """Count the requests after the first right answer; the first request for tests is not counted."""
+    """Count the requests after the first right answer."""
     first = next((n for n, (_, what) in enumerate(asked) if what == "right"), len(asked))
-    later = [phase for phase, _ in asked[first + 1 :]]
-    written_before = any(phase == "TESTING" for phase, _ in asked[:first])
-    return len(later) - ("TESTING" in later and not written_before)
+    return len(asked[first + 1 :])
 
 
 # The functions below format the outcomes, and run all lists.
@@ -521,7 +403,7 @@ def describe(outcome: Outcome) -> str:
     )
     ratio = f"{outcome.cpu_s / outcome.bare_cpu_s:.1f}" if outcome.bare_cpu_s else "?"
     return (
-        f"{outcome.case:28} {outcome.kind:8} {outcome.variant:6} {'wrong first' if outcome.began_wrong else '':12}"
+        f"{outcome.case:28} {outcome.kind:8} {'wrong first' if outcome.began_wrong else '':12}"
         f"{word:8} {outcome.requests_after} more requests, {outcome.judged} judged, processors {outcome.cpu_s:.1f} s "
         f"({ratio} bare), testing {outcome.wall_s:.1f} s (bare {outcome.bare_wall_s:.1f}), {outcome.label}"
     )
@@ -529,11 +411,8 @@ def describe(outcome: Outcome) -> str:
 
 def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Yield the summary of all outcomes, line by line."""
-    for variant in ("given", "own"):
-        for kind in sorted({outcome.kind for outcome in outcomes}):
-            some = [outcome for outcome in outcomes if (outcome.variant, outcome.kind) == (variant, kind)]
-            if some:
-                yield f"{variant:6} {kind:9} {_share(some)}"
+    for kind in sorted({outcome.kind for outcome in outcomes}):
+        yield f"{kind:9} {_share([outcome for outcome in outcomes if outcome.kind == kind])}"
     yield f"all: {_share(outcomes)} (goal: 95 %)"
     wrong = [outcome for outcome in outcomes if outcome.began_wrong]
     through = sum(outcome.passed and not outcome.slipped for outcome in wrong)
@@ -556,8 +435,7 @@ def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"labels of what passed: {dict(Counter(outcome.label for outcome in outcomes if outcome.passed))}"
     for outcome in outcomes:
         for refusal in dict.fromkeys(outcome.refusals):
-            pinned = f" (pinned by {', '.join(outcome.pinned[:3])})" if outcome.pinned else ""
-            yield f"refused: {outcome.case} {outcome.variant}{pinned}: {' '.join(refusal.split())[:600]}"
+            yield f"refused: {outcome.case}: {' '.join(refusal.split())[:600]}"
 
 
 def _share(some: Sequence[Outcome]) -> str:
@@ -589,7 +467,6 @@ def main() -> None:
     """Run all lists and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", nargs="+", type=Path, metavar="REPO LIST")
-    parser.add_argument("--variants", nargs="+", choices=["given", "own"], default=["given", "own"])
     parser.add_argument("--wrong", type=float, default=0.3)
     parser.add_argument("--most", type=int, help="entries of each list")
     parser.add_argument("--json", type=Path)
@@ -605,12 +482,10 @@ def main() -> None:
                 subprocess.run(["git", "clone", "-q", "--no-local", given, clone], check=True)
                 rows = [json.loads(line) for line in listed.read_text().splitlines()][: a.most]
                 for case in cases_of(clone, rows, folder, a.wrong):
-                    for variant in a.variants:
-                        if variant == "given" or case.own:
-                            outcomes.append(work(daemon, script, clone, case, variant, group))
-                            print(describe(outcomes[-1]), flush=True)
-                            if a.json:
-                                a.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
+                    outcomes.append(work(daemon, script, clone, case, group))
+                    print(describe(outcomes[-1]), flush=True)
+                    if a.json:
+                        a.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
     print("\n".join(summary(outcomes)))
 
 
