@@ -203,12 +203,11 @@ class Pruner:
     async def _shrink(self) -> None:
         """Return free pages to the disk in steps.
 
-        While no task runs, also rewrite the file and empty the write-ahead log.
+        While no task runs, also empty the write-ahead log.
         """
         while await self._write(pruning.give_back):
             pass
         if self._quiet():
-            await asyncio.to_thread(pruning.rewrite, self._db.path)
             await asyncio.to_thread(pruning.fold_log, self._db.path)
 
     async def _report(self, tally: Tally, before: pruning.Size, *, too_large: bool) -> None:

@@ -438,11 +438,6 @@ class QueueManager:
         statuses = store.dependencies(self._db.reader(), task_id)
         return sorted(each for each, status in statuses.items() if status is not Status.DONE)
 
-    def answers(self, task_id: int) -> list[tuple[str, str | None]]:
-        """List the task's questions to its owner, each with its answer (None if there is none yet), oldest first."""
-        asked = self.approvals(open_only=False, task_id=task_id)
-        return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
-
     def list_messages(self, task_id: int) -> tuple[OwnerMessage, ...]:
         """List the owner's messages to a task, oldest first."""
         return messages.of_task(self._db.reader(), task_id)

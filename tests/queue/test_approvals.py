@@ -114,7 +114,7 @@ def test_a_question_that_nobody_answers_in_time_is_answered_by_its_default(store
     store.clock.advance(7200)
     assert store.queue.assume(store.clock() - timedelta(hours=1)).result() == 1
     assert store.queue.get(task.id).status is Status.QUEUED
-    assert store.queue.answers(task.id) == [("Which port?", "8080")]
+    assert [each.answer for each in store.queue.approvals(open_only=False, task_id=task.id)] == ["8080"]
     package = running(store)
     hold(store, package, TOOLZ)
     store.clock.advance(10**7)

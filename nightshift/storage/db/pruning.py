@@ -12,16 +12,12 @@ A stored text (`storage.db.artifacts`) is shared by all rows with the same diges
 transaction as the last row that refers to it. So at every commit, each text has a reference and each reference has its
 text. The columns with digests have indexes, and foreign keys refuse a deletion that this module overlooks.
 
-Freed space is given back to the disk: free pages at the end of the file, and the write-ahead log. A file that was
-created with incremental vacuum (every new one) gives pages back in small steps between other writes. An older file must
-be rewritten once, which makes every writer wait. Therefore it is rewritten at a quiet moment, with a time limit, and
-only if enough space is free. Space that is not given back is reused, so the file does not grow either way.
+Freed space is given back to the disk: free pages at the end of the file, in small steps between other writes, and the
+write-ahead log. Space that is not given back is reused.
 """
 
 from __future__ import annotations
 
-import shutil
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -29,9 +25,8 @@ from datetime import datetime
 from pathlib import Path
 
 from nightshift.core.clock import from_text, to_text
-from nightshift.core.events import Kind
 from nightshift.core.tasks.states import OPEN
-from nightshift.storage.db.sqlite import Connection, OperationalError, connect
+from nightshift.storage.db.sqlite import Connection, connect
 from nightshift.storage.db.state_store import read_state, write_state
 
 ROWS = 200
@@ -130,15 +125,11 @@ _SOME_ROUTES = (
 )
 
 
-_LIFE = f"('{Kind.DAEMON_STARTED}', '{Kind.DAEMON_STOPPED}')"
-
-
 def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> Gone:
     """Delete events older than `before`, among the events with ids above `after` and up to `upto`.
 
     The newest event of all is kept, because the positions of readers are compared with its id. Events of tasks that are
-    open, or ended after `before`, are kept, so that the timelines of these tasks stay complete. The last event about a
-    start or a stop is kept, because it shows reports whether the daemon was running when their time span began.
+    open, or ended after `before`, are kept, so that the timelines of these tasks stay complete.
     """
     query = (
         "SELECT max(id) FROM (SELECT id FROM execution_logs WHERE id > ? AND id <= ? "
@@ -149,12 +140,10 @@ def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> G
         return Gone()
     old = to_text(before)
     digests = conn.execute(
-        "DELETE FROM execution_logs WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS (SELECT 1 FROM tasks t "  # noqa: S608  our own enum
+        "DELETE FROM execution_logs WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS (SELECT 1 FROM tasks t "
         "WHERE t.id = execution_logs.task_id AND coalesce(t.ended_at, '9') >= ?) "
-        f"AND NOT (kind IN {_LIFE} AND NOT EXISTS (SELECT 1 FROM execution_logs AS later "
-        f"WHERE later.id > execution_logs.id AND later.at < ? AND later.kind IN {_LIFE})) "
         "RETURNING CASE WHEN substr(data, 1, 6) = '{\"cut\"' THEN json_extract(data, '$.artifact') END",
-        (after, reached, old, old, old),
+        (after, reached, old, old),
     ).fetchall()
     return Gone(rows=len(digests), texts=drop_unnamed(conn, [row[0] for row in digests if row[0]]), reached=reached)
 
@@ -263,14 +252,8 @@ def drop_unnamed(conn: Connection, digests: Iterable[str]) -> int:
 # --- Giving freed space back to the disk
 
 
-INCREMENTAL = 2
-"""The value of `PRAGMA auto_vacuum` that allows giving free pages back in steps."""
 PAGES = 100
 """Number of pages that one job gives back. Each may have to be moved."""
-REWRITE_S = 15.0
-"""Maximum seconds that all writers have to wait. Clients give up waiting for an answer after 20 seconds."""
-WORTH_PAGES, WORTH_SHARE = 4096, 0.25
-_LOOK_EVERY = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,12 +263,10 @@ class Size:
     Attributes:
         file: size of the file in bytes.
         free: bytes of the file that are free.
-        in_steps: True if the file can give free pages back in steps.
     """
 
     file: int
     free: int
-    in_steps: bool
 
     @property
     def used(self) -> int:
@@ -295,48 +276,17 @@ class Size:
 
 def size(conn: Connection) -> Size:
     """Measure the size of the database file."""
-    page, pages, free, mode = (
-        int(conn.execute(f"PRAGMA {name}").fetchone()[0])
-        for name in ("page_size", "page_count", "freelist_count", "auto_vacuum")
+    page, pages, free = (
+        int(conn.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_size", "page_count", "freelist_count")
     )
-    return Size(file=page * pages, free=page * free, in_steps=mode == INCREMENTAL)
+    return Size(file=page * pages, free=page * free)
 
 
 def give_back(conn: Connection) -> bool:
-    """Give some free pages back to the disk, inside a write job.
-
-    Returns False if there are no free pages, or the file cannot give them back in steps.
-    """
-    if not conn.execute("PRAGMA freelist_count").fetchone()[0] or not size(conn).in_steps:
-        return False
+    """Give some free pages back to the disk, inside a write job; return False if there are none."""
+    free = conn.execute("PRAGMA freelist_count").fetchone()[0]
     conn.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
-    return True
-
-
-def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
-    """Rewrite the file without its free pages, and with incremental vacuum. Nobody can write in the meantime.
-
-    Returns False if too little space is free in the file, the disk has no room for the new file, or the rewriting took
-    too long and was undone.
-    """
-    with closing(connect(path)) as conn:
-        database_size = size(conn)
-        page = int(conn.execute("PRAGMA page_size").fetchone()[0])
-        worth = max(WORTH_PAGES * page, WORTH_SHARE * database_size.file)
-        if (
-            database_size.in_steps
-            or database_size.free < worth
-            or shutil.disk_usage(path.parent).free < 3 * database_size.used
-        ):
-            return False
-        end = time.monotonic() + within_s
-        conn.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)
-        try:
-            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # takes effect when VACUUM writes the file
-            conn.execute("VACUUM")
-        except OperationalError:
-            return False
-    return True
+    return bool(conn.execute("PRAGMA freelist_count").fetchone()[0] < free)
 
 
 def fold_log(path: Path) -> int:

@@ -4,8 +4,6 @@ Open tasks can always continue, references stay valid, and no unreferenced text 
 """
 
 import json
-import sqlite3
-from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -24,7 +22,7 @@ from nightshift.storage.db import pruning
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import MAX_DATA_BYTES
 from nightshift.storage.db.pruning import Gone
-from nightshift.storage.db.sqlite import Connection, connect, faults
+from nightshift.storage.db.sqlite import Connection
 from tests.support import tiers
 from tests.support.store import Store, open_store
 
@@ -210,21 +208,6 @@ def test_ids_of_events_never_come_again(store: Store) -> None:
     assert store.events.cursor_at(store.clock()) == newest
 
 
-def test_the_last_word_on_whether_the_daemon_was_up_stays(tmp_path: Path) -> None:
-    with open_store(tmp_path / "agent.sqlite") as store:
-
-        def emit(*kinds: Kind) -> None:
-            for kind in kinds:
-                store.db.write(partial(store.events.append, event=Event(kind=kind))).result()
-
-        emit(Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.DAEMON_STARTED, Kind.STATE_SAVED)
-        store.clock.advance(40 * DAY_S)
-        emit(Kind.STATE_SAVED)
-        prune_all(store, 30)
-        kinds = [row[0] for row in store.db.reader().execute("SELECT kind FROM execution_logs ORDER BY id")]
-        assert kinds == [Kind.DAEMON_STARTED, Kind.STATE_SAVED]
-
-
 ROWS, TEXT_BYTES = 1200, 20_000
 
 
@@ -238,21 +221,11 @@ def empty(conn: Connection, above: int = 10) -> None:
     conn.execute("DELETE FROM artifacts WHERE digest > ?", (f"{above:04}",))
 
 
-def old_file(path: Path) -> None:
-    """Create a database file without incremental vacuum, as older versions did."""
-    with closing(sqlite3.connect(path)) as conn:
-        conn.execute("PRAGMA journal_mode=WAL")
-        conn.execute("CREATE TABLE artifacts (digest TEXT PRIMARY KEY, chars INTEGER, body BLOB, at TEXT)")
-        fill(conn)
-        conn.commit()
-
-
 def test_a_new_file_shrinks_in_steps(tmp_path: Path) -> None:
     with Database(tmp_path / "a.sqlite") as db:
         db.write(fill).result()
         db.write(empty).result()
         before = pruning.size(db.reader())
-        assert before.in_steps
         assert before.free > 0.9 * before.file
         steps = 0
         while db.write(pruning.give_back).result():
@@ -262,21 +235,3 @@ def test_a_new_file_shrinks_in_steps(tmp_path: Path) -> None:
         assert after.file < 0.1 * before.file
         assert steps > 10
     assert (tmp_path / "a.sqlite").stat().st_size == after.file
-
-
-def test_an_old_file_is_written_anew_once_and_shrinks_in_steps_from_then_on(tmp_path: Path) -> None:
-    path = tmp_path / "a.sqlite"
-    old_file(path)
-    with closing(connect(path)) as conn:
-        empty(conn)
-        before = pruning.size(conn)
-        assert not before.in_steps
-        assert not pruning.give_back(conn)
-    assert pruning.rewrite(path)
-    with closing(connect(path)) as conn:
-        after = pruning.size(conn)
-        assert after.in_steps
-        assert after.file < 0.1 * before.file
-        assert conn.execute("SELECT count(*) FROM artifacts").fetchone()[0] == 11
-    assert not pruning.rewrite(path)
-    assert faults(path) == []
