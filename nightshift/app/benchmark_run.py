@@ -41,7 +41,7 @@ from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunStat
 from nightshift.report.benchmark.validation import environment_of, job_of
 from nightshift.storage.db import spending
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.event_log import EventFilter, EventLog
 from nightshift.verdict.runner import SuiteRunner
 
 NICE = 10
@@ -227,7 +227,7 @@ def seconds_of_work(events: Sequence[Event]) -> float:
 def _events_of(path: Path, task_id: int) -> list[Event]:
     """Read the events of a task, including those before a kill."""
     with Database(path, readonly=True) as database:
-        return EventLog(database).after(0, limit=MOST_EVENTS, task_id=task_id)
+        return EventLog(database).after(0, limit=MOST_EVENTS, wanted=EventFilter(task_id=task_id))
 
 
 def _spec(turn: Turn, parts: CommitParts, copy: Path, *, shown: bool) -> TaskSpec:

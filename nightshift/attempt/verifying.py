@@ -19,7 +19,7 @@ from nightshift.attempt.verify import Check, Judgement, Report, Standing, Verifi
 from nightshift.core.clock import Clock
 from nightshift.core.errors import NightshiftError, NotVerified
 from nightshift.core.events import Event, Kind, Level, VerifiedData
-from nightshift.storage.db.event_log import EventLog
+from nightshift.storage.db.event_log import EventFilter, EventLog
 from nightshift.storage.db.state_store import Commit
 
 KEPT_CHECKS = 24
@@ -118,7 +118,7 @@ class Verifying:
         ended = self._ended
         if ended is not None and ended.commit == entry.commit:
             return ended
-        events = self._events.last(_LOOKED_AT, task_id=entry.task_id, kind=Kind.VERIFIED)
+        events = self._events.last(_LOOKED_AT, EventFilter(task_id=entry.task_id, kind=Kind.VERIFIED))
         matching = (event for event in reversed(events) if event.data.get("commit") == entry.commit)
         return next(map(_read_verified, matching), None)
 

@@ -14,6 +14,7 @@ from nightshift.core.clock import utc_now
 from nightshift.core.events import Kind as Told
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Kind, Limits, Spent
+from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.db.model_results import ModelResults
 from tests.support.gateway import KEY, ask
 from tests.support.wire_server import WireServer
@@ -40,6 +41,6 @@ async def test_routing_follows_the_setting_and_a_reload_of_it(tmp_path: Path) ->
                 request = ask(task_id=task_id, kind=Kind.LIBRARY, step_no=int(now is measured))
                 await models.for_task(task_id, Limits(), Spent()).complete(request)
             assert [routes.route(task_id, 1) is not None for task_id in ids] == [now is measured] * 2
-        events = store.events.last(50, kind=Told.MODEL_CALLED)
+        events = store.events.last(50, EventFilter(kind=Told.MODEL_CALLED))
         assert ["route" in event.data for event in events] == [False, False, True, True]
         await models.aclose()

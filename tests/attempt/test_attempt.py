@@ -33,6 +33,7 @@ from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import Label
 from nightshift.queue.status import read_stored_status
+from nightshift.storage.db.event_log import EventFilter
 from tests.support.answers import RIGHT, TESTS, Answers, job
 from tests.support.counting import Counting
 from tests.support.git_repo import git, make_repo
@@ -185,7 +186,7 @@ async def test_the_worker_goes_on_with_others_and_the_waiting_task_goes_on_where
 
 
 def list_events(site: Site, task_id: int, kind: Kind) -> list[Event]:
-    return [event for event in site.store.events.last(1000, task_id=task_id) if event.kind is kind]
+    return list(site.store.events.last(1000, EventFilter(task_id=task_id, kind=kind)))
 
 
 async def test_a_test_command_that_never_runs_fails_its_task_before_anything_is_spent(

@@ -26,6 +26,7 @@ from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Change, Task
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.storage.db.commit_ledger import CommitLedger, PendingIntegration
+from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.db.state_store import Commit as Entry
 from tests.support.counting import Counting
 from tests.support.git_repo import fingerprint, git, make_repo, write
@@ -183,7 +184,9 @@ async def test_newer_work_is_rebased_onto_and_the_merged_tree_is_judged(site: Si
     await site.assert_holds(done.commit, str(repo))
     task, row = site.task(entry.task_id), site.entry(entry.task_id)
     assert (task.status, task.commit, row.commit, row.base) == (Status.DONE, done.commit, done.commit, newer.commit)
-    (event,) = [each for each in site.store.events.last(50, task_id=task.id) if each.kind is Kind.INTEGRATED]
+    (event,) = [
+        each for each in site.store.events.last(50, EventFilter(task_id=task.id)) if each.kind is Kind.INTEGRATED
+    ]
     assert event.data["commit"] == done.commit
 
 
@@ -192,7 +195,7 @@ async def test_asking_twice_is_asking_once(site: Site, repo: Path, entry: Entry)
     again = await site.integrator.integrate(entry.task_id)
     assert (again.already, again.commit, again.target) == (True, first.commit, "dev")
     assert git(repo, "rev-parse", "dev") == first.commit
-    events = [each.kind for each in site.store.events.last(50, task_id=entry.task_id)]
+    events = [each.kind for each in site.store.events.last(50, EventFilter(task_id=entry.task_id))]
     assert events.count(Kind.INTEGRATED) == 1
     git(repo, "branch", "-f", "dev", entry.base)
     assert not (await site.integrator.integrate(entry.task_id)).already, "git is right where the ledger differs"
@@ -364,7 +367,9 @@ async def test_a_discarded_branch_is_gone_and_can_be_made_again(site: Site, repo
     row = site.entry(entry.task_id)
     assert (row.waits, row.reviewed_at is not None) == (False, True)
     assert site.ledger.page(9, integrated=False) == []
-    (event,) = [each for each in site.store.events.last(50, task_id=entry.task_id) if each.kind is Kind.DISCARDED]
+    (event,) = [
+        each for each in site.store.events.last(50, EventFilter(task_id=entry.task_id)) if each.kind is Kind.DISCARDED
+    ]
     assert event.data["branch"] == entry.branch
     assert (await site.integrator.discard(entry.task_id)).already
     with pytest.raises(BranchRefused, match="was discarded"):

@@ -68,7 +68,7 @@ def line(number: int, text: str = "") -> Event:
 
 def put(app_context: AppContext, *events: Event) -> list[int]:
     def job(conn: Any) -> list[int]:
-        return [app_context.events.insert(conn, event).id for event in events]
+        return [app_context.events.append(conn, event) for event in events]
 
     return app_context.database.write(job).result()
 

@@ -8,6 +8,7 @@ from nightshift.core.errors import IllegalMove, UnknownTask
 from nightshift.core.events import Kind
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.task import Task, TaskSpec
+from nightshift.storage.db.event_log import EventFilter
 from tests.support.store import Store
 
 
@@ -33,7 +34,7 @@ def test_what_is_said_is_kept_in_order_with_its_event(store: Store) -> None:
         ("And no pandas.", task.attempt, False),
     ]
     assert first.at == store.clock.now
-    events = [event for event in store.events.after(0, limit=99, task_id=number) if event.kind is Kind.OWNER_SAID]
+    events = list(store.events.last(99, EventFilter(task_id=number, kind=Kind.OWNER_SAID)))
     assert [(event.message, event.data) for event in events] == [
         ("Use csv.", {"interrupts": True}),
         ("And no pandas.", {"interrupts": False}),

@@ -16,7 +16,7 @@ START = datetime(2026, 11, 22, 8, tzinfo=UTC)
 
 
 def put(context: AppContext, *events: Event) -> None:
-    context.database.write(lambda conn: [context.events.insert(conn, event) for event in events]).result()
+    context.database.write(lambda conn: [context.events.append(conn, event) for event in events]).result()
 
 
 def say(message: str, **more: Any) -> Event:

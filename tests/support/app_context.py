@@ -232,7 +232,7 @@ def fill(
     def job(conn: object) -> None:
         for _ in range(count):
             event = Event(kind=Kind.MODEL_CALLED, level=level, message="x" * size, task_id=task_id)
-            context.events.insert(conn, event)  # type: ignore[arg-type]
+            context.events.append(conn, event)  # type: ignore[arg-type]
 
     context.database.write(job).result()
 

@@ -159,9 +159,7 @@ class Stream:
         newest = self._events.newest_id()
         if newest <= cursor:
             return cursor, []
-        events = self._events.after(
-            cursor, limit=BATCH, level=wanted.level, task_id=wanted.task_id, worker=wanted.worker, kind=wanted.kind
-        )
+        events = self._events.after(cursor, limit=BATCH, wanted=wanted)
         last = events[-1].id if events else cursor
         return (last if len(events) == BATCH else max(last, newest)), [frame_of(event) for event in events]
 

@@ -31,6 +31,7 @@ from nightshift.server.timeline.timeline_answers import (
     TimelineTry,
     Words,
 )
+from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.db.step_store import Call, IterationRow, StepRow
 
 MOST_STEPS = 1000
@@ -68,7 +69,9 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
         left_out=max(0, len(steps) - MOST_STEPS),
         running=_running(context, task, steps, calls, tool_counts if shown == task.attempt else {}),
         marks=[
-            _mark(event, context) for event in context.events.last(5 * MOST_MARKS, task_id=task.id) if _is_marked(event)
+            _mark(event, context)
+            for event in context.events.last(5 * MOST_MARKS, EventFilter(task_id=task.id))
+            if _is_marked(event)
         ][-MOST_MARKS:],
         recalls=_recalls(context, task.id),
         asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],

@@ -29,6 +29,7 @@ from nightshift.server.timeline.task_reading import show_findings
 from nightshift.server.timeline.tool_reading import TEXT_CHARS, tool_calls
 from nightshift.server.timeline.transcript import transcript
 from nightshift.server.timeline.verdict_answers import verdict_row
+from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.db.step_store import Call, StepRow
 
 PART_CHARS = 60_000
@@ -124,7 +125,9 @@ class Steps:
     def _events(self, row: StepRow) -> Iterator[Event]:
         """Yield the events that were logged while the step ran, up to the event that says that it finished."""
         events = self._context.events
-        logged_events = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
+        logged_events = events.after(
+            events.cursor_at(row.started_at), limit=MOST_LINES, wanted=EventFilter(task_id=self._task.id)
+        )
         last = next(
             (event.id for event in logged_events if _ends(event, row)), logged_events[-1].id if logged_events else 0
         )

@@ -13,6 +13,7 @@ from nightshift.core.events import Kind
 from nightshift.server.context import AppContext
 from nightshift.server.formatting import Mask, short
 from nightshift.server.timeline.timeline_answers import RecallRow
+from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.memory.recall_log import Assignment
 
 LESSONS_SHOWN = 50
@@ -50,7 +51,7 @@ def _finding(finding: Mapping[str, Any], mask: Mask) -> ShownFinding:
 
 def show_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
     """Return the newest lessons that a task was shown, oldest first. They are read from the log."""
-    events = context.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
+    events = context.events.last(LESSONS_SHOWN, EventFilter(task_id=task_id, kind=Kind.LESSON_RECALLED))
     return [
         RecallRow(
             attempt=event.attempt or 0,

@@ -25,7 +25,7 @@ from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.events import RANK, Event, Kind, Level
 from nightshift.core.text.masking import Masker
 from nightshift.storage.db import artifacts
-from nightshift.storage.db.codec import encode, like, read_row, to_json_value
+from nightshift.storage.db.codec import encode, read_row, to_json_value
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection, Row
 
@@ -36,6 +36,19 @@ BATCH = 1000
 Subscriber = Callable[[Sequence[Event]], None]
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Conditions on events. A condition that is None matches all events.
+
+    `level` matches events of this level and more severe ones.
+    """
+
+    level: Level | None = None
+    task_id: int | None = None
+    worker: str | None = None
+    kind: Kind | None = None
 
 
 class EventLog:
@@ -53,13 +66,8 @@ class EventLog:
         self._delivered = 0
         db.listen(self._deliver)
 
-    def insert(self, conn: Connection, event: Event) -> Event:
-        """Store an event inside a write job. Return the event as stored: with id and time, and without secrets."""
-        event_id = self.append(conn, event)
-        return event_of(conn.execute(SELECT + "WHERE id = ?", (event_id,)).fetchone())
-
     def append(self, conn: Connection, event: Event) -> int:
-        """Store an event inside a write job; return its id."""
+        """Store an event inside a write job, with a time and without secrets; return its id."""
         data = _fit(conn, encode(self._mask.show_data(to_json_value(event.data)))) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
@@ -120,44 +128,15 @@ class EventLog:
         """Return the id of the newest event, 0 if there is none."""
         return newest_id(self._db.reader())
 
-    def after(
-        self,
-        event_id: int,
-        *,
-        limit: int,
-        level: Level | None = None,
-        task_id: int | None = None,
-        worker: str | None = None,
-        kind: Kind | None = None,
-        text: str | None = None,
-    ) -> list[Event]:
-        """List the first `limit` events after a cursor, oldest first.
-
-        Args:
-            event_id: the id of the last event that was seen, 0 for none.
-            limit: maximum number.
-            level: only events of this level or a more severe one.
-            task_id: only events of this task.
-            worker: only events of this worker.
-            kind: only events of this kind.
-            text: only events whose message contains it, ignoring case.
-        """
-        where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
+    def after(self, event_id: int, *, limit: int, wanted: EventFilter = EventFilter()) -> list[Event]:
+        """List the first `limit` events with a greater id, oldest first; 0 stands for the beginning of the log."""
+        where, values = conditions(wanted)
         query = SELECT + f"WHERE id > ? {where} ORDER BY id LIMIT ?"
         return [event_of(row) for row in self._db.reader().execute(query, (event_id, *values, limit))]
 
-    def last(
-        self,
-        limit: int,
-        *,
-        level: Level | None = None,
-        task_id: int | None = None,
-        worker: str | None = None,
-        text: str | None = None,
-        kind: Kind | None = None,
-    ) -> list[Event]:
-        """List the newest `limit` events, oldest first, with the same filters as `after`."""
-        where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
+    def last(self, limit: int, wanted: EventFilter = EventFilter()) -> list[Event]:
+        """List the newest `limit` events, oldest first."""
+        where, values = conditions(wanted)
         query = SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
         return [event_of(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
 
@@ -206,32 +185,12 @@ _AT_LEAST = {
 assert list(_AT_LEAST) == list(RANK)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventFilter:
-    """Conditions on events. A condition that is None matches all events.
-
-    `level` matches events of this level and more severe ones.
-    """
-
-    level: Level | None = None
-    task_id: int | None = None
-    worker: str | None = None
-    kind: Kind | None = None
-
-
-def conditions(wanted: EventFilter, text: str | None = None) -> tuple[str, list[object]]:
-    """Build conditions to append to a WHERE clause, each beginning with AND; also return their values.
-
-    Args:
-        wanted: the filter.
-        text: only events whose message contains it, ignoring case.
-    """
+def conditions(wanted: EventFilter) -> tuple[str, list[object]]:
+    """Build conditions to append to a WHERE clause, each beginning with AND; also return their values."""
     where, values = _AT_LEAST[wanted.level or Level.DEBUG], list[object]()
     for column in ("task_id", "worker", "kind"):
         if (value := getattr(wanted, column)) is not None:
             where, values = where + f"AND {column} = ? ", [*values, value]
-    if text:
-        where, values = where + "AND message LIKE ? ESCAPE '\\' ", [*values, like(text)]
     return where, values
 
 

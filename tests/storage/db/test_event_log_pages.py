@@ -50,9 +50,7 @@ def reader(log: EventLog, wanted: EventFilter, text: str | None, hurry: bool, sp
 
 
 def passing(log: EventLog, wanted: EventFilter, text: str | None) -> list[int]:
-    events = log.after(
-        0, limit=COUNT, level=wanted.level, task_id=wanted.task_id, worker=wanted.worker, kind=wanted.kind
-    )
+    events = log.after(0, limit=COUNT, wanted=wanted)
     return [event.id for event in events if text is None or text in event.message]
 
 

@@ -20,7 +20,7 @@ from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.tools import ToolPlace, ToolRecord
 from nightshift.storage.db import pruning
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.event_log import MAX_DATA_BYTES
+from nightshift.storage.db.event_log import MAX_DATA_BYTES, EventFilter
 from nightshift.storage.db.pruning import Gone
 from nightshift.storage.db.sqlite import Connection
 from tests.support import tiers
@@ -178,7 +178,9 @@ def test_whatever_is_pruned_open_tasks_and_references_hold(
                 last = store.steps.last_work(task.id, task.attempt)
                 assert last is not None
                 assert all(store.steps.artifact(call.prompt) for call in store.steps.calls(task.id))
-                assert store.events.after(0, limit=100, task_id=task.id)[0].kind is Kind.TASK_SUBMITTED
+                assert (
+                    store.events.after(0, limit=100, wanted=EventFilter(task_id=task.id))[0].kind is Kind.TASK_SUBMITTED
+                )
 
 
 def test_a_task_that_is_asked_for_again_while_it_is_pruned_keeps_what_is_left(store: Store) -> None:

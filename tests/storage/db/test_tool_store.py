@@ -14,6 +14,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.tools import ToolPlace, ToolRecord
 from nightshift.storage.db import tool_store
+from nightshift.storage.db.event_log import EventFilter
 from tests.support.store import Store, open_store
 
 SECRET = "hunter2hunter2"
@@ -51,7 +52,7 @@ def reply(store: Store, task: Task, step_no: int = 1, call_no: int = 0) -> None:
 
 
 def events(store: Store) -> list[Event]:
-    return store.events.last(50, kind=Kind.TOOL_CALLED)
+    return store.events.last(50, EventFilter(kind=Kind.TOOL_CALLED))
 
 
 def test_a_call_is_found_at_its_place_after_a_restart_as_it_was_stored(tmp_path: Path) -> None:
