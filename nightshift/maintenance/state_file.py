@@ -1,12 +1,13 @@
-"""`state.json`: a snapshot of what the daemon is doing, for people and for the next start.
+"""`state.json`: a snapshot of what the daemon is doing, for people.
 
-The file is replaced as a whole every hour and when the daemon stops. The database has the same text and is
-authoritative, so a missing or damaged file is harmless. `clean` is true only after a stop that finished.
+The file is replaced as a whole every hour and when the daemon stops. The database has the same text, which the next
+start reads, so a missing or damaged file is harmless. `clean` is true only after a stop that finished.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nightshift.core.clock import Clock, from_text, to_text
-from nightshift.core.events import Emitter, Kind, Level
+from nightshift.core.events import Emitter, Kind
 from nightshift.core.ports import Sink
 from nightshift.core.status import DaemonStatus
 from nightshift.core.tasks.states import DaemonState, Status
@@ -42,20 +43,14 @@ class LastRun:
     Attributes:
         clean: True if the run ended as it should.
         saved_at: the time when the state was saved.
-        version: the version of the program.
-        pid: the process id of the daemon.
         uptime_total_s: seconds of uptime over all runs, up to `saved_at`.
         starts: number of starts, up to `saved_at`.
-        in_flight: ids of the tasks that were running.
     """
 
     clean: bool
     saved_at: datetime
-    version: str
-    pid: int
     uptime_total_s: float
     starts: int
-    in_flight: tuple[int, ...]
 
 
 def to_json(status: DaemonStatus, totals: Totals, now: datetime, *, clean: bool) -> str:
@@ -111,22 +106,19 @@ def from_json(text: str) -> LastRun:
         return LastRun(
             clean=bool(data["clean"]),
             saved_at=from_text(data["saved_at"]),
-            version=str(data["version"]),
-            pid=int(data["pid"]),
             uptime_total_s=float(data["uptime_total_s"]),
             starts=int(data["starts"]),
-            in_flight=tuple(int(task["task_id"]) for task in data["in_flight"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 class StateKeeper:
-    """Writes `state.json` and its copy in the database.
+    """Writes the state to the database, and for people to `state.json`.
 
     Args:
         path: the file.
-        state: stores the copy, and provides the totals.
+        state: stores the state, and provides the totals.
         status: returns the daemon's status.
         emit: gets an event each time the state is saved.
         clock: returns the current time.
@@ -141,29 +133,16 @@ class StateKeeper:
 
     def last_run(self) -> LastRun | None:
         """Read the state of the previous run; None if there was none. Call it once, before `save`."""
-        copy = self._copy()
-        try:
-            self._before = from_json(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            self._before = copy
-            if copy is not None:
-                what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
-                text = f"{self._path.name} {what}; nothing is lost: the database has all of it"
-                self._events.emit(Kind.STATE_SAVED, text, level=Level.WARNING)
-        return self._before
-
-    def _copy(self) -> LastRun | None:
         stored = self._state.get(_KEY)
-        try:
-            return from_json(str(stored)) if stored else None
-        except ValueError:
-            return None
+        with contextlib.suppress(ValueError):
+            self._before = from_json(str(stored)) if stored else None
+        return self._before
 
     async def save(self, *, clean: bool = False) -> None:
         """Save the state; `clean` means that the run ends as it should.
 
         Raises:
-            OSError: the file cannot be written; the copy in the database is saved.
+            OSError: the file cannot be written; the state is in the database.
             StoreError: the database cannot be written.
         """
         text = await asyncio.to_thread(self._text, clean)

@@ -1,4 +1,4 @@
-"""`state.json`: its content, its parsing, and its use at the next start.
+"""`state.json`: its content, and its use at the next start.
 
 A complete example is in `tests/storage/files`.
 """
@@ -83,7 +83,7 @@ async def test_a_stop_is_told_from_a_death(site: Site) -> None:
     await first.save()
     before = site.keeper().last_run()
     assert before is not None
-    assert (before.clean, before.in_flight, before.pid) == (False, (7,), 42)
+    assert (before.clean, before.starts) == (False, 1)
     site.status = replace(STATUS, state=DaemonState.DRAINING)
     await first.save(clean=True)
     assert site.read_state()["state"] == "stopped"
@@ -93,9 +93,8 @@ async def test_a_stop_is_told_from_a_death(site: Site) -> None:
 
 
 @pytest.mark.parametrize("damage", ["", "[]", '{"a":' * 3000, None])
-async def test_without_the_file_the_database_tells_and_the_log_says_so(site: Site, damage: str | None) -> None:
+async def test_a_missing_or_damaged_file_does_not_matter(site: Site, damage: str | None) -> None:
     await site.keeper().save(clean=True)
-    site.events.clear()
     if damage is None:
         site.file.unlink()
     else:
@@ -103,6 +102,3 @@ async def test_without_the_file_the_database_tells_and_the_log_says_so(site: Sit
     before = site.keeper().last_run()
     assert before is not None
     assert (before.clean, before.starts) == (True, 1)
-    assert [event.message.partition(";")[2] for event in site.events] == [
-        " nothing is lost: the database has all of it"
-    ]  # fmt: skip
