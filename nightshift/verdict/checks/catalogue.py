@@ -22,7 +22,6 @@ _RUNS = (
     r"|(?:run|start|launch|execut|spawn)\w* (?:\w+ ){0,3}(?:command|program|process|script)"
 )
 _NETWORK = r"sockets?\b|tcp|udp|ports?\b|servers?\b|network|websocket|proxy|chat|host"
-_FRAMES = r"stack|frames?\b|trac(?:e|er|ing)|profil|debug|logg(?:er|ing)|caller|garbage|memory leak"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,18 +119,10 @@ PYTHON = (
     _rule("python.swap", BLOCK, "replaces a module, a built-in or a hook for all code",
           "pass the replacement as an argument", words=r"monkey-?patch|import hook|shim|polyfill|excepthook",
           tests=NOTE),
-    _rule("python.frames", NOTE, "inspects its callers or all objects, and can depend on the caller",
-          "pass the needed values as arguments", words=_FRAMES, tests=NOTE),
     _rule("python.hard-exit", BLOCK, "ends the process and skips all handlers",
           "raise SystemExit, or return", tests=BLOCK),
     _rule("python.signals", NOTE, "changes the handling of signals or of the exit", "use context managers to clean up"),
-    _rule("python.own-equality", NOTE, "compares approximately, or with values of other types",
-          "return NotImplemented for other types and compare the fields"),
     _rule("python.patching", NOTE, "replaces a part of another module", "pass the replacement as an argument"),
-    _rule("python.test-files", NOTE, "reads or searches for tests or compiled files",
-          "take the needed values as arguments", words=r"test (?:runner|files?|suites?|discover\w*|framework)|\.pyc"),
-    _rule("python.process-files", NOTE, "accesses processes, file descriptors or shared memory through a path",
-          "use the standard library", words=r"/proc|procfs|memory (?:use|usage)|rss\b|resident|/dev/", tests=NOTE),
 )  # fmt: skip
 
 JAVASCRIPT = (

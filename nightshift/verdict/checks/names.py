@@ -14,7 +14,7 @@ from typing import Any
 
 from nightshift.verdict.checks.hooks.commands import UNKNOWN
 
-_BUILTINS = frozenset(dir(builtins)) | {"__builtins__"}
+_BUILTINS = frozenset(dir(builtins))
 _BINDING = frozenset({ast.Import, ast.ImportFrom, ast.arg, ast.Name, ast.Assign, ast.AnnAssign, ast.NamedExpr})
 _DEPTH = 12
 _MOST_CHARS = 20_000
@@ -87,8 +87,6 @@ class Names:
                 return self.resolve(value, depth + 1)
             case ast.Call():
                 return self._name_called(node, depth)
-            case ast.Subscript(value=value, slice=key):
-                return self._item(value, key, depth)
         return None
 
     def text(self, node: ast.AST | None, depth: int = 0) -> str:
@@ -169,7 +167,7 @@ class Names:
         if name in self._own or self._bound[name]:
             return None
         if name in _BUILTINS:
-            return "builtins" if name == "__builtins__" else f"builtins.{name}"
+            return f"builtins.{name}"
         return f"{self._stars[0]}.{name}" if self._stars else None
 
     def _name_called(self, node: ast.Call, depth: int) -> str | None:
@@ -181,21 +179,7 @@ class Names:
         if func in {"builtins.__import__", "importlib.import_module", "importlib.__import__"} and node.args:
             module = self.text(node.args[0], depth + 1)
             return None if UNKNOWN in module or module.startswith(".") else _module(module, func)
-        if func in {"builtins.vars", "builtins.globals", "builtins.locals"}:
-            base = self.resolve(node.args[0], depth + 1) if node.args else "builtins"
-            return f"{base}.__dict__" if base and node.args else base
         return None
-
-    def _item(self, value: ast.AST, key: ast.AST, depth: int) -> str | None:
-        """Resolve a lookup such as `__builtins__["eval"]`, `os.__dict__["system"]` or `sys.modules["os"]`."""
-        base, name = self.resolve(value, depth + 1), self.text(key, depth + 1)
-        if base is None or UNKNOWN in name:
-            return None
-        if base == "sys.modules":
-            return name
-        if base.endswith(".__dict__"):
-            return _join_dotted(base.removesuffix(".__dict__"), name)
-        return f"builtins.{name}" if base == "builtins" else None
 
     def _f_string(self, node: ast.JoinedStr, depth: int) -> str:
         return "".join(self.text(part, depth) for part in node.values)
@@ -219,16 +203,9 @@ class Names:
         return UNKNOWN
 
     def _part(self, node: ast.Subscript, depth: int) -> str:
-        """Evaluate a subscript expression.
-
-        `text[::-1]` gives the reversed text, and `os.environ["HOME"]` gives `~`. Any other subscript gives `UNKNOWN`.
-        """
-        if self.resolve(node.value, depth) == "os.environ":
-            return "~" if self.text(node.slice, depth) == "HOME" else UNKNOWN
-        match node.slice:
-            case ast.Slice(lower=None, upper=None, step=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
-                return self.text(node.value, depth)[::-1]
-        return UNKNOWN
+        """Evaluate a subscript: `~` for `os.environ["HOME"]`, `UNKNOWN` for any other."""
+        is_home = self.resolve(node.value, depth) == "os.environ" and self.text(node.slice, depth) == "HOME"
+        return "~" if is_home else UNKNOWN
 
     def _call_text(self, node: ast.Call, depth: int) -> str:
         func = self.resolve(node.func, depth) or ""
@@ -241,8 +218,6 @@ class Names:
             return _join_parts(args or ["."])
         if func in {"os.getenv", "os.environ.get"}:
             return "~" if args[:1] == ["HOME"] else UNKNOWN
-        if func == "builtins.chr" and args and args[0].isdigit() and int(args[0]) < 0x110000:
-            return chr(int(args[0]))
         match node.func:
             case ast.Attribute(value=value, attr=attr) if attr in _SAME_METHODS:
                 return self.text(value, depth)

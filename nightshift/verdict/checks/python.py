@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from nightshift.core.code.parsing import parse, parse_quietly
-from nightshift.verdict.checks import odd_code
 from nightshift.verdict.checks.catalogue import Finding
 from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command
 from nightshift.verdict.checks.names import Names
@@ -38,7 +36,7 @@ _CLIENTS = frozenset({
 })  # fmt: skip
 _HOOKS = frozenset({"modules", "meta_path", "path_hooks", "excepthook", "exit", "displayhook", "unraisablehook",
                     "breakpointhook", "path_importer_cache"})  # fmt: skip
-_TABLES = frozenset({"builtins.__dict__", "sys.__dict__", "sys.path_importer_cache"})
+_TABLES = frozenset({"sys.modules", "sys.path_importer_cache"})
 _FRAMEWORKS = frozenset({"pytest", "_pytest", "pluggy", "unittest", "hypothesis"})
 _WARNERS = frozenset({"showwarning", "formatwarning", "_showwarnmsg", "_formatwarnmsg", "warn", "warn_explicit"})
 _SHARED = frozenset({
@@ -67,11 +65,8 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
     if tree is None:
         return []
     names = Names(tree)
-    findings = (
-        _odd_encoding(text), _Reader(names, hooks, is_test=is_test, depth=depth).read(),
-        odd_code.look(names, is_test=is_test),
-    )  # fmt: skip
-    return list(dict.fromkeys(itertools.chain.from_iterable(findings)))
+    reader = _Reader(names, hooks, is_test=is_test, depth=depth)
+    return list(dict.fromkeys((*_odd_encoding(text), *reader.read())))
 
 
 def _odd_encoding(text: str) -> Iterator[Finding]:
@@ -234,12 +229,8 @@ class _Reader:
                 case ast.Attribute(value=value, attr=attr):
                     rule = _swap(self._names.resolve(value) or "", attr)
                 case ast.Subscript(value=value, slice=key):
-                    base = self._names.resolve(value)
                     own_name = isinstance(key, ast.Name) and key.id == "__name__"
-                    # `globals()["x"] = …` sets a name of the module itself, although `globals()` resolves to the
-                    # built-ins here.
-                    swapped = base in {"builtins", "sys.modules"} and not own_name and not isinstance(value, ast.Call)
-                    rule = "python.swap" if swapped or base in _TABLES else None
+                    rule = "python.swap" if self._names.resolve(value) in _TABLES and not own_name else None
                 case _:
                     continue
             if rule:

@@ -12,7 +12,6 @@ import ast
 from collections.abc import Iterator
 
 from nightshift.core.code.parsing import parse_quietly
-from nightshift.verdict.checks import odd_code
 from nightshift.verdict.checks.catalogue import Finding
 from nightshift.verdict.checks.hooks import shell
 from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command, outside, private
@@ -59,7 +58,9 @@ _BY_NAME: dict[str, str] = {
     **dict.fromkeys(
         ("pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open", "dill.load",
          "dill.loads", "cloudpickle.load", "cloudpickle.loads", "joblib.load", "jsonpickle.decode"), "python.pickle"),
-    **odd_code.BY_NAME,
+    "importlib.reload": "python.dynamic-import",
+    **{f"sys.{table}.{change}": "python.swap" for table in ("meta_path", "path_hooks", "modules")
+       for change in ("append", "insert", "extend", "update", "setdefault", "clear", "remove", "pop")},
     **dict.fromkeys(("os._exit", "os.abort", "posix._exit", "faulthandler._sigsegv"), "python.hard-exit"),
     **dict.fromkeys(("signal.signal", "signal.alarm", "signal.setitimer", "atexit.register"), "python.signals"),
 }  # fmt: skip
@@ -74,8 +75,7 @@ def find_rule(target: str) -> str | None:
     """Return the rule that any use of a function matches; None if there is none."""
     if target.startswith(_EXECS):
         return "python.os-exec"
-    # A member of a listed function counts like the function itself.
-    return _BY_NAME.get(target) or odd_code.BY_NAME.get(target.rpartition(".")[0])
+    return _BY_NAME.get(target)
 
 
 def check_call(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:

