@@ -5,9 +5,9 @@ A file name (`a_windows_test.go`) and a build constraint (`//go:build`) can rest
 
 from __future__ import annotations
 
+import ast
 import platform
 import re
-from collections.abc import Callable
 
 _SYSTEMS = frozenset({
     "aix", "android", "darwin", "dragonfly", "freebsd", "illumos", "ios", "js", "linux", "netbsd", "openbsd", "plan9",
@@ -20,6 +20,7 @@ _MACHINES = frozenset({
 _HERE = {"x86_64": "amd64", "aarch64": "arm64"}
 _CONSTRAINT = re.compile(r"^//go:build (.{1,2000})$", re.MULTILINE)
 _TOKEN = re.compile(r"\s*(&&|\|\||!|\(|\)|[\w.]+)")
+_OPERATORS = {"&&": "and", "||": "or", "!": "not", "(": "(", ")": ")"}
 
 
 def is_built(path: str, text: str) -> bool:
@@ -28,8 +29,8 @@ def is_built(path: str, text: str) -> bool:
         return False
     match = _CONSTRAINT.search(text.partition("\npackage ")[0])
     try:
-        return match is None or _Expression(match[1]).value()
-    except (ValueError, RecursionError):
+        return match is None or _evaluate(match[1])
+    except (SyntaxError, RecursionError, MemoryError):
         return True
 
 
@@ -46,40 +47,26 @@ def _holds(tag: str) -> bool:
     return tag in {"linux", "unix", "gc", here} or tag.startswith("go1.")
 
 
-class _Expression:
-    def __init__(self, text: str) -> None:
-        self._tokens = _TOKEN.findall(text.strip())
-        if "".join(self._tokens) != "".join(text.split()):
-            raise ValueError(text)
+def _evaluate(text: str) -> bool:
+    """Return the value of a build constraint. Its operators are replaced by Python's, and its tags by their values.
 
-    def value(self) -> bool:
-        result = self._either()
-        if self._tokens:
-            raise ValueError(self._tokens[0])
-        return result
+    Raises:
+        SyntaxError: it is no constraint.
+    """
+    tokens = _TOKEN.findall(text.strip())
+    if "".join(tokens) != "".join(text.split()):
+        raise SyntaxError(text)
+    words = (_OPERATORS.get(token) or str(_holds(token)) for token in tokens)
+    return _value(ast.parse(" ".join(words), mode="eval").body)
 
-    def _either(self) -> bool:
-        return self._read_joined("||", lambda: self._read_joined("&&", self._read_operand, every=True), every=False)
 
-    def _read_joined(self, operator: str, part: Callable[[], bool], *, every: bool) -> bool:
-        values = [part()]
-        while self._tokens[:1] == [operator]:
-            self._tokens.pop(0)
-            values.append(part())
-        return all(values) if every else any(values)
-
-    def _read_operand(self) -> bool:
-        if not self._tokens:
-            raise ValueError("it ends too early")
-        token = self._tokens.pop(0)
-        if token == "!":  # noqa: S105 (an operator)
-            return not self._read_operand()
-        if token == "(":  # noqa: S105 (a bracket)
-            result = self._either()
-            if self._tokens[:1] != [")"]:
-                raise ValueError("a bracket is open")
-            self._tokens.pop(0)
-            return result
-        if not re.fullmatch(r"[\w.]+", token):
-            raise ValueError(token)
-        return _holds(token)
+def _value(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=bool() as value):
+            return value
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _value(operand)
+        case ast.BoolOp(op=operator, values=parts):
+            values = [_value(part) for part in parts]
+            return all(values) if isinstance(operator, ast.And) else any(values)
+    raise SyntaxError(ast.dump(node))
