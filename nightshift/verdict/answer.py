@@ -57,9 +57,9 @@ class CaseReport:
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Session:
-    """The events of one test run.
+    """The events of one test run, which `take` records one by one.
 
     Attributes:
         how: the way in which the run ended: exited, timeout, flood or memory.
@@ -70,7 +70,7 @@ class Session:
         skipped: the files that were skipped as a whole, each with its fault.
         left: the paths of the files that the run left for another run.
         internal: the message of an internal error of the test runner.
-        running: the test that started and did not end.
+        begun: the tests that started and did not end.
         at: the test that began last, if the recorder reports beginnings separately.
         finishes: the exit statuses that the test runner reported.
         garbled: true if some event was not written by the recorder.
@@ -91,27 +91,86 @@ class Session:
 
     how: str
     exit_code: int | None
-    tests: tuple[CaseReport, ...] = ()
-    items: tuple[str, ...] = ()
-    collection: tuple[tuple[str, Fault], ...] = ()
-    skipped: tuple[tuple[str, Fault], ...] = ()
-    left: tuple[str, ...] = ()
+    tests: list[CaseReport] = field(default_factory=list)
+    items: list[str] = field(default_factory=list)
+    collection: list[tuple[str, Fault]] = field(default_factory=list)
+    skipped: list[tuple[str, Fault]] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
     internal: str = ""
-    running: str | None = None
+    begun: dict[str, None] = field(default_factory=dict)
     at: str | None = None
-    finishes: tuple[int, ...] = ()
+    finishes: list[int] = field(default_factory=list)
     garbled: bool = False
-    read: Mapping[str, str] = field(default_factory=dict)
-    opened: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    read: dict[str, str] = field(default_factory=dict)
+    opened: set[str] = field(default_factory=set)
+    modules: set[str] = field(default_factory=set)
+    changed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     output: Mapping[str, str] = field(default_factory=dict)
     duration_s: float = 0.0
     cpu_s: float = 0.0
     limit: str = ""
     printed: tuple[str, str, int] = ("", "", 0)
     reports: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def running(self) -> str | None:
+        """The test that started and did not end."""
+        return next(iter(self.begun), None)
+
+    def take(self, line: str) -> None:
+        """Record one event. A line that the recorder cannot have written marks the session as garbled."""
+        try:
+            event = json.loads(line)
+            {
+                "item": self._item, "start": self._start, "end": self._end, "collect": self._collect,
+                "internal": self._internal, "finish": self._finish, "now": self._now, "left": self._note_left,
+                "seen": self._note_seen, "note": self._note,
+            }[event["e"]](event)  # fmt: skip
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+            self.garbled = True
+
+    def _item(self, event: Mapping[str, Any]) -> None:
+        self.items.append(str(event["id"]))
+
+    def _start(self, event: Mapping[str, Any]) -> None:
+        self.begun[str(event["id"])] = None
+
+    def _note_left(self, event: Mapping[str, Any]) -> None:
+        self.left += map(str, event["files"])
+
+    def _now(self, event: Mapping[str, Any]) -> None:
+        self.at = str(event["id"])
+
+    def _end(self, event: Mapping[str, Any]) -> None:
+        self.begun.pop(str(event["id"]), None)
+        self.tests.append(
+            CaseReport(
+                id=str(event["id"]), result=Result(event["result"]), fault=_fault(event["fail"]),
+                duration_s=float(event.get("s", 0.0)), is_marked=event.get("marked") is True,
+                output=str(event.get("output", "")), lines=tuple(map(str, event.get("lines", ()))),
+            )
+        )  # fmt: skip
+
+    def _collect(self, event: Mapping[str, Any]) -> None:
+        if fault := _fault(event.get("fail", event)):
+            (self.skipped if event.get("skipped") else self.collection).append((str(event["id"]), fault))
+
+    def _internal(self, event: Mapping[str, Any]) -> None:
+        self.internal = str(event["message"])
+
+    def _finish(self, event: Mapping[str, Any]) -> None:
+        self.finishes.append(int(event["exit"]))
+        self.changed += map(str, event.get("changed", ()))
+
+    def _note_seen(self, event: Mapping[str, Any]) -> None:
+        self.read |= {str(path): str(by) for path, by in event["read"].items()}
+        self.opened |= set(map(str, event.get("opened", ())))
+        self.modules |= set(map(str, event["modules"]))
+        self.changed += map(str, event["changed"])
+
+    def _note(self, event: Mapping[str, Any]) -> None:
+        self.notes.append(str(event["text"])[:200])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,110 +360,17 @@ def _replies(lines: str) -> Iterator[tuple[int, Reply]]:
 
 
 def _session(data: Mapping[str, Any], secret: str) -> Session:
-    reader = _Events()
+    session = Session(
+        how=data["ended"], exit_code=data["exit"], output=data["output"], duration_s=data["duration_s"],
+        cpu_s=data["cpu_s"], limit=data["limit"], printed=tuple(data.get("printed", ("", "", 0))),
+        reports=tuple((path, text) for path, text in data.get("reports", ())),
+    )  # fmt: skip
     for line in data["events"].splitlines():
         if line.startswith(secret):
-            reader.take(line.removeprefix(secret))
+            session.take(line.removeprefix(secret))
         else:
-            reader.garbled = True
-    return Session(
-        how=data["ended"],
-        exit_code=data["exit"],
-        tests=tuple(reader.tests),
-        items=tuple(reader.items),
-        collection=tuple(reader.collection),
-        skipped=tuple(reader.skipped),
-        left=tuple(reader.left),
-        internal=reader.internal,
-        running=next(iter(reader.running), None),
-        at=reader.at,
-        finishes=tuple(reader.finishes),
-        garbled=reader.garbled,
-        read=reader.read,
-        opened=tuple(sorted(reader.opened)),
-        modules=tuple(sorted(reader.modules)),
-        changed=tuple(dict.fromkeys(reader.changed)),
-        notes=tuple(reader.notes),
-        output=data["output"],
-        duration_s=data["duration_s"],
-        cpu_s=data["cpu_s"],
-        limit=data["limit"],
-        printed=tuple(data.get("printed", ("", "", 0))),
-        reports=tuple((path, text) for path, text in data.get("reports", ())),
-    )
-
-
-class _Events:
-    """Collects a run's events line by line. A line that the recorder cannot have written marks the run as garbled."""
-
-    def __init__(self) -> None:
-        self.tests: list[CaseReport] = []
-        self.items: list[str] = []
-        self.collection: list[tuple[str, Fault]] = []
-        self.skipped: list[tuple[str, Fault]] = []
-        self.finishes: list[int] = []
-        self.left: list[str] = []
-        self.changed: list[str] = []
-        self.notes: list[str] = []
-        self.read: dict[str, str] = {}
-        self.modules: set[str] = set()
-        self.opened: set[str] = set()
-        self.internal, self.garbled = "", False
-        self.running: dict[str, None] = {}
-        self.at: str | None = None
-
-    def take(self, line: str) -> None:
-        try:
-            event = json.loads(line)
-            {
-                "item": self._item, "start": self._start, "end": self._end, "collect": self._collect,
-                "internal": self._internal, "finish": self._finish, "now": self._now, "left": self._note_left,
-                "seen": self._note_seen, "note": self._note,
-            }[event["e"]](event)  # fmt: skip
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-            self.garbled = True
-
-    def _item(self, event: Mapping[str, Any]) -> None:
-        self.items.append(str(event["id"]))
-
-    def _start(self, event: Mapping[str, Any]) -> None:
-        self.running[str(event["id"])] = None
-
-    def _note_left(self, event: Mapping[str, Any]) -> None:
-        self.left += map(str, event["files"])
-
-    def _now(self, event: Mapping[str, Any]) -> None:
-        self.at = str(event["id"])
-
-    def _end(self, event: Mapping[str, Any]) -> None:
-        self.running.pop(str(event["id"]), None)
-        self.tests.append(
-            CaseReport(
-                id=str(event["id"]), result=Result(event["result"]), fault=_fault(event["fail"]),
-                duration_s=float(event.get("s", 0.0)), is_marked=event.get("marked") is True,
-                output=str(event.get("output", "")), lines=tuple(map(str, event.get("lines", ()))),
-            )
-        )  # fmt: skip
-
-    def _collect(self, event: Mapping[str, Any]) -> None:
-        if fault := _fault(event.get("fail", event)):
-            (self.skipped if event.get("skipped") else self.collection).append((str(event["id"]), fault))
-
-    def _internal(self, event: Mapping[str, Any]) -> None:
-        self.internal = str(event["message"])
-
-    def _finish(self, event: Mapping[str, Any]) -> None:
-        self.finishes.append(int(event["exit"]))
-        self.changed += map(str, event.get("changed", ()))
-
-    def _note_seen(self, event: Mapping[str, Any]) -> None:
-        self.read |= {str(path): str(by) for path, by in event["read"].items()}
-        self.opened |= set(map(str, event.get("opened", ())))
-        self.modules |= set(map(str, event["modules"]))
-        self.changed += map(str, event["changed"])
-
-    def _note(self, event: Mapping[str, Any]) -> None:
-        self.notes.append(str(event["text"])[:200])
+            session.garbled = True
+    return session
 
 
 def _fault(data: Any) -> Fault | None:

@@ -46,8 +46,8 @@ def read(session: Session, module: str, files: tuple[SuiteFile, ...]) -> Session
         if "::" not in test.id and test.id not in broken
     }
     collection = [(path, fault) for package, fault in broken.items() for path in reader.files_of(package)]
-    finishes = (session.exit_code,) if session.exit_code is not None else ()
-    return replace(session, tests=tuple(tests), collection=tuple(collection), finishes=finishes)
+    finishes = [session.exit_code] if session.exit_code is not None else []
+    return replace(session, tests=tests, collection=collection, finishes=finishes)
 
 
 class _Reader:
