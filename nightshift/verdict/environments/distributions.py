@@ -7,12 +7,12 @@ guess is marked: it may lead to a question to the owner, but never to an install
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nightshift.core.code.known_modules import OTHER_NAMES, SAME_NAMES, SHARED
 from nightshift.core.code.listing import Listing, ending_of
+from nightshift.verdict.languages.repository_commands.readers import get_table, read_toml
 
 _KNOWN = frozenset(
     re.sub(r"[-_.]+", "-", name).lower() for names in (SAME_NAMES, *OTHER_NAMES.values()) for name in names
@@ -112,15 +112,12 @@ def _lines(path: str, text: str) -> Iterator[str]:
     if path != "pyproject.toml":
         yield from text.splitlines()
         return
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return
-    project = data.get("project")
-    optional = project.get("optional-dependencies") if isinstance(project, dict) else None
-    groups = [project.get("dependencies") if isinstance(project, dict) else None]
-    for table in (optional, data.get("dependency-groups")):
-        groups += list(table.values()) if isinstance(table, dict) else []
+    data = read_toml(text)
+    groups = [get_table(data, "project").get("dependencies")]
+    groups += [
+        *get_table(data, "project", "optional-dependencies").values(),
+        *get_table(data, "dependency-groups").values(),
+    ]
     yield from (line for group in groups if isinstance(group, list) for line in group if isinstance(line, str))
 
 

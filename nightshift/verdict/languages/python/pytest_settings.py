@@ -11,13 +11,13 @@ import configparser
 import fnmatch
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nightshift.core.code.paths import folders_of
 from nightshift.core.tasks.language_choice import is_django
+from nightshift.verdict.languages.repository_commands.readers import read_toml
 
 CONFIG_FILES = (
     "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
@@ -144,7 +144,7 @@ def section(name: str, text: str) -> Mapping[str, Any] | None:
     base = name.rpartition("/")[2]
     try:
         if base.endswith(".toml"):
-            table = tomllib.loads(text)
+            table = read_toml(text)
             if base != "pyproject.toml":
                 return table.get("pytest")
             tool = table.get("tool", {}).get("pytest")
@@ -153,7 +153,7 @@ def section(name: str, text: str) -> Mapping[str, Any] | None:
         parser.read_string(text)
         wanted = _SECTION.get(base, "pytest")
         return dict(parser.items(wanted)) if parser.has_section(wanted) else None
-    except (tomllib.TOMLDecodeError, configparser.Error, AttributeError, TypeError):
+    except (configparser.Error, AttributeError, TypeError):
         return None
 
 

@@ -8,6 +8,7 @@ Files below the root are ignored, except pipelines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 
@@ -18,6 +19,8 @@ from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.task import Language
 from nightshift.core.text.encoding import decode
 from nightshift.verdict.languages import language_of
+from nightshift.verdict.languages.python import pytest_settings
+from nightshift.verdict.languages.python.pytest_settings import CONFIG_FILES
 from nightshift.verdict.languages.repository_commands import readers
 from nightshift.verdict.languages.repository_commands.lines import NAMES, unwrapped
 
@@ -52,10 +55,9 @@ _OF_OTHERS = (
 )  # fmt: skip
 """Files that mark the root as a program in another language, even if scripts in a supported language are beside them.
 """
-_SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _LOOKED_AT = frozenset({
-    *(name for names, _ in _READERS for name in names), *(name for name, _, _ in _IMPLIED), *_LINTER_FILES, *_SETTINGS,
-    ".flake8", ".gitlab-ci.yml", ".pre-commit-config.yaml",
+    *(name for names, _ in _READERS for name in names), *(name for name, _, _ in _IMPLIED), *_LINTER_FILES,
+    *CONFIG_FILES, ".flake8", ".gitlab-ci.yml", ".pre-commit-config.yaml",
 })  # fmt: skip
 _PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
 
@@ -153,7 +155,15 @@ def _linters(texts: _Texts, commands: list[FoundCommand]) -> Iterator[FoundLinte
 
 
 def _test_paths(texts: _Texts) -> FoundPaths | None:
-    for path in _SETTINGS:
-        if (text := texts.read(path)) and (paths := readers.test_paths(text, path)):
-            return paths
-    return None
+    """Return the `testpaths` of pytest; None if there are none, or if one is a pattern or leads out."""
+    settings = pytest_settings.read(texts.read)
+    paths = tuple(path.removeprefix("./").strip("/") for path in settings.test_paths)
+    if settings.config is None or not paths or not all(map(_is_plain, settings.test_paths)):
+        return None
+    lines = enumerate((texts.read(settings.config) or "").split("\n"), 1)
+    line = next((number for number, each in lines if "testpaths" in each), 1)
+    return FoundPaths(paths=paths[: readers.MAX_FOUND], path=settings.config, line=line)
+
+
+def _is_plain(path: str) -> bool:
+    return bool(path.strip("/.")) and ".." not in path.split("/") and not re.search(r"[*?\[\]\\\0]|^/", path)

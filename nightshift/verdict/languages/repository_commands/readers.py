@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nightshift.core.code.parsing import parse_quietly
-from nightshift.core.code.repository_commands import FoundCommand, FoundLinter, FoundPaths, Linter
+from nightshift.core.code.repository_commands import FoundCommand, FoundLinter, Linter
 from nightshift.core.text import plain_data
 from nightshift.verdict.languages.repository_commands.lines import NAMES, commands, words_of
 
@@ -108,12 +108,12 @@ def package_json(text: str, path: str) -> Iterator[FoundCommand]:
 
 def project_tasks(text: str, path: str) -> Iterator[FoundCommand]:
     """List the commands in a pyproject.toml: poe tasks, pdm scripts and hatch scripts."""
-    tool = _table(_toml(text), "tool")
+    tool = get_table(read_toml(text), "tool")
     tasks: list[tuple[str, object, str]] = [
-        *((name, each, "tool.poe.tasks") for name, each in _table(tool, "poe", "tasks").items()),
-        *((name, each, "tool.pdm.scripts") for name, each in _table(tool, "pdm", "scripts").items()),
+        *((name, each, "tool.poe.tasks") for name, each in get_table(tool, "poe", "tasks").items()),
+        *((name, each, "tool.pdm.scripts") for name, each in get_table(tool, "pdm", "scripts").items()),
     ]
-    for env, table in _table(tool, "hatch", "envs").items():
+    for env, table in get_table(tool, "hatch", "envs").items():
         scripts = table.get("scripts") if isinstance(table, dict) else None
         if isinstance(scripts, dict):
             tasks += [(name, each, f"tool.hatch.envs.{env}.scripts") for name, each in scripts.items()]
@@ -160,14 +160,17 @@ _HOOKS = {
 
 def project_linters(text: str, path: str) -> Iterator[FoundLinter]:
     """List the linters that a pyproject.toml configures, with the versions that its dependency groups pin."""
-    read = _toml(text)
+    read = read_toml(text)
     versions = dict[str, str]()
-    groups = [*_table(read, "dependency-groups").values(), *_table(read, "project", "optional-dependencies").values()]
+    groups = [
+        *get_table(read, "dependency-groups").values(),
+        *get_table(read, "project", "optional-dependencies").values(),
+    ]
     for each in (item for group in groups if isinstance(group, list) for item in group if isinstance(item, str)):
         if pinned := _PIN.match(each):
             versions.setdefault(pinned[1], pinned[2])
     for linter in (Linter.RUFF, Linter.MYPY, Linter.PYRIGHT):
-        if isinstance(_table(read, "tool").get(linter.value), dict):
+        if isinstance(get_table(read, "tool").get(linter.value), dict):
             line = _line_of_header(text, f"tool.{linter}")
             yield FoundLinter(linter=linter, path=path, line=line, version=versions.get(linter, ""))
 
@@ -178,30 +181,6 @@ def ini_linters(text: str, path: str) -> Iterator[FoundLinter]:
     for linter in (Linter.FLAKE8, Linter.MYPY):
         if parser and parser.has_section(linter.value):
             yield FoundLinter(linter=linter, path=path, line=_line_of_header(text, linter.value))
-
-
-def test_paths(text: str, path: str) -> FoundPaths | None:
-    """Return the `testpaths` in pytest's settings; None if there are none, or if one is not a plain path.
-
-    The file is a pyproject.toml, pytest.ini, setup.cfg or tox.ini.
-    """
-    if path.endswith(".toml"):
-        read = _toml(text)
-        tool = _table(read, "tool", "pytest", "ini_options") or _table(read, "pytest")
-        value = tool.get("testpaths")
-        values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        header = "tool.pytest.ini_options"
-    else:
-        parser, header = ini(text), "tool:pytest" if path == "setup.cfg" else "pytest"
-        values = parser[header].get("testpaths", "").split() if parser and parser.has_section(header) else []
-    paths = tuple(each.strip("/").removeprefix("./") for each in values if isinstance(each, str) and _is_plain(each))
-    if not paths or len(paths) < len(values):
-        return None
-    return FoundPaths(paths=paths[:MAX_FOUND], path=path, line=_line_with(text, "testpaths", 1))
-
-
-def _is_plain(path: str) -> bool:
-    return bool(path.strip("/.")) and ".." not in path.split("/") and not re.search(r"[*?\[\]\\\0]|^/", path)
 
 
 # The functions below parse any text without an error, and return plain data.
@@ -217,7 +196,8 @@ def ini(text: str) -> configparser.ConfigParser | None:
     return parser
 
 
-def _toml(text: str) -> Mapping[str, Any]:
+def read_toml(text: str) -> Mapping[str, Any]:
+    """Parse a TOML file; empty if it is invalid."""
     if any(line.count(".") > MAX_DOTS for line in text.splitlines()):
         return {}
     try:
@@ -234,7 +214,8 @@ def _json(text: str) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _table(value: object, *keys: str) -> Mapping[str, Any]:
+def get_table(value: object, *keys: str) -> Mapping[str, Any]:
+    """Return a table, or with `keys` the table below it; empty if there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}

@@ -150,6 +150,14 @@ def test_the_paths_of_tests_are_found_in_the_settings_of_pytest() -> None:
     assert (paths.paths, paths.location) == (("tests/unit", "tests/api"), "pyproject.toml:4")
 
 
+def test_test_paths_that_lead_out_or_hold_patterns_are_not_taken() -> None:
+    for value in ("../x", "/etc", "t*", ".", "a/../../b"):
+        assert in_tree({"pytest.ini": f"[pytest]\ntestpaths = tests {value}\n"}).test_paths is None, value
+    test_paths = in_tree({"pytest.ini": "[pytest]\ntestpaths = ./tests/ unit\n"}).test_paths
+    assert test_paths is not None
+    assert test_paths.paths == ("tests", "unit")
+
+
 ORDER = [
     ("AGENTS.md", "`pytest agents`\n"), ("pyproject.toml", "[tool.poe.tasks]\ntest = 'pytest poe'\n"),
     ("package.json", '{"scripts": {"test": "vitest package"}}'), ("Makefile", "test:\n\tpytest\n"),

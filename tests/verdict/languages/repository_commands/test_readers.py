@@ -38,9 +38,6 @@ def test_any_text_is_read_or_left_and_lines_are_its_own(text: str) -> None:
         for command in reader(text, path):
             assert 1 <= command.line <= text.count("\n") + len(text.splitlines()) + 1
             assert command.path == path
-    for path in ("pyproject.toml", "setup.cfg", "pytest.ini"):
-        paths = readers.test_paths(text, path)
-        assert paths is None or not any(".." in each.split("/") or each.startswith("/") for each in paths.paths)
 
 
 @given(st.text(max_size=200))
@@ -86,11 +83,3 @@ def test_hostile_json_is_left(text: str) -> None:
 ])  # fmt: skip
 def test_hostile_ini_is_left(text: str) -> None:
     assert list(readers.tox(text, "tox.ini")) == []
-
-
-def test_test_paths_that_lead_out_or_hold_patterns_are_not_taken() -> None:
-    for value in ("../x", "/etc", "t*", ".", "a/../../b"):
-        assert readers.test_paths(f"[pytest]\ntestpaths = tests {value}\n", "pytest.ini") is None, value
-    test_paths = readers.test_paths("[pytest]\ntestpaths = ./tests/ unit\n", "pytest.ini")
-    assert test_paths is not None
-    assert test_paths.paths == ("tests", "unit")
