@@ -24,7 +24,7 @@ from nightshift.verdict.environments.making import Environments
 from nightshift.verdict.runner import SuiteRunner
 from nightshift.verdict.suite_runs import OUTPUT_BYTES
 
-TIMES, BASELINES = "suite_times.json", "suite_baselines.json"
+BASELINES = "suite_baselines.json"
 
 
 async def find_sandbox(
@@ -83,7 +83,6 @@ def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of th
             output_bytes=OUTPUT_BYTES,
         ),
         staging_dir=staging_dir,
-        times=settings.state_dir / TIMES,
         baselines=settings.state_dir / BASELINES,
         imports=imports,
         layers=layers,

@@ -1,25 +1,31 @@
 """A cache of base runs: runs of a suite without the change.
 
-The suite runs once for each combination of commit, command and environment.
+The suite runs once for each combination of commit, command and environment. Losing the file of the cache is harmless,
+and an unreadable file is ignored.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nightshift.verdict import kept
+from nightshift.core.text.plain_data import from_plain
+from nightshift.storage.files.whole import write_whole
 from nightshift.verdict.run import NativeRun
+
+log = logging.getLogger(__name__)
 
 MOST, MOST_STORED, MOST_TESTS = 64, 32, 2000
 """Maximum number of runs cached in memory, of runs stored in the file, and of tests in a stored run.
 
 A run with more than `MOST_TESTS` tests is not stored in the file, so it is repeated after a restart.
 """
-_VERSION, _WHAT = 4, "earlier suite results"
+_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +61,23 @@ class Baselines:
         if self._path:
             stored = list(self._runs.items())[-MOST_STORED:]
             rows = {key: asdict(each) for key, each in stored if len(each.tests or ()) <= MOST_TESTS}
-            await asyncio.to_thread(kept.write, self._path, {"version": _VERSION, "runs": rows}, _WHAT)
+            await asyncio.to_thread(_write, self._path, {"version": _VERSION, "runs": rows})
 
 
 def _read(path: Path) -> Iterable[tuple[str, NativeRun]]:
-    stored = kept.read(path, _Kept, _WHAT)
-    return stored.runs.items() if stored and stored.version == _VERSION else ()
+    try:
+        stored = from_plain(_Kept, json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, RecursionError) as error:
+        log.info("earlier suite results in %s cannot be read: %s", path, type(error).__name__)
+        return ()
+    return stored.runs.items() if stored.version == _VERSION else ()
+
+
+def _write(path: Path, content: Mapping[str, object]) -> None:
+    """Write the file. If writing fails, only a log line says so."""
+    try:
+        write_whole(path, json.dumps(content, separators=(",", ":")), mode=0o600)
+    except OSError as error:
+        log.info("cannot store earlier suite results: %s", error)

@@ -54,7 +54,7 @@ from nightshift.verdict.languages import plan
 from nightshift.verdict.languages.plan import Plan, Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 from nightshift.verdict.suite_runs import SuiteRuns
-from nightshift.verdict.time_limits import SuiteTimes, Taken
+from nightshift.verdict.time_limits import Taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +121,11 @@ class SuiteRunner(Suite):
         layers: the packages that jobs may ask for. Without them, a job that asks for packages is refused.
         environments: the environments of repositories. Without them, a job that needs an environment is refused.
         hooks: decides which test commands never run.
-        times: the file that stores how long passing suites took. Without a file, these times are lost with the runner.
         baselines: the file that stores the results of runs without a change. Without a file, these results are lost
             with the runner.
     """
 
-    def __init__(  # noqa: PLR0913 (two parts and ten keywords, of which nine have a default)
+    def __init__(  # noqa: PLR0913 (two parts and nine keywords, of which eight have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -139,14 +138,12 @@ class SuiteRunner(Suite):
         layers: LayerStore | None = None,
         environments: Environments | None = None,
         hooks: CommandHooks | None = None,
-        times: Path | None = None,
         baselines: Path | None = None,
     ) -> None:
         self._events, self._mask, self._hooks = Emitter(emit), mask or Masker(), hooks or CommandHooks()
         self._runs = SuiteRuns(
             sandbox, runtime, staging_dir, mask=self._mask, limits=limits, imports=imports, layers=layers,
-            environments=environments,
-            times=SuiteTimes(times), baselines=Baselines(baselines),
+            environments=environments, baselines=Baselines(baselines),
         )  # fmt: skip
         self._asker = Asker(self._runs)
 
@@ -281,7 +278,7 @@ class SuiteRunner(Suite):
             decided = both.judge(outcome.findings)
         elif decided.passed:
             taken = Taken(cpu_s=native.cpu_s, wall_s=native.wall_s)
-            await asyncio.to_thread(self._runs.times.learn, planned, taken)
+            self._runs.times.learn(planned, taken)
             outcome = await search.run(self._runs, self._asker)
             decided = both.judge(outcome.findings)
         weak = _list_weak(outcome.findings, planned, native) if decided.passed else ()

@@ -87,7 +87,6 @@ def stage(
         "gone": below.gone,
         **_modes(plan, base, digests),
         "watched": sorted(digests.keys() & {file.path for file in plan.files}),
-        "split": None,
     }
     entry = _entry(plan)
     job = SandboxJob(

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from pathlib import Path
 
 from nightshift.core.code.dependencies import ImportCache
-from nightshift.core.code.parsing import parse
-from nightshift.core.code.paths import top_module
 from nightshift.core.code.tree import Tree
 from nightshift.core.errors import SandboxError
 from nightshift.core.isolation import RUN_LIMITS, SandboxLimits, SandboxResult
 from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.held_out import HeldOut
-from nightshift.core.tasks.task import Change, Files
+from nightshift.core.tasks.task import Files
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox import packing
@@ -32,7 +28,6 @@ from nightshift.verdict.environments.layers import LayerStore
 from nightshift.verdict.environments.making import Environments, runtime_of
 from nightshift.verdict.languages import dialect_of, plan
 from nightshift.verdict.languages.plan import Plan
-from nightshift.verdict.languages.test_config import LIBRARY_NAMES
 from nightshift.verdict.native import Reported, read_run
 from nightshift.verdict.run import NativeRun, bare
 from nightshift.verdict.shaping import Texts
@@ -65,11 +60,10 @@ class SuiteRuns:
         imports: caches the imports of files; may be shared with other users of the cache.
         layers: the packages that jobs may ask for. Without them, a job that asks for packages is refused.
         environments: the environments of repositories. Without them, a job that needs an environment is refused.
-        times: stores how long passing suites took.
         baselines: stores the results of runs without a change.
     """
 
-    def __init__(  # noqa: PLR0913 (three parts and seven keywords, of which six have a default)
+    def __init__(  # noqa: PLR0913 (three parts and six keywords, of which five have a default)
         self,
         sandbox: Sandbox,
         runtime: Runtime,
@@ -80,7 +74,6 @@ class SuiteRuns:
         imports: ImportCache | None = None,
         layers: LayerStore | None = None,
         environments: Environments | None = None,
-        times: SuiteTimes | None = None,
         baselines: Baselines | None = None,
     ) -> None:
         self.sandbox, self.runtime, self.mask, self._layers = sandbox, runtime, mask, layers
@@ -89,7 +82,7 @@ class SuiteRuns:
             limits or SandboxLimits(output_bytes=OUTPUT_BYTES).with_run(RUN_LIMITS),
             imports or ImportCache(),
         )
-        self.times, self._baselines = times or SuiteTimes(), baselines or Baselines()
+        self.times, self._baselines = SuiteTimes(), baselines or Baselines()
         self._trees = TreeStore(staging_dir)
         self._planned: deque[tuple[SuiteJob, Plan]] = deque(maxlen=RECENT)
         self._red: OrderedDict[tuple[str, ...], bool] = OrderedDict()
@@ -244,10 +237,6 @@ class SuiteRuns:
         Raises:
             SandboxError: nothing could be run.
         """
-        present = job.base.entries().keys() | job.start.keys()
-        is_plain = not (self.runtime.has_environment or job.packages or job.environment)
-        if is_plain and surely_fail_before(job.own, job.change, present):
-            return True
         key = (job.base.commit, _digest({**job.start, **job.own}), job.environment, *_packages(job))
         if key not in self._red:
             unchanged = replace(job, change={}, given={}, command=(), regression=())
@@ -308,32 +297,3 @@ def _packages(job: SuiteJob) -> list[str]:
 
 def _digest(files: Files) -> str:
     return packing.digest_of({path: packing.sha256(encode(text)) for path, text in files.items()})
-
-
-def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -> bool:
-    """Check whether at least one test file certainly cannot be imported without the change.
-
-    In that case, the tests are known to fail without the change, and need not be run.
-
-    Args:
-        tests: the agent's own test files.
-        change: the change.
-        present: the paths that exist without the change.
-    """
-    tops = set(map(top_module, present))
-    added = {top_module(path) for path in change if path not in present}
-    missing = added - tops - sys.stdlib_module_names - LIBRARY_NAMES
-    return any(name in missing for path, text in tests.items() if path.endswith(".py") for name in _list_imported(text))
-
-
-def _list_imported(text: str) -> Iterator[str]:
-    """List the top-level packages or modules that the unconditional imports of a module name."""
-    try:
-        body = parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]

@@ -12,17 +12,12 @@ limit (`SuiteRuns.settle`).
 
 from __future__ import annotations
 
-import math
-import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from nightshift.core.isolation import RunLimits
 from nightshift.core.text.encoding import encode
 from nightshift.sandbox import packing
-from nightshift.verdict import kept
 from nightshift.verdict.languages.plan import Plan
 
 CLOCK = 5.0
@@ -33,9 +28,7 @@ LENGTH = 2000
 
 A repository's suite is longer than a task's tests, and takes longer.
 """
-EVERY_S = 30.0
 _MOST = 2000
-_VERSION, _WHAT = 1, "earlier suite durations"
 
 
 def clock(limits: RunLimits) -> float:
@@ -99,16 +92,11 @@ class SuiteTimes:
     """The longest processor and clock times that passing runs of each suite took.
 
     A suite is identified by the paths and texts of its test files, or by its command. If a test file changes, the suite
-    has no recorded time.
-
-    Args:
-        path: a file that stores the times; losing it is harmless. Without a file, the times are lost with this object.
+    has no recorded time. The times are lost with this object.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
-        self._due, self._write_at = False, -math.inf
-        self._longest = OrderedDict[str, Taken](_read(path) if path else ())
+    def __init__(self) -> None:
+        self._longest = OrderedDict[str, Taken]()
 
     def limit(self, planned: Plan, owner_limit: TimeLimit) -> TimeLimit:
         """Return the time limit for the first run of a plan."""
@@ -119,12 +107,7 @@ class SuiteTimes:
         return owner_limit.at_most(cpu_s, idle_s)
 
     def learn(self, planned: Plan, taken: Taken) -> None:
-        """Record the time of a passing run. Call this method in a thread, because it may write the file.
-
-        The file is written only if a limit has changed by more than `SHORTEST_S` seconds. A suite that finishes quickly
-        changes no limit, so most tasks write nothing. All suites are written together, at most every `EVERY_S` seconds,
-        because on a busy machine every suite may take longer than before.
-        """
+        """Record the time of a passing run."""
         key = _key(planned)
         earlier = self._longest.get(key)
         longest = max((taken, earlier or taken), key=lambda usage: usage.cpu_s)
@@ -133,32 +116,8 @@ class SuiteTimes:
         self._longest.move_to_end(key)
         while len(self._longest) > _MOST:
             self._longest.popitem(last=False)
-        before = earlier or Taken(cpu_s=0.0, wall_s=0.0)
-        self._due |= FACTOR * max(taken.cpu_s - before.cpu_s, taken.wall_s - before.wall_s) > SHORTEST_S
-        if self._path and self._due and time.monotonic() >= self._write_at:
-            self._due, self._write_at = False, time.monotonic() + EVERY_S
-            _write(self._path, self._longest)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """The content of the file: the digest of each suite with the suite's times."""
-
-    version: int
-    suites: Mapping[str, Taken]
 
 
 def _key(planned: Plan) -> str:
     files = {file.path: packing.sha256(encode(file.text)) for file in planned.files}
     return packing.digest_of({**files, "": packing.sha256(encode("\0".join(planned.command)))})
-
-
-def _read(path: Path) -> Iterable[tuple[str, Taken]]:
-    stored = kept.read(path, _Kept, _WHAT)
-    rows = stored.suites.items() if stored and stored.version == _VERSION else ()
-    return [(key, taken) for key, taken in rows if 0 <= taken.cpu_s < math.inf and 0 <= taken.wall_s < math.inf]
-
-
-def _write(path: Path, longest: OrderedDict[str, Taken]) -> None:
-    rows = {key: {"cpu_s": round(taken.cpu_s, 2), "wall_s": round(taken.wall_s, 2)} for key, taken in longest.items()}
-    kept.write(path, {"version": _VERSION, "suites": rows}, _WHAT)

@@ -15,7 +15,6 @@ from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.verdicts import SuiteJob, Verdict
 from nightshift.sandbox.trees import SENT_FILES
 from nightshift.verdict.runner import SuiteRunner
-from nightshift.verdict.suite_runs import surely_fail_before
 from tests.support.recording import Recording
 from tests.support.sandboxes import runtime
 from tests.support.trees import TextTree
@@ -47,22 +46,6 @@ async def test_copies_say_nothing_where_a_test_fails(box: Recording, folder: Pat
     verdict = await judge_change(box, folder, {"solution.py": "def add(a, b):\n    return 0\n"}, GIVEN)
     assert not verdict.passed
     assert len(box.jobs) == 1
-
-
-@pytest.mark.parametrize(
-    ("imported", "change", "present", "red"),
-    [
-        ("from new import f", {"new.py": ""}, set(), True),
-        ("from app import new", {"app/new.py": ""}, {"app/old.py"}, False),
-        ("from new import f", {"new.py": ""}, {"new.py"}, False),
-        ("from json import f", {"json.py": ""}, set(), False),
-        ("try:\n    from new import f\nexcept ImportError:\n    pass", {"new.py": ""}, set(), False),
-    ],
-)
-def test_a_missing_module_makes_tests_surely_fail_before(
-    imported: str, change: dict[str, str | None], present: set[str], red: bool
-) -> None:
-    assert surely_fail_before({"test_a.py": imported + "\n"}, change, present) is red
 
 
 LARGE = {

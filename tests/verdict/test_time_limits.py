@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from nightshift.core.isolation import RunLimits
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 from nightshift.verdict.time_limits import FIRST_S, SHORTEST_S, SuiteTimes, Taken, TimeLimit
@@ -36,25 +32,3 @@ def test_a_limit_is_ten_times_the_longest_passing_run_between_the_least_and_the_
     assert times.limit(plan("quick"), WHOLE).cpu_s == SHORTEST_S
     times.learn(plan("slow"), Taken(cpu_s=7.0, wall_s=7.0))
     assert times.limit(plan("slow"), WHOLE) is WHOLE
-
-
-def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
-    path = tmp_path / "times.json"
-    times = SuiteTimes(path)
-    times.learn(plan(), Taken(cpu_s=0.9, wall_s=1.0))
-    written = path.stat().st_mtime_ns
-    times.learn(plan(), Taken(cpu_s=0.95, wall_s=1.0))
-    assert path.stat().st_mtime_ns == written, "nothing is written for a trifle"
-    assert SuiteTimes(path).limit(plan(), WHOLE).cpu_s == 9.0
-
-
-@pytest.mark.parametrize(
-    "text", ["{", '{"version": 1, "suites": {"a": [-1, 2]}}', '{"version": 9, "suites": {"a": [1, 2]}}']
-)
-def test_a_file_that_cannot_be_read_is_as_none(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "times.json"
-    path.write_text(text)
-    times = SuiteTimes(path)
-    assert times.limit(plan(), WHOLE).cpu_s == FIRST_S
-    times.learn(plan(), Taken(cpu_s=0.9, wall_s=1.0))
-    assert SuiteTimes(path).limit(plan(), WHOLE).cpu_s == 9.0
