@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -93,8 +92,6 @@ that can code."""
     """The agent's own name for its login method. Unset: the agent finds its key without help."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
     """The prices of models, by their names, in USD per million tokens. Without a price only tokens are counted."""
-    model_cutoffs: dict[str, date] = Field(default_factory=dict)
-    """The training cutoff of each model, by its name. The benchmark reports later commits separately."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
     """How models write changes: whole files, edits of a few lines, or whichever suits the model and file (auto)."""
     explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.read_typed)] = "auto"

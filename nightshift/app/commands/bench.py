@@ -105,7 +105,7 @@ def report(session: Session, repo: str, mode: str | None) -> int:
     """
     settings = session.settings
     with results_of(settings.benchmark_db_path, repo) as (store, root):
-        figures = report_of(store, root, Mode(mode) if mode else None, settings.model_cutoffs)
+        figures = report_of(store, root, Mode(mode) if mode else None)
     if session.out.as_json:
         session.out.text(as_json(figures))
     else:

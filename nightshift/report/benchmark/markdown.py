@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from nightshift.core.shares import Share
 from nightshift.report.benchmark.report import BenchmarkReport
 from nightshift.report.markdown import fill
 
@@ -14,17 +13,10 @@ MODES = {"shown": "with the tests of the commit shown", "words": "by its words a
 def render(report: BenchmarkReport) -> str:
     """Render the report as Markdown, ending with a newline."""
     arms = report.arms
-    dated = [
-        (arm, after, Share(arm.solved.part - after.part, arm.solved.whole - after.whole))
-        for arm in arms
-        if (after := arm.after_cutoff) is not None
-    ]
     return fill(
         "benchmark.md",
         report=report,
         name=PurePath(report.repo).name,
         given=MODES.get(report.mode),
         last_at=max((arm.last_at for arm in arms if arm.last_at), default=None),
-        dated=dated,
-        undated=list(dict.fromkeys(arm.arm.model for arm in arms if arm.after_cutoff is None and arm.arm.model)),
     )

@@ -1,15 +1,13 @@
 """The figures of a benchmark: what each arm solved at what price, and a comparison of each pair of arms.
 
-Two arms are compared on the items that both have worked on; an arm's total is shown separately. Commits that a model
-may have been trained on inflate the model's rate of solved items. Commits after the model's training cutoff are
-therefore counted separately if the owner has given that date; otherwise the report says that the date is missing.
+Two arms are compared on the items that both have worked on; an arm's total is shown separately.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from itertools import combinations
 from statistics import fmean
 
@@ -26,8 +24,6 @@ class ArmFigures:
         arm: the arm.
         solved: the share of solved items among those that it has worked on.
         interval: the 95 % interval of its solve rate.
-        cutoff: the date at which its model's training ended; None if unknown.
-        after_cutoff: the share of solved items among commits after the cutoff; None without a cutoff.
         format_errors: the share of attempts with an unreadable reply.
         cost_usd: the known cost of all its attempts.
         tokens: average tokens, prompts and replies together.
@@ -40,8 +36,6 @@ class ArmFigures:
     arm: Arm
     solved: Share
     interval: Interval
-    cutoff: date | None
-    after_cutoff: Share | None
     format_errors: Share
     cost_usd: float
     tokens: float
@@ -106,7 +100,6 @@ def fold(
     results: Sequence[Result],
     *,
     mode: str = "",
-    cutoffs: Mapping[str, date] | None = None,
 ) -> BenchmarkReport:
     """Compute the figures of a repository.
 
@@ -116,13 +109,10 @@ def fold(
         arms: all known arms.
         results: one result per item and arm.
         mode: the part of an item that models were given.
-        cutoffs: dates at which models' training ended, by `backend=model` or `model`.
     """
     items_by_key = {item.key: item for item in items}
 
-    all_figures = [
-        _arm(arm, [result for result in results if result.arm == arm.name], items_by_key, cutoffs or {}) for arm in arms
-    ]
+    all_figures = [_arm(arm, [result for result in results if result.arm == arm.name], items_by_key) for arm in arms]
     ours = tuple(sorted((figures for figures in all_figures if figures.solved.whole), key=_rank))
     return BenchmarkReport(repo=repo, mode=mode, items=len(items), arms=ours, comparisons=tuple(compare(ours)))
 
@@ -153,17 +143,13 @@ def _rank(figures: ArmFigures) -> tuple[float, float, str]:
     return -figures.solved.guess, figures.item_usd, figures.arm.name
 
 
-def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs: Mapping[str, date]) -> ArmFigures:
+def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item]) -> ArmFigures:
     ours = [(items[result.item], result) for result in results if result.item in items]
-    solved = _share_solved(result for _, result in ours)
-    cutoff = cutoffs.get(arm.label, cutoffs.get(arm.model))
-    since = datetime.combine(cutoff, time.max, UTC) if cutoff else None
+    solved = Share(sum(result.solved for _, result in ours), len(ours))
     return ArmFigures(
         arm=arm,
         solved=solved,
         interval=wilson(solved),
-        cutoff=cutoff,
-        after_cutoff=_share_solved(result for item, result in ours if item.committed_at > since) if since else None,
         format_errors=Share(sum(result.format_errors > 0 for _, result in ours), len(ours)),
         cost_usd=sum(result.cost_usd for _, result in ours),
         tokens=_mean([result.tokens_in + result.tokens_out for _, result in ours]),
@@ -172,11 +158,6 @@ def _arm(arm: Arm, results: Sequence[Result], items: Mapping[str, Item], cutoffs
         outcomes={item.key: result.solved for item, result in ours},
         last_at=max((result.finished_at for _, result in ours), default=None),
     )
-
-
-def _share_solved(results: Iterable[Result]) -> Share:
-    outcomes = [result.solved for result in results]
-    return Share(sum(outcomes), len(outcomes))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 
 from nightshift.core.errors import BenchmarkError, StoreMissing
@@ -52,13 +51,11 @@ def newest_mode(store: BenchmarkStore, repo: str) -> Mode:
     return runs[-1].mode if runs else Mode.SHOWN
 
 
-def report_of(
-    store: BenchmarkStore, repo: str, mode: Mode | None = None, cutoffs: Mapping[str, date] | None = None
-) -> BenchmarkReport:
+def report_of(store: BenchmarkStore, repo: str, mode: Mode | None = None) -> BenchmarkReport:
     """Return the report of a repository in a mode, by default in the mode of its newest run."""
     wanted = mode or newest_mode(store, repo)
     items, results = store.items(repo), store.results(repo, wanted)
-    return fold(repo, items, store.arms(), results, mode=wanted, cutoffs=cutoffs)
+    return fold(repo, items, store.arms(), results, mode=wanted)
 
 
 def _unknown(repo: str) -> BenchmarkError:

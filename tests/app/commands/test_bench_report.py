@@ -41,10 +41,3 @@ def test_the_report_is_markdown_for_people_and_json_for_scripts(home: Home, shop
     assert report["arms"][0]["solved"] == {"part": 18, "whole": 20}
     assert len(report["arms"][0]["outcomes"]) == 20
     assert report["comparisons"][0]["p_value"] < 0.01
-
-
-def test_cutoffs_are_those_of_the_settings(home: Home, shop: str) -> None:
-    (home.path / "config.yaml").write_text("model_cutoffs: {large: 2026-10-25, cloud=small: 2026-10-26}\n")
-    arms = {each["arm"]["name"]: each for each in home.cli("bench", "report", shop, "--json").json["arms"]}
-    assert arms["strong"]["after_cutoff"] == {"part": 5, "whole": 7}
-    assert arms["weak"]["after_cutoff"] == {"part": 0, "whole": 6}

@@ -7,18 +7,11 @@ from markdown_it import MarkdownIt
 
 from nightshift.core.shares import Share, wilson
 from nightshift.report.benchmark.markdown import render
-from nightshift.report.benchmark.report import BenchmarkReport, fold
-from nightshift.report.benchmark.results import Arm
+from nightshift.report.benchmark.report import fold
 from tests.support.benchmarks import DAY, NEWEST, REPO, arm, items, results
 
 ITEMS = items(40, lines=(20, 21, 80, 200))
 WEAK, STRONG = arm("weak", model="small"), arm("strong", model="large")
-
-
-def report(*given: tuple[Arm, range], **more: object) -> BenchmarkReport:
-    """Return the report on these arms, each given with the numbers of the items that it solved."""
-    outcomes = [result for arm, solved in given for result in results(arm, ITEMS, solved)]
-    return fold(REPO, ITEMS, [arm for arm, _ in given], outcomes, **more)  # type: ignore[arg-type]
 
 
 def test_an_arm_s_figures_are_those_of_its_results() -> None:
@@ -33,19 +26,6 @@ def test_an_arm_s_figures_are_those_of_its_results() -> None:
     assert figures.format_errors == Share(2, 4)
     assert (figures.cost_usd, figures.item_usd, figures.solved_usd) == pytest.approx((1.2, 0.3, 0.4))
     assert figures.last_at == NEWEST + DAY
-
-
-def test_commits_after_a_model_s_cutoff_stand_apart_and_an_unknown_cutoff_is_said() -> None:
-    cutoff = (NEWEST - 10 * DAY).date()
-    benchmark_report = report((WEAK, range(30, 36)), (STRONG, range(20)), cutoffs={"small": cutoff})
-    weak = next(figures for figures in benchmark_report.arms if figures.arm is WEAK)
-    assert (weak.cutoff, weak.after_cutoff) == (cutoff, Share(6, 10))
-    assert fold(REPO, ITEMS, [WEAK], results(WEAK, ITEMS, {39}), cutoffs={"cloud=small": NEWEST.date()}).arms[
-        0
-    ].after_cutoff == Share(0, 0)
-    text = render(benchmark_report)
-    assert f"| `weak` |    {cutoff} | 6 of 10 (60 %) |" in text
-    assert "The training cutoff is not known for `large`" in text
 
 
 def test_each_two_arms_are_compared_on_the_items_that_both_worked_on() -> None:
