@@ -80,43 +80,15 @@ EXTRAS = {
         Extra(name="mcp", modules=("mcp",), purpose="assistants and editors (MCP)", megabytes=45),
     )
 }
-_DOWNLOADING = re.compile(r"^\s*Downloading (?P<what>\S+) \((?P<size>[\d.]+) ?(?P<unit>[KMG]i?B)\)")
-_DOWNLOADED = re.compile(r"^\s*Downloaded (?P<what>\S+)")
-_UNIT_MB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0}
 _CUDA = re.compile(r"^ \+ (?:nvidia-|cuda-|triton==)", re.MULTILINE)
 _KEPT_LINES = 40
 
 
-class Progress:
-    """Summarises uv's progress as one line for the owner."""
-
-    def __init__(self) -> None:
-        self._sizes: dict[str, float] = {}
-        self._done: set[str] = set()
-        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
-
-    def read(self, line: str) -> str:
-        """Process a line of uv's output and return the new progress."""
-        self.lines.append(line)
-        if begun := _DOWNLOADING.match(line):
-            self._sizes[begun["what"]] = float(begun["size"]) * _UNIT_MB[begun["unit"][0]]
-        elif ended := _DOWNLOADED.match(line):
-            self._done.add(ended["what"])
-        return str(self)
-
-    def __str__(self) -> str:
-        if not self._sizes:
-            return "finding out what is needed"
-        there = sum(size for what, size in self._sizes.items() if what in self._done)
-        left = ", ".join(sorted(self._sizes.keys() - self._done)) or "unpacking"
-        return f"{there:.0f} of {sum(self._sizes.values()):.0f} MB downloaded ({left})"
-
-    @property
-    def reason(self) -> str:
-        """Reason of a failure, from uv's last lines."""
-        lines = [line.strip() for line in self.lines if line.strip()]
-        marked = [line for line in lines if line.startswith(("error:", "×", "cause:", "Caused by:"))]
-        return printable("; ".join(marked or lines[-1:]) or "no reason was given")[:300]
+def _reason(lines: Iterable[str]) -> str:
+    """Return the reason of a failure from uv's last lines."""
+    stripped = [line.strip() for line in lines if line.strip()]
+    marked = [line for line in stripped if line.startswith(("error:", "×", "cause:", "Caused by:"))]
+    return printable("; ".join(marked or stripped[-1:]) or "no reason was given")[:300]
 
 
 class ExtrasInstaller:
@@ -242,15 +214,16 @@ class ExtrasInstaller:
             "--only-binary",
             ":all:",
         ]
-        if not has_gpu() and _CUDA.search("\n".join(self._uv([*wanted, "--dry-run"], environ, None).lines)):
+        if not has_gpu() and _CUDA.search("\n".join(self._uv([*wanted, "--dry-run"], environ, None))):
             wanted += ["--torch-backend", "cpu"]
         self._uv(wanted, environ, extra)
         importlib.invalidate_caches()
         if not extra.is_installed:
             raise ExtraMissing(f"uv installed it, but {', '.join(extra.modules)} cannot be found")
 
-    def _uv(self, words: Sequence[str], environ: Mapping[str, str], extra: Extra | None) -> Progress:
-        argv, progress = [*packages.uv_install(self._python), *words], Progress()
+    def _uv(self, words: Sequence[str], environ: Mapping[str, str], extra: Extra | None) -> Sequence[str]:
+        """Run uv and return its last lines; the newest one is shown as the progress of `extra`."""
+        argv, lines = [*packages.uv_install(self._python), *words], deque[str](maxlen=_KEPT_LINES)
         with self._lock:
             if self._closed:
                 raise ExtraMissing("the daemon is stopping")
@@ -268,14 +241,14 @@ class ExtrasInstaller:
         assert process.stdout
         with process:
             for line in process.stdout:
-                detail = progress.read(line.rstrip("\n"))
+                lines.append(line.rstrip("\n"))
                 if extra:
-                    self._set(_status(extra, ExtraState.INSTALLING, detail))
+                    self._set(_status(extra, ExtraState.INSTALLING, printable(lines[-1].strip())[:200]))
         with self._lock:
             self._process = None
         if process.returncode:
-            raise ExtraMissing("the daemon is stopping" if self._closed else f"uv failed: {progress.reason}")
-        return progress
+            raise ExtraMissing("the daemon is stopping" if self._closed else f"uv failed: {_reason(lines)}")
+        return lines
 
     def _set(self, status: ExtraStatus) -> None:
         with self._lock:
