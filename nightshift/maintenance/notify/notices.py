@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
 
 from nightshift.core.clock import to_text
 from nightshift.core.events import Event, Kind, Level
@@ -54,11 +53,6 @@ class Notice:
     def as_json(self) -> bytes:
         """Encode the notice as UTF-8 JSON for the command and the URL."""
         return json.dumps(asdict(self), ensure_ascii=False).encode()
-
-
-def from_row(row: Mapping[str, Any]) -> Notice:
-    """Make a notice from a mapping that `asdict` returned for a notice."""
-    return Notice(**{**row, "kind": NoticeKind(row["kind"]), "lines": tuple(row["lines"])})
 
 
 _TITLES: Mapping[Kind, str] = {

@@ -155,6 +155,6 @@ class Notifier:
         assert self._box is not None
         self._kept_at = self._monotonic()
         try:
-            await asyncio.wrap_future(self._state.set(KEY, self._box.as_row()))
+            await asyncio.wrap_future(self._state.set(KEY, self._box))
         except StoreError as error:
             _log.warning("notices are not stored, and may come twice: %s", error)

@@ -8,12 +8,12 @@ refused does not block the others.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from nightshift.core.clock import from_text, to_text
-from nightshift.maintenance.notify.notices import Notice, digest, from_row
+from nightshift.core.text.plain_data import from_plain
+from nightshift.maintenance.notify.notices import Notice, digest
 
 FIRST_REST_S, LONGEST_REST_S = 60.0, 3600.0
 MAX_TRIES = 76
@@ -89,28 +89,7 @@ class Outbox:
     cursor: int
     queues: Mapping[str, ChannelQueue] = field(default_factory=dict)
 
-    def as_row(self) -> dict[str, Any]:
-        """Return the row to store."""
-        return {"cursor": self.cursor, "lanes": {name: _queue_row(queue) for name, queue in self.queues.items()}}
-
 
 def read_outbox(row: Mapping[str, Any]) -> Outbox:
-    """Parse a row made by `as_row`."""
-    return Outbox(cursor=row["cursor"], queues={name: _read_queue(queue) for name, queue in row["lanes"].items()})
-
-
-def _queue_row(queue: ChannelQueue) -> dict[str, Any]:
-    return {
-        "waiting": [asdict(each) for each in queue.waiting],
-        "failures": queue.failures,
-        "rests_until": to_text(queue.rests_until) if queue.rests_until else None,
-    }
-
-
-def _read_queue(row: Mapping[str, Any]) -> ChannelQueue:
-    until = row["rests_until"]
-    return ChannelQueue(
-        waiting=tuple(Waiting(notice=from_row(each["notice"]), tries=each["tries"]) for each in row["waiting"]),
-        failures=row["failures"],
-        rests_until=from_text(until) if until else None,
-    )
+    """Parse a stored outbox. Version 0.2.0 and earlier ones called the queues lanes."""
+    return from_plain(Outbox, {"queues": row.get("lanes", {}), **row})

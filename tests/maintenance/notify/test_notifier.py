@@ -92,7 +92,7 @@ async def test_a_receiver_that_was_away_gets_each_notice_later_also_from_another
     await at.notifier().turn()
     first, second = receiver.notices
     assert first == second, "the same notice under the same id"
-    assert at.store.state.get(KEY)["lanes"]["notify_url"]["waiting"] == []
+    assert at.store.state.get(KEY)["queues"]["notify_url"]["waiting"] == []
 
 
 async def test_a_steady_flow_is_slowed_and_nothing_of_it_is_lost(at: Post, receiver: Receiver) -> None:
