@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from nightshift.core.errors import GitError
-from nightshift.git import protocol
 from nightshift.git.commands import Git
 from nightshift.git.discovery import MAIN
-from nightshift.git.objects import differences
 from nightshift.git.repository import Repository
 
 
@@ -36,12 +33,14 @@ def show_tip(repository: Repository, before: str) -> str | None:
 
 
 def _apply(repository: Repository, files: Git, start: str, tip: str) -> str:
-    try:
-        old, new = (repository.read_commit(each).tree for each in (start, tip))
-        patch = protocol.patch(differences(old, new, repository.reader.tree))
-    except GitError as error:
-        return str(error)
-    answer = files.ask("apply", "--index", "--whitespace=nowarn", stdin=patch) if patch else None
+    # The view's attributes make every patch binary: it names the contents by their ids, and git has the objects. So the
+    # patch applies only to a file with exactly the old content.
+    patch = repository.view.ask(
+        "diff-tree", "-p", "--full-index", "--no-renames", "--ignore-submodules=none", start, tip
+    )
+    if patch.code:
+        return patch.error
+    answer = files.ask("apply", "--index", "--whitespace=nowarn", stdin=patch.out) if patch.out else None
     return answer.error or "refused" if answer and answer.code else ""
 
 

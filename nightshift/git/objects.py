@@ -117,18 +117,13 @@ def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Rec
         new: The id of another tree.
         load: Returns the bytes of a tree object.
     """
-    return {path: now for path, (_, now) in differences(old, new, load).items()}
-
-
-def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, tuple[Record | None, Record | None]]:
-    """Return the old and the new record of each path at which two trees differ; otherwise like `differing`."""
-    records: dict[str, tuple[Record | None, Record | None]] = {}
+    records = dict[str, Record | None]()
     waiting = [("", old, new)]
     while waiting:
         folder, before, after = waiting.pop()
         if before == after:
             continue
-        files, folders = dict[str, list[Record | None]](), dict[str, list[str]]()
+        folders = dict[str, list[str]]()
         for side, entries in enumerate(_apart(before, after, load)):
             for mode, name, id_ in entries:
                 if "/" in name or name.casefold() in _NEVER:
@@ -136,8 +131,7 @@ def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, t
                 if mode == FOLDER:
                     folders.setdefault(name, ["", ""])[side] = id_
                 else:
-                    files.setdefault(name, [None, None])[side] = Record(mode, id_)
-        records.update((folder + name, (was, now)) for name, (was, now) in files.items())
+                    records[folder + name] = Record(mode, id_) if side else None
         waiting += [(f"{folder}{name}/", was, now) for name, (was, now) in folders.items()]
     return records
 

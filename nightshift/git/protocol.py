@@ -8,14 +8,13 @@ runs in a folder of ours: a repository without any configuration that only borro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from nightshift.core.tasks.commit_message import home_of, task_of
 from nightshift.core.tasks.revisions import LogLine
-from nightshift.core.text.encoding import encode
-from nightshift.git.objects import Edit, Record
+from nightshift.git.objects import Edit
 
 OLDEST = (2, 38)
 """The oldest supported version of git: the first with `git merge-tree --write-tree`, which merges without a checkout.
@@ -37,7 +36,6 @@ _OFF = (
 _DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
 # Milliseconds that git itself waits for a lock before it gives up; our code does not retry after that.
 _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
-_SUBMODULE = "160000"
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
 """Arguments for every git command on a repository."""
 PUSH_OPTIONS = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--no-recurse-submodules")
@@ -92,49 +90,6 @@ def view_files(id_format: str) -> dict[str, str]:
         "info/attributes": "* -diff\n",
         "HEAD": "ref: refs/heads/none\n",
     }
-
-
-def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
-    """Return a patch for `git apply` that turns the files of one tree into those of another.
-
-    `differences` has the old and the new record of each path. The patch contains only the ids of the contents, because
-    git has the objects. So the patch applies only to a file with exactly the old content.
-    """
-    lines = list[bytes]()
-    for path, (was, now) in sorted(differences.items()):
-        if was and now and was.mode[:3] != now.mode[:3]:  # A file that became a link is removed and added again
-            lines += [*_patch(path, was, None), *_patch(path, None, now)]
-        else:
-            lines += _patch(path, was, now)
-    return b"".join(line + b"\n" for line in lines)
-
-
-def _patch(path: str, was: Record | None, now: Record | None) -> Iterator[bytes]:
-    record = now or was
-    assert record
-    old_mode, new_mode = (each.mode.replace("664", "644").encode() if each else b"" for each in (was, now))
-    old, new = (each.id.encode() if each else b"0" * len(record.id) for each in (was, now))
-    a, b = _quote(f"a/{path}"), _quote(f"b/{path}")
-    yield b"diff --git %s %s" % (a, b)
-    a, b = a if was else b"/dev/null", b if now else b"/dev/null"
-    if not was:
-        yield b"new file mode " + new_mode
-    elif not now:
-        yield b"deleted file mode " + old_mode
-    elif old_mode != new_mode:
-        yield from (b"old mode " + old_mode, b"new mode " + new_mode)
-    if old == new:
-        return
-    yield b"index %s..%s" % (old, new) + (b" " + old_mode if old_mode == new_mode else b"")
-    if record.mode != _SUBMODULE:
-        yield b"Binary files %s and %s differ" % (a, b)
-        return
-    yield from (b"--- " + a, b"+++ " + b, b"@@ -%s +%s @@" % (b"1" if was else b"0,0", b"1" if now else b"0,0"))
-    yield from ([b"-Subproject commit " + old] if was else []) + ([b"+Subproject commit " + new] if now else [])
-
-
-def _quote(path: str) -> bytes:
-    return b'"%s"' % re.sub(rb'["\\\x00-\x1f]', lambda match: b"\\%03o" % match[0][0], encode(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
