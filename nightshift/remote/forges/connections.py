@@ -7,10 +7,8 @@ forge the settings name the kind (`forge_kinds`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +16,7 @@ from urllib.parse import urlsplit
 from nightshift.core.clock import Clock
 from nightshift.core.errors import ConfigError
 from nightshift.remote.forges.client import Client
-from nightshift.remote.forges.port import Comment, Forge, ForgeAway, ForgeRefused, Proposal, Pull, Seen, Watch
+from nightshift.remote.forges.forge import Forge
 
 KINDS: Mapping[str, str] = {
     "github": "nightshift.remote.forges.github:GitHub",
@@ -132,39 +130,6 @@ def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Fo
         options: further arguments of `Client`.
     """
     module, _, name = KINDS[connection.kind].partition(":")
-    forge_class = getattr(import_module(module), name)
+    forge_class: type[Forge] = getattr(import_module(module), name)
     client = Client(forge_class.api(connection.site), forge_class.headers(connection.token), clock, **options)
-    return Checked(forge_class(client, connection.project)), client
-
-
-class Checked:
-    """Wraps a forge, and raises `ForgeAway` if an answer of the forge is malformed."""
-
-    def __init__(self, forge: Forge) -> None:
-        self._forge = forge
-
-    async def look(self, watch: Watch) -> Seen:
-        """See `Forge.look`."""
-        with _readable():
-            seen = await self._forge.look(watch)
-        if not seen.branch:
-            raise ForgeRefused(HTTPStatus.NOT_FOUND, "the repository has no branch yet; push a branch")
-        return seen
-
-    async def comment(self, comment: Comment) -> str:
-        """See `Forge.comment`."""
-        with _readable():
-            return await self._forge.comment(comment)
-
-    async def propose(self, proposal: Proposal) -> Pull:
-        """See `Forge.propose`."""
-        with _readable():
-            return await self._forge.propose(proposal)
-
-
-@contextmanager
-def _readable() -> Iterator[None]:
-    try:
-        yield
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise ForgeAway(f"the forge's answer does not have the form that its API documents: {error!r}"[:300]) from error
+    return forge_class(client, connection.project), client

@@ -7,27 +7,22 @@ of a commit are its statuses.
 
 from __future__ import annotations
 
-from nightshift.remote.forges.client import PER_PAGE, Client, segment, text_of
-from nightshift.remote.forges.port import Check, Comment, Issue, Person, Proposal, Pull, PullState, Remark, Seen, Watch
-from nightshift.remote.forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, issues_of, pulls_of
+from collections.abc import Sequence
+from typing import ClassVar
+
+from nightshift.remote.forges.client import PER_PAGE, segment, text_of
+from nightshift.remote.forges.forge import CommentPaths, Forge, Query, Row, check_of
+from nightshift.remote.forges.port import Check, Proposal, Remark
 
 PERMITTED = frozenset({"owner", "admin", "write"})
 BAD = frozenset({"failure", "error"})
 
 
-class Gitea:
-    """One repository at Gitea or Forgejo; see `remote.forges.port.Forge`.
+class Gitea(Forge):
+    """One repository at Gitea or Forgejo."""
 
-    Args:
-        client: client for the API.
-        project: owner and name, such as `octo/hello`.
-    """
-
-    def __init__(self, client: Client, project: str) -> None:
-        self._client = client
-        self._root = "/repos/" + "/".join(map(segment, project.split("/")))
-        self._commenter = Commenter(client)
-        self._permitted: dict[str, bool] = {}
+    line_fields: ClassVar[Sequence[str]] = ("position", "original_position")
+    page: ClassVar[Query] = {"limit": PER_PAGE}
 
     @staticmethod
     def api(site: str) -> str:
@@ -39,124 +34,52 @@ class Gitea:
         """Return the headers to send with each request."""
         return {"Accept": "application/json", **({"Authorization": f"token {token}"} if token else {})}
 
-    async def look(self, watch: Watch) -> Seen:
-        """See `Forge.look`."""
-        self._permitted.clear()
-        repository: Row = await self._client.get(self._root)
-        rows = await self._client.pages(
-            f"{self._root}/issues", state="open", type="issues", labels=watch.label, limit=PER_PAGE
-        )
-        labelled_rows = {row["number"]: row for row in rows if not row.get("pull_request")}
-        issues = await issues_of(
-            self._client, watch, f"{self._root}/issues", labelled_rows, self._issue, self._list_remarks
-        )
-        pulls = await self._pulls(watch) if watch.pulls else ()
-        return Seen(branch=text_of(repository["default_branch"]), issues=issues, pulls=pulls)
+    def _issues_query(self) -> Query:
+        return {**self.page, "type": "issues"}
 
-    async def _list_remarks(self, number: int) -> tuple[Remark, ...]:
-        rows = await self._client.pages(f"{self._root}/issues/{number}/comments")
-        return tuple([await self._remark("i", row) for row in rows])
+    def _comments(self, number: int, on_pull: bool) -> CommentPaths:  # noqa: ARG002  Gitea's pull requests are issues
+        at = f"{self._root}/issues"
+        return CommentPaths(all=f"{at}/{number}/comments", each=f"{at}/comments", method="PATCH", query={})
 
-    async def _pulls(self, watch: Watch) -> tuple[Pull, ...]:
-        at = f"{self._root}/pulls"
-        rows = await self._client.pages(at, state="open", limit=PER_PAGE)
-        return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._full_pull, _pull)
+    async def _is_permitted(self, row: Row) -> bool:
+        name = text_of(row["user"]["login"])
+        if name not in self._permitted:
+            permission = await self._client.find(f"{self._root}/collaborators/{segment(name)}/permission")
+            self._permitted[name] = permission is not None and permission["permission"] in PERMITTED
+        return self._permitted[name]
 
-    async def _full_pull(self, row: Row) -> Pull:
-        """Return an open pull request with its remarks and checks."""
-        number = row["number"]
-        comments = await self._client.pages(f"{self._root}/issues/{number}/comments")
-        remarks = [await self._remark("c", each) for each in comments]
-        for review in await self._client.pages(f"{self._root}/pulls/{number}/reviews", limit=PER_PAGE):
+    async def _list_pull_remarks(self, row: Row) -> list[Remark]:
+        remarks = [await self._remark("c", each) for each in await self._list_comments(row["number"])]
+        at = f"{self._root}/pulls/{row['number']}/reviews"
+        for review in await self._client.pages(at, **self.page):
             if text_of(review.get("body")):
                 remarks.append(await self._remark("v", review))
             if review.get("comments_count"):
-                at = f"{self._root}/pulls/{number}/reviews/{int(review['id'])}/comments"
-                remarks += [await self._remark("r", each) for each in await self._client.pages(at)]
-        return _pull(row, tuple(remarks), await self._list_failed_checks(text_of(row["head"]["sha"])))
+                comments = await self._client.pages(f"{at}/{int(review['id'])}/comments")
+                remarks += [await self._remark("r", each) for each in comments]
+        return remarks
 
     async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
-        """List the failed statuses of a commit; None while some checks have not ended."""
-        rows = await self._client.pages(f"{self._root}/commits/{commit}/status", "statuses", limit=PER_PAGE)
+        rows = await self._client.pages(f"{self._root}/commits/{commit}/status", "statuses", **self.page)
         if any(row["status"] == "pending" for row in rows):
             return None
-        return tuple(
-            Check(
-                name=text_of(row["context"]), text=text_of(row.get("description")), url=text_of(row.get("target_url"))
-            )
-            for row in rows
-            if row["status"] in BAD
-        )
+        return tuple(check_of(row) for row in rows if row["status"] in BAD)
 
-    async def comment(self, comment: Comment) -> str:
-        """Write the comment, or update it if it exists; return the comment's id."""
-        at = f"{self._root}/issues"
-        paths = CommentPaths(all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={})
-        return await self._commenter.write(comment, paths)
+    async def _list_pulls_of(self, branch: str) -> list[Row]:
+        rows = await self._client.pages(f"{self._root}/pulls", state="all", sort="recentupdate", **self.page)
+        return [row for row in rows if row["head"]["ref"] == branch and _is_ours(row)]
 
-    async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or return an existing pull request of the branch, even if it is closed or merged."""
+    async def _open_pull(self, proposal: Proposal) -> Row:
         body = {
             "title": f"WIP: {proposal.title}",  # this prefix marks a draft
             "head": proposal.branch,
             "base": proposal.base,
             "body": proposal.text,
         }
-
-        async def opened() -> Pull:
-            return _pull(await self._client.send("POST", f"{self._root}/pulls", body))
-
-        return await found_or_made(lambda: self._find_pull(proposal.branch), opened, 409)
-
-    async def _find_pull(self, branch: str) -> Pull | None:
-        rows = await self._client.pages(f"{self._root}/pulls", state="all", sort="recentupdate", limit=PER_PAGE)
-        return foremost(_pull(row) for row in rows if row["head"]["ref"] == branch and _is_ours(row))
-
-    async def _person(self, row: Row) -> Person:
-        name = text_of((row.get("user") or {}).get("login"))
-        if name not in self._permitted:
-            permission = (
-                await self._client.find(f"{self._root}/collaborators/{segment(name)}/permission") if name else None
-            )
-            self._permitted[name] = permission is not None and permission["permission"] in PERMITTED
-        return Person(name=name, permitted=self._permitted[name])
-
-    async def _issue(self, row: Row) -> Issue:
-        return Issue(
-            number=row["number"],
-            title=text_of(row["title"]),
-            text=text_of(row.get("body")),
-            url=text_of(row.get("html_url")),
-            author=await self._person(row),
-            labels=tuple(text_of(each["name"]) for each in row["labels"] or ()),
-            open=row["state"] == "open",
-        )
-
-    async def _remark(self, kind: str, row: Row) -> Remark:
-        return Remark(
-            id=f"{kind}{row['id']}",
-            author=await self._person(row),
-            text=text_of(row.get("body")),
-            url=text_of(row.get("html_url")),
-            path=text_of(row.get("path")),
-            line=row.get("position") or row.get("original_position") or None,
-            quoted=text_of(row.get("diff_hunk")),
-        )
+        row: Row = await self._client.send("POST", f"{self._root}/pulls", body)
+        return row
 
 
 def _is_ours(row: Row) -> bool:
     """Check whether the pull request's branch belongs to this repository, not to a fork."""
     return bool(row["head"].get("repo_id") == row["base"].get("repo_id"))
-
-
-def _pull(row: Row, remarks: tuple[Remark, ...] = (), failed: tuple[Check, ...] | None = None) -> Pull:
-    is_open, merged = row["state"] == "open", bool(row.get("merged"))
-    return Pull(
-        number=row["number"],
-        url=text_of(row.get("html_url")),
-        branch=text_of(row["head"]["ref"]),
-        head=text_of(row["head"]["sha"]),
-        state=PullState.OPEN if is_open else PullState.MERGED if merged else PullState.CLOSED,
-        remarks=remarks,
-        failed=failed,
-    )

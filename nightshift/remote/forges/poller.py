@@ -16,7 +16,7 @@ from nightshift.core.status import ForgeStatus
 from nightshift.queue.status import FORGES
 from nightshift.remote.forges.client import Client
 from nightshift.remote.forges.connections import Connection
-from nightshift.remote.forges.port import Forge
+from nightshift.remote.forges.forge import Forge
 from nightshift.remote.forges.sync import Services, Sync
 from nightshift.storage.db.codec import to_json_value
 

@@ -1,4 +1,4 @@
-"""The interface to every forge, in three methods, and the values that these methods exchange.
+"""The values that a forge (`remote.forges.forge.Forge`) exchanges with its callers.
 
 Each look at a forge returns its current state, which is compared with Nightshift's own. Every action that follows from
 a difference can be repeated safely. So it does not matter if a single change is missed.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 from nightshift.core.errors import NightshiftError
 
@@ -173,19 +172,3 @@ class Proposal:
     base: str
     title: str
     text: str
-
-
-class Forge(Protocol):
-    """One repository at a forge. All methods may raise `ForgeAway` and `ForgeRefused`."""
-
-    async def look(self, watch: Watch) -> Seen:
-        """Return the current state of the watched issues and pull requests."""
-        ...
-
-    async def comment(self, comment: Comment) -> str:
-        """Write the comment, or update it if it exists; return the comment's id."""
-        ...
-
-    async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or return an existing pull request of the branch, even if it is closed or merged."""
-        ...

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from nightshift.core.clock import Clock
 from nightshift.core.errors import GitError, IllegalMove, InvalidTask, UnknownTask
@@ -30,14 +30,14 @@ from nightshift.core.tasks.revisions import PushResult
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.core.text.formats import duration
-from nightshift.git.fetching import FETCHED
+from nightshift.git.remotes import FETCHED
 from nightshift.queue.manager import QueueManager
 from nightshift.remote.forges import labels, specs, texts
 from nightshift.remote.forges.connections import Connection
+from nightshift.remote.forges.forge import Forge
 from nightshift.remote.forges.kept import Followup, Kept, KeptPull, Tracked
 from nightshift.remote.forges.port import (
     Comment,
-    Forge,
     ForgeAway,
     ForgeRefused,
     Issue,
@@ -52,6 +52,7 @@ from nightshift.remote.forges.texts import Evidence, Mask
 from nightshift.storage.db.codec import decode, to_json_value
 from nightshift.storage.db.state_store import StateStore
 
+T = TypeVar("T")
 FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
 REFUSED_REST_S = 600.0
 AGAIN_S = 1800.0
@@ -236,13 +237,14 @@ class Sync:
         """Fetch the branch from which tasks start, and return its name; the local branch if it cannot be fetched."""
         services, repo = self._services, self.connection.repo
         branch = await asyncio.to_thread(services.base, repo) or self._branch
-        with self._begin_attempt("fetch", 0, branch) as attempt:
-            if attempt.due:
-                try:
-                    return await asyncio.to_thread(services.fetch, repo, branch) or branch
-                except GitError as error:
-                    raise ForgeRefused(0, str(error)) from error
-        return branch
+
+        async def fetch() -> str:
+            try:
+                return await asyncio.to_thread(services.fetch, repo, branch)
+            except GitError as error:
+                raise ForgeRefused(0, str(error)) from error
+
+        return await self._attempt("fetch", 0, branch, fetch) or branch
 
     async def _refresh_base(self) -> None:
         """Fetch the base again if a task has not begun, since that task will start from the latest state."""
@@ -443,14 +445,13 @@ class Sync:
             title=texts.title(task.spec.description.partition("\n")[0], services.mask),
             text=texts.proposal(task, evidence, branch, tracked.number, services.mask),
         )
-        with self._begin_attempt("pull request", tracked.number, proposal.text) as attempt:
-            if attempt.due:
-                pull = await self._forge.propose(proposal)
-                text = f"{pull.url} proposes the work of task {task.id}"
-                self._events.bind(task_id=task.id).emit(Kind.FORGE_PROPOSED, text, address=self.connection.address)
-                new_pull = KeptPull(number=pull.number, url=pull.url, branch=branch, state=pull.state)
-                return await self._keep(replace(tracked, pull=new_pull))
-        return tracked
+        pull = await self._attempt("pull request", tracked.number, proposal.text, lambda: self._forge.propose(proposal))
+        if pull is None:
+            return tracked
+        text = f"{pull.url} proposes the work of task {task.id}"
+        self._events.bind(task_id=task.id).emit(Kind.FORGE_PROPOSED, text, address=self.connection.address)
+        new_pull = KeptPull(number=pull.number, url=pull.url, branch=branch, state=pull.state)
+        return await self._keep(replace(tracked, pull=new_pull))
 
     async def _push_followup(self, tracked: Tracked, followup: Followup, branch: str) -> Tracked:
         task = self._task(followup.task_id)
@@ -470,13 +471,13 @@ class Sync:
         )
 
     async def _push(self, tracked: Tracked, branch: str, task_id: int) -> bool:
-        with self._begin_attempt("push", tracked.number, f"{branch} {task_id}") as attempt:
-            if attempt.due:
-                result = await asyncio.to_thread(self._services.push, self.connection.repo, branch, task_id)
-                if not result.pushed:
-                    raise ForgeRefused(0, result.detail)
-                return True
-        return False
+        async def push() -> bool:
+            result = await asyncio.to_thread(self._services.push, self.connection.repo, branch, task_id)
+            if not result.pushed:
+                raise ForgeRefused(0, result.detail)
+            return True
+
+        return bool(await self._attempt("push", tracked.number, f"{branch} {task_id}", push))
 
     async def _comment(self, tracked: Tracked, task: Task | None) -> None:
         services, parts = self._services, list[str]()
@@ -496,10 +497,9 @@ class Sync:
         if not parts or _digest(text) == tracked.said:
             return
         comment = Comment(number=number, on_pull=False, marker=texts.marker(tracked.key), text=text, id=tracked.comment)
-        with self._begin_attempt("comment", number, text) as attempt:
-            if attempt.due:
-                written = await self._forge.comment(comment)
-                await self._keep(replace(tracked, comment=written, said=_digest(text)))
+        written = await self._attempt("comment", number, text, lambda: self._forge.comment(comment))
+        if written:
+            await self._keep(replace(tracked, comment=written, said=_digest(text)))
 
     async def _comment_pull(self, tracked: Tracked) -> None:
         pull = tracked.pull
@@ -510,10 +510,9 @@ class Sync:
             return
         key = specs.key(self.connection, tracked.number, "pull")
         comment = Comment(number=pull.number, on_pull=True, marker=texts.marker(key), text=text, id=pull.comment)
-        with self._begin_attempt("comment", -pull.number, text) as attempt:
-            if attempt.due:
-                written = await self._forge.comment(comment)
-                await self._keep(replace(tracked, pull=replace(pull, comment=written, said=_digest(text))))
+        written = await self._attempt("comment", -pull.number, text, lambda: self._forge.comment(comment))
+        if written:
+            await self._keep(replace(tracked, pull=replace(pull, comment=written, said=_digest(text))))
 
     async def _entries(self, tracked: Tracked, pull: KeptPull) -> AsyncIterator[str]:
         services = self._services
@@ -554,52 +553,39 @@ class Sync:
         except UnknownTask:  # the database was replaced, or is an older one
             return None
 
-    def _begin_attempt(self, what: str, number: int, text: str) -> _Attempt:
-        return _Attempt(self._refused, (what, number), _digest(text), self._services.clock(), self._report_refused)
+    async def _attempt(self, what: str, number: int, text: str, step: Callable[[], Awaitable[T]]) -> T | None:
+        """Run a step that a forge may refuse for one issue without affecting other issues.
+
+        A refused step is not repeated for a while, unless its content has changed. Returns None if the forge refuses
+        the step, or has refused it a short time ago.
+
+        Args:
+            what: the name of the step.
+            number: the number of the issue; negative for a pull request.
+            text: the step's content.
+            step: does the step.
+        """
+        key, digest, now = (what, number), _digest(text), self._services.clock()
+        before = self._refused.get(key)
+        if before and before[0] == digest and abs((now - before[1]).total_seconds()) < AGAIN_S:
+            return None
+        try:
+            result = await step()
+        except ForgeRefused as refused:
+            if refused.status == HTTPStatus.UNAUTHORIZED:
+                raise
+            self._refused[key] = digest, now, self._report_refused(what, number, str(refused))
+            return None
+        self._refused.pop(key, None)
+        return result
 
     def _report_refused(self, what: str, number: int, why: str) -> str:
+        """Report a refusal, and return its text."""
         about = f" of #{abs(number)}" if number else ""
         refusal = f"{what}{about}: {self._services.mask(why)}"
         text = f"{self.connection.address}: {refusal}"
         self._events.emit(Kind.FORGE_FAILED, text, level=Level.WARNING, address=self.connection.address)
         return refusal
-
-
-class _Attempt:
-    """A step that a forge may refuse for one issue without affecting other issues.
-
-    A refused step is not repeated for a while, unless its content has changed.
-
-    Args:
-        refused: maps the key of each refused step to the digest, the time and the reason.
-        key: the name of the step, and the number of its issue.
-        digest: digest of the step's content.
-        now: the current time.
-        report: reports a refusal and returns its text.
-    """
-
-    def __init__(
-        self,
-        refused: dict[tuple[str, int], tuple[str, datetime, str]],
-        key: tuple[str, int],
-        digest: str,
-        now: datetime,
-        report: Callable[[str, int, str], str],
-    ) -> None:
-        self._refused, self._key, self._digest, self._now, self._report = refused, key, digest, now, report
-        before = refused.get(key)
-        self.due = before is None or before[0] != digest or abs((now - before[1]).total_seconds()) >= AGAIN_S
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
-        if isinstance(error, ForgeRefused) and error.status != HTTPStatus.UNAUTHORIZED:
-            self._refused[self._key] = self._digest, self._now, self._report(*self._key, str(error))
-            return True
-        if error is None and self.due:
-            self._refused.pop(self._key, None)
-        return False
 
 
 def _digest(*parts: str) -> str:
