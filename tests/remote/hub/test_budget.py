@@ -16,7 +16,7 @@ from nightshift.core.errors import Parked
 from nightshift.core.tasks.task import Limits, Spent
 from nightshift.models.budgets import BudgetExhausted, BudgetLedger, CallEstimate, Price, SpendingLimits
 from nightshift.remote.hub import shared_schema
-from nightshift.remote.hub.budget import HubBudget, beat
+from nightshift.remote.hub.budget import HubBudget, beat, spending
 from nightshift.remote.hub.database import SharedDatabase
 from tests.support.postgres import PostgresServer
 
@@ -28,11 +28,6 @@ NEED = CallEstimate(prompt=10, reply=1000, price=PRICE)
 def node(database: SharedDatabase, name: str, lease_s: float = 60) -> HubBudget:
     beat(database, name, lease_s)
     return HubBudget(database, name)
-
-
-def spent(database: SharedDatabase) -> float:
-    (row,) = database.rows("SELECT cost_usd FROM spending_list WHERE is_total")
-    return float(row["cost_usd"])
 
 
 def ledger(shared: HubBudget) -> BudgetLedger:
@@ -72,7 +67,7 @@ def test_a_reply_is_cut_to_what_is_left_and_then_the_day_is_over_for_all(databas
     with pytest.raises(BudgetExhausted, match="all nodes today") as over:
         asyncio.run(call(first, 1000))
     assert isinstance(first.interruption(over.value), Parked)
-    assert spent(database) == pytest.approx(1.5, abs=0.01)
+    assert spending(database)["all time"] == pytest.approx(1.5, abs=0.01)
     shared_schema.set_option(database, "day_cost_usd", "3")
     assert asyncio.run(call(second, 100)) == 100
 
@@ -92,4 +87,4 @@ def test_while_the_database_is_away_a_call_waits_and_what_was_used_is_told_later
     finally:
         server.start()
     assert asyncio.run(call(ledger(budget), 100)) == 100
-    assert spent(database) == pytest.approx(0.6)
+    assert spending(database)["all time"] == pytest.approx(0.6)

@@ -54,12 +54,6 @@ class Shared:
         self.node.queue.tell_asks(held(self.taken[number]), "")
         until(lambda: self.status(number) is Status.RUNNING)
 
-    def cancel(self, number: int) -> None:
-        self.node.queue.cancel(number)
-
-    def retry(self, number: int) -> None:
-        self.node.queue.retry(number)
-
     def status(self, number: int) -> Status:
         return self.node.queue.get(number).status
 
@@ -90,9 +84,9 @@ class Walk:
         elif waiting := self.some(Status.WAITING):
             yield lambda: self.act(self.tasks.answer, waiting[0], Status.RUNNING)
         if queued := self.some(Status.QUEUED):
-            yield lambda: self.act(self.tasks.cancel, queued[0], Status.CANCELLED)
+            yield lambda: self.act(self.tasks.node.queue.cancel, queued[0], Status.CANCELLED)
         if closed := self.some(Status.FAILED, Status.CANCELLED):
-            yield lambda: self.act(self.tasks.retry, closed[0], Status.QUEUED)
+            yield lambda: self.act(self.tasks.node.queue.retry, closed[0], Status.QUEUED)
 
     def work_off(self, left: list[int]) -> None:
         if self.some(Status.RUNNING):
@@ -118,7 +112,7 @@ class Walk:
         assert self.priorities[number] == highest or self.has_cancelled  # tasks behind a recalled one come in any order
         self.model[number] = Status.RUNNING
 
-    def act(self, act: Callable[[int], None], number: int, status: Status) -> None:
+    def act(self, act: Callable[[int], object], number: int, status: Status) -> None:
         act(number)
         self.model[number] = status
         self.has_cancelled |= status is Status.CANCELLED

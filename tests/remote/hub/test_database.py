@@ -38,8 +38,7 @@ def test_a_database_that_hangs_is_away_and_answers_when_it_is_back(server: Postg
 @pytest.fixture
 def guest(database: SharedDatabase, server: PostgresServer) -> Iterator[SharedDatabase]:
     """Provide a connection as a database user that has only the role of nodes."""
-    row = database.row("SELECT current_database() AS name")
-    assert row
+    (row,) = database.rows("SELECT current_database() AS name")
     with database.connection() as conn:
         conn.execute("DROP ROLE IF EXISTS guest")
         conn.execute("CREATE ROLE guest LOGIN IN ROLE nightshift_node")

@@ -14,8 +14,6 @@ import pytest
 
 from nightshift.core.errors import LeaseLost
 from nightshift.core.hub import Turn
-from nightshift.core.tasks.revisions import Workspace
-from nightshift.core.tasks.task import Task
 from nightshift.remote.hub import control
 from nightshift.remote.hub.connection import HubConnection
 from nightshift.remote.hub.landing import Landing
@@ -75,9 +73,4 @@ def test_the_second_waits_offers_its_commit_and_learns_where_it_landed(
         assert messages == ["this node does not land task 7 of the hub: the task's node has not signed the offer"]
         late = replace(tasks[0], hub_fence=99)
         with pytest.raises(LeaseLost):
-            asyncio.run(_enter(ways[0], late, workspace))
-
-
-async def _enter(way: Landing, task: Task, workspace: Workspace) -> None:
-    async with way.turn(task, workspace):
-        pass
+            asyncio.run(ways[0].turn(late, workspace).__aenter__())

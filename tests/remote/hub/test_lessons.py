@@ -139,6 +139,12 @@ def learner(stack: ExitStack, database: SharedDatabase, folder: Path, remote: Pa
     return Learner(db, memory, lessons, str(repo), faults)
 
 
+def settle(*nodes: Learner) -> None:
+    for _ in range(3):
+        for node in nodes:
+            node.lessons.turn()
+
+
 def test_a_lesson_is_known_to_all_once_without_secrets_and_with_the_path_of_each_node(
     nodes: tuple[Learner, Learner], database: SharedDatabase
 ) -> None:
@@ -146,9 +152,7 @@ def test_a_lesson_is_known_to_all_once_without_secrets_and_with_the_path_of_each
     first.learn("off by one")
     second.learn("off by one")
     second.learn("wrong sign", repo=second.repo)
-    for _ in range(2):
-        for node in nodes:
-            node.lessons.turn()
+    settle(*nodes)
     assert first.knows() == {"off by one": "", "wrong sign": first.repo}
     assert second.knows() == {"off by one": "", "wrong sign": second.repo}
     assert database.rows("SELECT count(*) AS count FROM lessons") == [{"count": 2}]
@@ -180,12 +184,6 @@ def test_while_the_hub_is_away_nothing_is_lost(nodes: tuple[Learner, Learner], s
     first.lessons.turn()
     second.lessons.turn()
     assert second.knows().keys() == {"meanwhile"}
-
-
-def settle(*nodes: Learner) -> None:
-    for _ in range(3):
-        for node in nodes:
-            node.lessons.turn()
 
 
 ENDS = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_size=60)
