@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 class HubClient:
-    """Implements `core.hub.HubPort` and `core.hub.HubSteering`.
+    """Implements `core.hub.Hub`.
 
     Args:
         url: address of the hub.
@@ -50,23 +50,23 @@ class HubClient:
         self._reason, self._failed_at = "", 0.0
 
     def overview(self) -> Overview:
-        """Return the nodes, the counts and the pause of the hub; see `core.hub.HubPort`."""
+        """Return the nodes, the counts and the pause of the hub; see `core.hub.Hub`."""
         return self.ask(_overview)
 
     def tasks(self, status: Status | None, limit: int, after: int | None) -> Sequence[tuple[HubTask, Signed | None]]:
-        """Return tasks of the hub, each with the check of its signature; see `core.hub.HubPort`."""
+        """Return tasks of the hub, each with the check of its signature; see `core.hub.Hub`."""
         return self.ask(lambda hub: _tasks(hub, status, limit, after))
 
     def act(self, act: HubAct, task_id: int, priority: int = 0) -> Status:
-        """Act on a task of the hub; see `core.hub.HubSteering`."""
+        """Act on a task of the hub; see `core.hub.Hub`."""
         return self.ask(lambda hub: _act(hub, act, task_id, priority))
 
     def pause(self, reason: str | None) -> None:
-        """Pause the hub for a reason, or resume it with None; see `core.hub.HubSteering`."""
+        """Pause the hub for a reason, or resume it with None; see `core.hub.Hub`."""
         self.ask(lambda hub: _pause(hub, reason))
 
     def drain(self, node: str, *, draining: bool) -> NodeStatus:
-        """Drain a node, or let it accept work again; see `core.hub.HubSteering`."""
+        """Drain a node, or let it accept work again; see `core.hub.Hub`."""
         return self.ask(lambda hub: _drain(hub, node, draining=draining))
 
     def ask(self, question: Callable[[HubConnection], _T]) -> _T:

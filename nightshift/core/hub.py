@@ -148,8 +148,8 @@ class HubAct(StrEnum):
     PRIORITISE = "prioritise"
 
 
-class HubPort(Protocol):
-    """Read access to the hub. Methods may be called from any thread, and wait at most some seconds.
+class Hub(Protocol):
+    """The hub as the pages use it. Methods may be called from any thread, and wait at most some seconds.
 
     Each method may raise `HubAway`, `HubRefused` and `ExtraMissing`.
     """
@@ -169,10 +169,6 @@ class HubPort(Protocol):
         """
         ...
 
-
-class HubSteering(Protocol):
-    """The owner's actions on the hub. The methods raise the same errors as those of `HubPort`."""
-
     def act(self, act: HubAct, task_id: int, priority: int = 0) -> Status:
         """Act on a task and return the task's new status. Raises `UnknownTask` and `IllegalMove`."""
         ...
@@ -184,10 +180,6 @@ class HubSteering(Protocol):
     def drain(self, node: str, *, draining: bool) -> NodeStatus:
         """Stop a node from claiming new tasks, or let it claim tasks again. Raises `UnknownNode`."""
         ...
-
-
-class Hub(HubPort, HubSteering, Protocol):
-    """The hub as the pages use it, for reading and for control."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool
 
 from nightshift.core.clock import Moment
 from nightshift.core.errors import HubError
-from nightshift.core.hub import HubPort, HubTask, NodeStatus, Signed
+from nightshift.core.hub import Hub, HubTask, NodeStatus, Signed
 from nightshift.core.tasks.states import Ending, Status, cause_first
 from nightshift.core.tasks.task import Spent
 from nightshift.server.query import Id, Query
@@ -159,7 +159,7 @@ class HubDrained(Answer):
     draining: bool
 
 
-def state_of(hub: HubPort) -> HubState:
+def state_of(hub: Hub) -> HubState:
     """Return the state of the hub, or the reason why it cannot be reached.
 
     Raises:
@@ -178,7 +178,7 @@ def state_of(hub: HubPort) -> HubState:
     )  # fmt: skip
 
 
-def tasks_of(hub: HubPort, query: HubTasksQuery) -> HubTasks:
+def tasks_of(hub: Hub, query: HubTasksQuery) -> HubTasks:
     """Return a page of the hub's tasks.
 
     Raises:
