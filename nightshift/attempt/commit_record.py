@@ -13,11 +13,11 @@ from nightshift.core.errors import GitError
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.projects import WHOLE, Scope
 from nightshift.core.tasks.remarks import mask_remarks
-from nightshift.core.tasks.revisions import Commit, Workspace
+from nightshift.core.tasks.revisions import ChangedFile, Commit, Workspace
 from nightshift.core.tasks.task import Change, Files, Task
 from nightshift.core.tasks.verdicts import Result, Verdict
 from nightshift.git.manager import GitManager
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 
 _MOST_FAILING = 20

@@ -9,11 +9,11 @@ from pydantic import Field, StrictBool, model_validator
 
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.remarks import Gravity, Reader
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.report.risk import WEIGHTS, Level, Ranked
 from nightshift.server.formatting import Mask, short
 from nightshift.server.query import Bound, Id, Query
 from nightshift.server.schemas import Answer, Sent
-from nightshift.storage.db.commit_signs import ChangedFile
 from nightshift.storage.db.state_store import Commit
 
 FILES_SHOWN = 20

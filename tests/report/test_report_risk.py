@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightshift.core.tasks.remarks import Gravity, Remark
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.core.tasks.verdicts import Label
 from nightshift.report.risk import AREAS, HIGH, MEDIUM, WEIGHTS, Around, Level, areas_of, in_order, rank
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.report_queries import CommitRow
 
 SAFE = CommitRow(

@@ -10,10 +10,11 @@ import pytest
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind
 from nightshift.core.tasks.remarks import Gravity, Remark
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.report.ranking import count_points
 from nightshift.server.context import AppContext
 from nightshift.storage.db.commit_ledger import CommitLedger
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.state_store import Commit, StateStore
 from tests.support.app_context import Client
 from tests.support.worked_task import submit

@@ -14,8 +14,9 @@ from datetime import datetime
 
 from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.events import CommitData, Event, Kind
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.storage.db.codec import storable
-from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_text, signs_text
+from nightshift.storage.db.commit_signs import Signs, files_text, signs_text
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection, Row

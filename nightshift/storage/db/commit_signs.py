@@ -10,16 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nightshift.core.tasks.remarks import Remark
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.storage.db.codec import decode, encode_sparse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFile:
-    """A changed file, with the numbers of added and removed lines. Both are None if the file is not text."""
-
-    path: str
-    added: int | None
-    removed: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
