@@ -142,6 +142,8 @@ class Event:
     at: datetime | None = None
 
 
+_BOUND = ("task_id", "attempt", "iteration", "phase", "worker")
+"""The fields of an event that an `Emitter` may bind."""
 Sink = Callable[[Event], None]
 """Functions that accept an event outside a transaction. They never raise an error, and never block on I/O for long."""
 
@@ -161,24 +163,9 @@ class Emitter:
     phase: Phase | None = None
     worker: str | None = None
 
-    def bind(
-        self,
-        *,
-        task_id: int | None = None,
-        attempt: int | None = None,
-        iteration: int | None = None,
-        phase: Phase | None = None,
-        worker: str | None = None,
-    ) -> Emitter:
+    def bind(self, **fields: Any) -> Emitter:
         """Return a copy in which these fields are bound too; None keeps a field's earlier value."""
-        return Emitter(
-            self.sink,
-            task_id=self.task_id if task_id is None else task_id,
-            attempt=self.attempt if attempt is None else attempt,
-            iteration=self.iteration if iteration is None else iteration,
-            phase=phase or self.phase,
-            worker=worker or self.worker,
-        )
+        return replace(self, **{name: value for name, value in fields.items() if value is not None})
 
     def emit(self, kind: Kind, message: str = "", /, *, level: Level = Level.INFO, **data: Any) -> None:
         """Emit an event. `data` contains small JSON values of the types defined below, on which readers rely."""
@@ -186,16 +173,8 @@ class Emitter:
 
     def __call__(self, event: Event) -> None:
         """Pass an event on, after setting each field that it leaves unset to the bound value."""
-        self.sink(
-            replace(
-                event,
-                task_id=self.task_id if event.task_id is None else event.task_id,
-                attempt=self.attempt if event.attempt is None else event.attempt,
-                iteration=self.iteration if event.iteration is None else event.iteration,
-                phase=event.phase or self.phase,
-                worker=event.worker or self.worker,
-            )
-        )
+        unset = (name for name in _BOUND if getattr(event, name) is None)
+        self.sink(replace(event, **{name: getattr(self, name) for name in unset}))
 
 
 # The classes below describe the content of `data` by kind. The names are stored, so they must not change.
