@@ -40,7 +40,7 @@ from typing import TypeVar
 from bench import ordinary
 from bench.ordinary import KNOWN_REFUSALS
 from bench.pairs import Pair
-from nightshift.agent.library import FileTree
+from nightshift.core.code.tree import FileTree
 from nightshift.core.isolation import Ended, RunLimits
 from nightshift.core.ports import Sandbox
 from nightshift.core.tasks.change_checks import ChangeCheckJob, Finding, Severity

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 
 from bench.false_alarms import open_it
-from nightshift.agent.library import FileTree
+from nightshift.core.code.tree import FileTree
 from nightshift.core.isolation import RunLimits
 from nightshift.core.tasks.held_out import SHARE, HeldOut
 from nightshift.core.tasks.task import Change, Files, TaskSpec, digest

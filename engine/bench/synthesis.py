@@ -25,7 +25,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from engine.bench.stubs import STUBS, Task
-from nightshift.agent.library import FileTree
+from nightshift.core.code.tree import FileTree
 from nightshift.core.ports import Sandbox
 from nightshift.sandbox import choose, run_python
 from nightshift.sandbox.runtime import open_runtime, prepare

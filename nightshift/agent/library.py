@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nightshift.agent.machine import FIRST, Machine
 from nightshift.agent.services import AgentServices, AgentSettings
-from nightshift.core.code.tree import blob_id
+from nightshift.core.code.tree import FileTree
 from nightshift.core.dialogue import Completion, ModelRequest
 from nightshift.core.errors import InvalidTask
 from nightshift.core.events import Emitter, Sink
@@ -25,7 +25,6 @@ from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Explore, Files, Limits, Task, TaskSpec
 from nightshift.core.tasks.verdicts import Verdict
-from nightshift.core.text.encoding import encode
 
 Answer = Files | str
 """The answer of a function: a mapping of paths to texts, or a model's raw reply with one fenced block per file."""
@@ -152,26 +151,6 @@ def _as_json(files: Files) -> str:
     if not isinstance(files, Mapping):
         raise TypeError(f"generate and fix must return a path-to-text mapping or a text, not {type(files).__name__}")
     return json.dumps({"files": [{"path": path, "content": text} for path, text in files.items()]})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FileTree:
-    """Files in memory as a `core.code.tree.Tree`; content ids are computed as git does."""
-
-    files: Mapping[str, str]
-    commit: str = field(default="0" * 40)
-
-    def entries(self) -> Mapping[str, str]:
-        """Return the blob id of each file, by path and in path order."""
-        return {path: blob_id(encode(text), "sha1") for path, text in sorted(self.files.items())}
-
-    def unwritable(self) -> frozenset[str]:
-        """Return an empty set: files in memory hold no links."""
-        return frozenset()
-
-    def read(self, path: str) -> bytes:
-        """Return a file's bytes; raises KeyError if there is no such file."""
-        return encode(self.files[path])
 
 
 class NoMemory:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nightshift.agent.library import FileTree
 from nightshift.agent.prompt.conventions import MOST_TOKENS, conventions, front_matter, nearest
+from nightshift.core.code.tree import FileTree
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import Bench, block, case_for, model_for

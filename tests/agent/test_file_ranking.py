@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightshift.agent.file_ranking import Interest, interest_in, rank, read
-from nightshift.agent.library import FileTree
 from nightshift.agent.symbols import SymbolCache, tags
 from nightshift.agent.view import View
+from nightshift.core.code.tree import FileTree
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.agent.library import FileTree
 from nightshift.agent.patches import pieces
+from nightshift.core.code.tree import FileTree
 from nightshift.core.tasks.submission import parse_spec
 
 SPEC = parse_spec({"description": "Change the files"})

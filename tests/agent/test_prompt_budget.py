@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nightshift.agent import clarifying, coding, planning, reading, reflecting, testing
-from nightshift.agent.library import FileTree
 from nightshift.agent.prompt.budget import Prompt, clip, compose, fix
 from nightshift.agent.prompt.text import FILES
 from nightshift.agent.services import LEAST_TOKENS, PHASE_SHARES, AgentServices, AgentSettings, EditFormat
 from nightshift.config.models import LEAST_PROMPT
+from nightshift.core.code.tree import FileTree
 from nightshift.core.dialogue import Message
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState, HandOver, Reflection, Try

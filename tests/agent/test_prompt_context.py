@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nightshift.agent.file_ranking import interest_in
-from nightshift.agent.library import FileTree
 from nightshift.agent.prompt.context import (
     estimate_tokens,
     list_expected_files,
@@ -13,6 +12,7 @@ from nightshift.agent.prompt.context import (
 from nightshift.agent.python_outline import list_wanted_files, local_files, signatures
 from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View
+from nightshift.core.code.tree import FileTree
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Phase
 from tests.support.agent_parts import case_for

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nightshift.agent.library import FileTree
 from nightshift.agent.machine import FIRST, PHASES, Machine
 from nightshift.agent.services import AgentServices, AgentSettings, Runner
 from nightshift.agent.view import View
+from nightshift.core.code.tree import FileTree
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.events import Emitter, Event
 from nightshift.core.gauge import Gauge, ModelProfile

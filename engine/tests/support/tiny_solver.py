@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from nightshift.agent.library import FileTree
+from nightshift.core.code.tree import FileTree
 from nightshift.core.dialogue import Material, Message, ModelRequest
 from nightshift.core.events import Event
 from nightshift.core.tasks.attempt_state import AttemptState

@@ -26,6 +26,7 @@ from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View
 from nightshift.core.code.javascript import SOURCES, is_source
 from nightshift.core.code.paths import is_test_path
+from nightshift.core.code.tree import FileTree
 from nightshift.core.gauge import Gauge
 from nightshift.core.tasks import projects
 from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
@@ -354,19 +355,4 @@ def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) ->
 
 def show_tests(tests: Files, space: int, gauge: Gauge = _PLAIN) -> Shown:
     """Show tests as data: whole while they fit, else the names of their functions."""
-    return show_files(View(_NoTree(), tests), list(tests), space, gauge)
-
-
-class _NoTree:
-    """A tree without files."""
-
-    commit = ""
-
-    def entries(self) -> dict[str, str]:
-        return {}
-
-    def unwritable(self) -> frozenset[str]:
-        return frozenset()
-
-    def read(self, path: str) -> bytes:
-        raise KeyError(path)
+    return show_files(View(FileTree({}), tests), list(tests), space, gauge)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 from nightshift.core.code.paths import at_or_below, top_module
-from nightshift.core.text.encoding import decode
+from nightshift.core.text.encoding import decode, encode
 
 MOST_LINKS = 10
 
@@ -163,3 +164,23 @@ def blob_id(data: bytes, id_format: IdFormat) -> str:
 def format_of(id_: str) -> IdFormat:
     """Return the hash algorithm of an id."""
     return "sha256" if len(id_) == 64 else "sha1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileTree:
+    """Files in memory as a `Tree`; content ids are computed as git does."""
+
+    files: Mapping[str, str]
+    commit: str = field(default="0" * 40)
+
+    def entries(self) -> Mapping[str, str]:
+        """Return the blob id of each file, by path and in path order."""
+        return {path: blob_id(encode(text), "sha1") for path, text in sorted(self.files.items())}
+
+    def unwritable(self) -> frozenset[str]:
+        """Return an empty set: files in memory hold no links."""
+        return frozenset()
+
+    def read(self, path: str) -> bytes:
+        """Return a file's bytes; raises KeyError if there is no such file."""
+        return encode(self.files[path])
