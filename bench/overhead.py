@@ -1,7 +1,6 @@
 """Measure the cost of the daemon: tasks through the complete daemon, compared with bare pytest on the same suites.
 
-    .venv/bin/python bench/overhead.py [--items FILE] [--tasks 40] [--after 1000] [--embedder sentence-transformers]
-                                       [--home FOLDER] [--beside CHECKOUT]
+    .venv/bin/python bench/overhead.py [--items FILE] [--tasks 40] [--after 1000] [--beside CHECKOUT]
 
 A scripted server answers each task's first request for code wrongly and its second rightly, at once. Each task is
 therefore judged twice, and all other time is Nightshift's own: queue, durable steps, HTTP, sandbox, verdict with its
@@ -11,9 +10,8 @@ bare pytest take turns; the figures are the medians of the rounds' ratios.
 
 `--items` names a file with lines of JSON. Each line has `description`, and `test_files`, `wrong` and `right`, which map
 one path to its text. Without `--items` small tasks are generated. Every task gets names of its own, so items may be
-repeated. `--after` runs that many tasks before anything is measured. `--home` keeps these tasks in a folder, which the
-next run copies and continues. `--beside` takes turns with the daemon of another checkout, which has an environment of
-its own and the same home.
+repeated. `--after` runs that many tasks before anything is measured. `--beside` takes turns with the daemon of another
+checkout, which has an environment of its own and a copy of the same home.
 
 Processor time is measured by a control group of version 2 that contains everything below the daemon. Making the group
 needs root; without it, only wall time is printed.
@@ -327,21 +325,6 @@ def parts_of_a_task(home: Path, tasks: int) -> str:
     return ", ".join(f"{name} {statistics.median(each) * 1000:.0f}" for name, each in times.items() if each)
 
 
-def embedders_ready(home: Path) -> int:
-    """Return how often an embedding model has been loaded."""
-    with books(home) as db:
-        return int(db.execute("SELECT count(*) FROM execution_logs WHERE kind = 'embedder_ready'").fetchone()[0])
-
-
-def wait_for_embedder(home: Path, before: int) -> None:
-    """Wait until the embedding model is loaded; a daemon loads it when it first has lessons to recall."""
-    for _ in range(1200):
-        if embedders_ready(home) > before:
-            return
-        time.sleep(0.5)
-    raise SystemExit("the embedder did not come up")
-
-
 def main() -> None:
     """Run the rounds and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -350,23 +333,20 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--after", type=int, default=0)
-    parser.add_argument("--embedder", default="hashed")
-    parser.add_argument("--home", type=Path)
     parser.add_argument("--beside", type=Path)
     a = parser.parse_args()
     script = Script()
     with tempfile.TemporaryDirectory() as folder, WireServer(script) as server:
         environment = plain_environment(Path(folder, "plain"), open_runtime(ROOT / ".runner"))
         settings = settings_for(
-            server, WORKER_COUNT=str(a.workers), EMBEDDER=a.embedder, OLLAMA_BASE_URL=server.ollama_base_url
+            server, WORKER_COUNT=str(a.workers), EMBEDDER="hashed", OLLAMA_BASE_URL=server.ollama_base_url
         )
         homes = [Path(folder, name) for name in ("now", "before")[: 2 if a.beside else 1]]
-        began_with = a.home or Path(folder, "home")
-        done = prepare(began_with, settings, script, a)
-        loaded = embedders_ready(began_with)
+        began_with = Path(folder, "home")
+        prepare(began_with, settings, script, a)
         for home in homes:
             shutil.copytree(began_with, home, symlinks=True)
-        endless = number_items(a.items, done)
+        endless = number_items(a.items, a.after)
         with ExitStack() as stack:
             sides = []
             for home in homes:
@@ -379,8 +359,6 @@ def main() -> None:
                 sandboxes = side.daemon.get("/api/status")["sandbox_detail"].partition("\n")[0]
                 if "nested, kept warm" not in sandboxes:
                     raise SystemExit(f"{side.name}: sandboxes that cost more than they must: {sandboxes}")
-                if a.embedder != "hashed":
-                    wait_for_embedder(side.daemon.home, loaded)
             bare(environment, first[:4], a.workers)
             for number in range(a.rounds):
                 items = list(islice(endless, a.tasks))
@@ -397,7 +375,7 @@ def main() -> None:
     for side in sides:
         print(
             f"{side.name}: median ratio: {side.describe()} "
-            f"({a.tasks} tasks of two runs, {a.workers} at once, after {done} tasks, {a.embedder}; goal: at most 0.7)"
+            f"({a.tasks} tasks of two runs, {a.workers} at once, after {a.after} tasks; goal: at most 0.7)"
         )
 
 
@@ -407,24 +385,14 @@ def number_items(file: Path | None, begun: int) -> Iterator[Item]:
     return (item.rename(number) for number, item in enumerate(endless, begun))
 
 
-def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Namespace) -> int:
-    """Run tasks in a home until the home has `--after` of them; return the number of tasks.
-
-    The daemon of `--beside` runs these tasks, if the option is given.
-    """
-    done = 0
-    if (home / "db").is_dir():
-        with books(home) as db:
-            done = int(db.execute("SELECT count(*) FROM tasks").fetchone()[0])
-    if done >= a.after and home.is_dir():
-        return done
+def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Namespace) -> None:
+    """Run `--after` tasks in a new home, by the daemon of `--beside` if there is one."""
     daemon = OtherDaemon(a.beside, home, settings) if a.beside else Daemon(home, settings)
     with daemon:
-        for begun in range(done, a.after, AT_ONCE):
+        for begun in range(0, a.after, AT_ONCE):
             items = list(islice(number_items(a.items, begun), min(AT_ONCE, a.after - begun)))
             cost = through_the_daemon(daemon, items, script, None)
             print(f"after {begun}: {cost.wall_s / len(items) * 1000:.0f} ms a task", flush=True)
-    return max(done, int(a.after))
 
 
 if __name__ == "__main__":
