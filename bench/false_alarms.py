@@ -51,7 +51,6 @@ from nightshift.sandbox import SNIPPET_LIMITS, choose, run_python
 from nightshift.sandbox.pool import Warmed, warm
 from nightshift.sandbox.runtime import Program, Runtime, open_runtime
 from nightshift.verdict import mutation
-from nightshift.verdict.checks.bandit import BanditReader
 from nightshift.verdict.checks.checker import StaticChecker
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy
@@ -65,7 +64,7 @@ T = TypeVar("T")
 
 HUMAN_EVAL = "HumanEval"
 MUTANTS = 6
-GATE = StaticChecker(Policy(), CommandHooks(()), BanditReader())
+GATE = StaticChecker(Policy(), CommandHooks(()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from nightshift.core.ports import Sandbox
 from nightshift.sandbox import Choice, choose
 from nightshift.sandbox.cleaning import Mask
 from nightshift.sandbox.runtime import Runtime
-from nightshift.verdict.checks.bandit import BanditReader
 from nightshift.verdict.checks.checker import StaticChecker
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy
@@ -116,7 +115,7 @@ def make_checker(settings: Settings) -> Checker:
     """
     policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
     return Checker(
-        change_check=StaticChecker(policy, CommandHooks(settings.blocked_commands), BanditReader()),
+        change_check=StaticChecker(policy, CommandHooks(settings.blocked_commands)),
         hooks=CommandHooks(settings.blocked_commands, off=policy.harmless),
         policy=policy,
     )

@@ -9,7 +9,7 @@ or description shows that the owner wants what the rule warns of.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nightshift.core.tasks.change_checks import Severity
 from nightshift.core.tasks.task import Kind, TaskSpec
@@ -24,7 +24,7 @@ _RUNS = (
 _NETWORK = r"sockets?\b|tcp|udp|ports?\b|servers?\b|network|websocket|proxy|chat|host"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of the checker.
 
@@ -42,7 +42,7 @@ class Rule:
     severity: Severity
     why: str
     instead: str
-    kinds: frozenset[Kind] = field(default_factory=frozenset)
+    kinds: tuple[Kind, ...] = ()
     words: str = ""
     tests: Severity | None = None
 
@@ -52,105 +52,90 @@ class Rule:
         return spec.kind in self.kinds or bool(named)
 
 
-def _rule(
-    name: str,
-    severity: Severity,
-    why: str,
-    instead: str,
-    *,
-    kinds: tuple[Kind, ...] = (),
-    words: str = "",
-    tests: Severity | None = None,
-) -> Rule:
-    return Rule(
-        name=name, severity=severity, why=why, instead=instead, kinds=frozenset(kinds), words=words, tests=tests
-    )
-
-
 PYTHON = (
-    _rule("python.eval", BLOCK, "executes code that it receives as a string",
+    Rule("python.eval", BLOCK, "executes code that it receives as a string",
           "use ast.literal_eval for values, or parse the few forms that are needed", words=r"eval\b|repl\b",
           tests=NOTE),
-    _rule("python.eval-built", NOTE, "executes code that it assembles as a string", "compute the result directly"),
-    _rule("python.exec", BLOCK, "executes a string as statements",
+    Rule("python.eval-built", NOTE, "executes code that it assembles as a string", "compute the result directly"),
+    Rule("python.exec", BLOCK, "executes a string as statements",
           "write the code directly, or select a function from a dict",
           words=r"exec\b|repl\b|interpreter|notebook", tests=NOTE),
-    _rule("python.encoding", BLOCK, "declares an encoding in which the file reads differently",
+    Rule("python.encoding", BLOCK, "declares an encoding in which the file reads differently",
           "write the file in UTF-8", tests=BLOCK),
-    _rule("python.compile", NOTE, "compiles a string that is not constant",
+    Rule("python.compile", NOTE, "compiles a string that is not constant",
           "parse the string with ast if that is enough"),
-    _rule("python.import-builtin", BLOCK, "imports a module whose name is known only at run time",
+    Rule("python.import-builtin", BLOCK, "imports a module whose name is known only at run time",
           "import the module by name, or use importlib.import_module for plugins", words=r"plug-?in|dynamic import",
           tests=NOTE),
-    _rule("python.dynamic-import", NOTE, "imports a module whose name is known only at run time",
+    Rule("python.dynamic-import", NOTE, "imports a module whose name is known only at run time",
           "import the module by name if the name is known"),
-    _rule("python.dynamic-attribute", BLOCK, "selects a function of a powerful module by a name known only at run time",
+    Rule("python.dynamic-attribute", BLOCK, "selects a function of a powerful module by a name known only at run time",
           "name the function directly", tests=NOTE),
-    _rule("python.os-system", BLOCK, "passes a string to a shell", "use subprocess.run with a list of arguments",
+    Rule("python.os-system", BLOCK, "passes a string to a shell", "use subprocess.run with a list of arguments",
           words=r"os\.system|shell", tests=BLOCK),
-    _rule("python.os-exec", BLOCK, "replaces the process, or starts another one without subprocess",
+    Rule("python.os-exec", BLOCK, "replaces the process, or starts another one without subprocess",
           "use subprocess.run with a list of arguments", words=r"exec\w*\b|replace the process", tests=BLOCK),
-    _rule("python.subprocess-shell", BLOCK, "passes a string to a shell", "pass a list of arguments without `shell`",
+    Rule("python.subprocess-shell", BLOCK, "passes a string to a shell", "pass a list of arguments without `shell`",
           words=r"shell", tests=BLOCK),
-    _rule("python.subprocess", ASK, "starts another program", "use the standard library where it can do the same",
+    Rule("python.subprocess", ASK, "starts another program", "use the standard library where it can do the same",
           kinds=_TOOLS, words=_RUNS),
-    _rule("python.fork", BLOCK, "forks the process", "use subprocess or multiprocessing",
+    Rule("python.fork", BLOCK, "forks the process", "use subprocess or multiprocessing",
           words=r"fork|daemoni[sz]e|prefork", tests=BLOCK),
-    _rule("python.fork-bomb", BLOCK, "forks in a loop", "start a fixed number of processes", tests=BLOCK),
-    _rule("python.native", BLOCK, "accesses memory or native libraries outside of Python", "use Python alone",
+    Rule("python.fork-bomb", BLOCK, "forks in a loop", "start a fixed number of processes", tests=BLOCK),
+    Rule("python.native", BLOCK, "accesses memory or native libraries outside of Python", "use Python alone",
           words=r"ctypes|cffi|native|shared librar|c librar|dll\b|\.so\b", tests=BLOCK),
-    _rule("python.socket", ASK, "opens a network connection or listens for one",
+    Rule("python.socket", ASK, "opens a network connection or listens for one",
           "use an HTTP library, or take the connection as an argument", kinds=_SERVERS, words=_NETWORK, tests=NOTE),
-    _rule("python.network-client", NOTE, "talks to other machines; the sandbox has no network",
+    Rule("python.network-client", NOTE, "talks to other machines; the sandbox has no network",
           "let callers pass the client in, so that tests need no network"),
-    _rule("python.delete-outside", BLOCK, "removes files outside of the workspace",
+    Rule("python.delete-outside", BLOCK, "removes files outside of the workspace",
           "take the path as an argument, or use tempfile", tests=BLOCK),
-    _rule("python.write-outside", NOTE, "writes outside of the workspace", "take the path as an argument"),
-    _rule("python.private-file", BLOCK, "accesses keys or passwords", "take credentials from the caller", tests=BLOCK),
-    _rule("python.permissions", BLOCK, "gives everybody access to a file, or sets the set-uid bit",
+    Rule("python.write-outside", NOTE, "writes outside of the workspace", "take the path as an argument"),
+    Rule("python.private-file", BLOCK, "accesses keys or passwords", "take credentials from the caller", tests=BLOCK),
+    Rule("python.permissions", BLOCK, "gives everybody access to a file, or sets the set-uid bit",
           "give access only to the owner", tests=NOTE),
-    _rule("python.privilege", BLOCK, "changes the user, group, root folder or owner", "run with the existing rights",
+    Rule("python.privilege", BLOCK, "changes the user, group, root folder or owner", "run with the existing rights",
           words=r"setuid|privilege|chown|chroot", tests=BLOCK),
-    _rule("python.pickle", NOTE, "loads data that can run code", "use JSON for data from other sources"),
-    _rule("python.environment", NOTE, "reads all environment variables, including keys",
+    Rule("python.pickle", NOTE, "loads data that can run code", "use JSON for data from other sources"),
+    Rule("python.environment", NOTE, "reads all environment variables, including keys",
           "read only the needed variables, by name"),
-    _rule("python.test-detection", BLOCK, "makes behaviour depend on whether tests run",
+    Rule("python.test-detection", BLOCK, "makes behaviour depend on whether tests run",
           "behave the same with and without tests", words=r"pytest plug-?in|test (?:runner|framework)"),
-    _rule("python.swap", BLOCK, "replaces a module, a built-in or a hook for all code",
+    Rule("python.swap", BLOCK, "replaces a module, a built-in or a hook for all code",
           "pass the replacement as an argument", words=r"monkey-?patch|import hook|shim|polyfill|excepthook",
           tests=NOTE),
-    _rule("python.hard-exit", BLOCK, "ends the process and skips all handlers",
+    Rule("python.hard-exit", BLOCK, "ends the process and skips all handlers",
           "raise SystemExit, or return", tests=BLOCK),
-    _rule("python.signals", NOTE, "changes the handling of signals or of the exit", "use context managers to clean up"),
-    _rule("python.patching", NOTE, "replaces a part of another module", "pass the replacement as an argument"),
+    Rule("python.signals", NOTE, "changes the handling of signals or of the exit", "use context managers to clean up"),
+    Rule("python.patching", NOTE, "replaces a part of another module", "pass the replacement as an argument"),
 )  # fmt: skip
 
 JAVASCRIPT = (
-    _rule("js.eval", BLOCK, "executes a string as code", "use JSON.parse for data, or call the function",
+    Rule("js.eval", BLOCK, "executes a string as code", "use JSON.parse for data, or call the function",
           words=r"eval\b|repl\b", tests=BLOCK),
-    _rule("js.function-constructor", BLOCK, "executes a string as code", "write the function directly",
+    Rule("js.function-constructor", BLOCK, "executes a string as code", "write the function directly",
           words=r"eval\b|compile", tests=BLOCK),
-    _rule("js.vm", BLOCK, "executes a string as code in another context", "call the function",
+    Rule("js.vm", BLOCK, "executes a string as code in another context", "call the function",
           words=r"vm\b|sandbox|repl\b", tests=BLOCK),
-    _rule("js.child-process-shell", BLOCK, "passes a string to a shell",
+    Rule("js.child-process-shell", BLOCK, "passes a string to a shell",
           "use execFile or spawn with a list of arguments", words=r"shell", tests=BLOCK),
-    _rule("js.child-process", ASK, "starts another program", "use Node's own modules if possible", kinds=_TOOLS,
+    Rule("js.child-process", ASK, "starts another program", "use Node's own modules if possible", kinds=_TOOLS,
           words=_RUNS),
-    _rule("js.network", ASK, "opens a network connection or listens for one", "take the connection as an argument",
+    Rule("js.network", ASK, "opens a network connection or listens for one", "take the connection as an argument",
           kinds=_SERVERS, words=_NETWORK, tests=NOTE),
-    _rule("js.delete-outside", BLOCK, "removes files outside of the workspace", "take the path as an argument",
+    Rule("js.delete-outside", BLOCK, "removes files outside of the workspace", "take the path as an argument",
           tests=BLOCK),
-    _rule("js.private-file", BLOCK, "accesses keys or passwords", "take credentials from the caller", tests=BLOCK),
-    _rule("js.native", BLOCK, "accesses internals of the process", "use Node's public interface", tests=BLOCK),
-    _rule("js.dynamic-import", NOTE, "loads a module whose name is known only at run time", "name the module"),
-    _rule("js.environment", NOTE, "reads all environment variables, including keys",
+    Rule("js.private-file", BLOCK, "accesses keys or passwords", "take credentials from the caller", tests=BLOCK),
+    Rule("js.native", BLOCK, "accesses internals of the process", "use Node's public interface", tests=BLOCK),
+    Rule("js.dynamic-import", NOTE, "loads a module whose name is known only at run time", "name the module"),
+    Rule("js.environment", NOTE, "reads all environment variables, including keys",
           "read only the needed variables, by name"),
-    _rule("js.test-detection", NOTE, "makes behaviour depend on whether tests run",
+    Rule("js.test-detection", NOTE, "makes behaviour depend on whether tests run",
           "behave the same with and without tests"),
-    _rule("js.hard-exit", BLOCK, "ends the process and skips all handlers",
+    Rule("js.hard-exit", BLOCK, "ends the process and skips all handlers",
           "throw, or set process.exitCode", tests=BLOCK),
-    _rule("js.exit", NOTE, "ends the process", "throw in a library; set process.exitCode in a program", kinds=_TOOLS),
-    _rule("js.swap", BLOCK, "replaces a built-in for all code", "pass the replacement as an argument",
+    Rule("js.exit", NOTE, "ends the process", "throw in a library; set process.exitCode in a program", kinds=_TOOLS),
+    Rule("js.swap", BLOCK, "replaces a built-in for all code", "pass the replacement as an argument",
           words=r"polyfill|shim|monkey-?patch", tests=NOTE),
 )  # fmt: skip
 

@@ -17,8 +17,7 @@ from nightshift.core.code.tree import read_text
 from nightshift.core.tasks.change_checks import Ask, AskKind, ChangeCheckJob, ChangeCheckReport, Severity
 from nightshift.core.tasks.change_checks import Finding as Reported
 from nightshift.core.text.masking import printable
-from nightshift.verdict.checks import javascript, python, scripts
-from nightshift.verdict.checks.bandit import BanditReader
+from nightshift.verdict.checks import bandit, javascript, python, scripts
 from nightshift.verdict.checks.catalogue import RULES, Finding
 from nightshift.verdict.checks.hooks.commands import Command
 from nightshift.verdict.checks.hooks.hooks import Blocked, CommandHooks
@@ -66,11 +65,10 @@ class StaticChecker:
     Args:
         policy: the owner's settings.
         hooks: finds commands that must not run.
-        bandit: runs Bandit on Python files.
     """
 
-    def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader) -> None:
-        self._policy, self._hooks, self._bandit = policy, hooks, bandit
+    def __init__(self, policy: Policy, hooks: CommandHooks) -> None:
+        self._policy, self._hooks = policy, hooks
         self._rules = (*RULES, *hooks.rules)
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
@@ -161,7 +159,7 @@ class StaticChecker:
     def _second(self, text: str, own: Sequence[Finding]) -> list[Finding]:
         """List Bandit's findings on lines without findings of our own rules."""
         taken = {finding.line for finding in own}
-        return [finding for finding in self._bandit.scan(text) if finding.line not in taken]
+        return [finding for finding in bandit.scan(text) if finding.line not in taken]
 
     def _commands(self, commands: Sequence[Command]) -> Iterable[Finding]:
         return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from nightshift.core.tasks.change_checks import AskKind, ChangeCheckJob, ChangeCheckReport, Severity
 from nightshift.core.tasks.task import Kind, TaskSpec
-from nightshift.verdict.checks.bandit import BanditReader
 from nightshift.verdict.checks.checker import StaticChecker
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy
 from tests.support.trees import TextTree
 
-GATE = StaticChecker(Policy(), CommandHooks(["terraform apply *"]), BanditReader())
+GATE = StaticChecker(Policy(), CommandHooks(["terraform apply *"]))
 
 
 async def report(

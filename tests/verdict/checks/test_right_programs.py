@@ -10,13 +10,12 @@ from nightshift.core.code import javascript
 from nightshift.core.tasks.change_checks import ChangeCheckJob, Severity
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.verdict.checks import python
-from nightshift.verdict.checks.bandit import BanditReader
 from nightshift.verdict.checks.checker import StaticChecker
 from nightshift.verdict.checks.hooks.hooks import CommandHooks
 from nightshift.verdict.checks.policy import Policy
 from tests.support.trees import TextTree
 
-GATE = StaticChecker(Policy(), CommandHooks(()), BanditReader())
+GATE = StaticChecker(Policy(), CommandHooks(()))
 PARTS = (Path(__file__).parent / "right_programs.txt").read_text().split("=== ")[1:]
 PROGRAMS = {name: text for name, _, text in (part.partition("\n") for part in PARTS)}
 

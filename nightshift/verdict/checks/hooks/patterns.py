@@ -10,7 +10,7 @@ from nightshift.verdict.checks.hooks.commands import UNKNOWN, Command, device, o
 from nightshift.verdict.checks.hooks.wrappers import SHELLS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A pattern for forbidden commands.
 
@@ -229,38 +229,34 @@ def _write_outside(c: Command) -> bool:
     return any(outside(path, c.cwd) and not path.startswith("/dev/") for path in targets)
 
 
-def _pattern(name: str, why: str, instead: str, matches: Callable[[Command], bool]) -> Pattern:
-    return Pattern(name=name, why=why, instead=instead, matches=matches)
-
-
 PATTERNS: tuple[Pattern, ...] = (
-    _pattern("rm-outside", "removes files outside of the workspace, or the repository's history",
+    Pattern("rm-outside", "removes files outside of the workspace, or the repository's history",
              "remove only relative paths below the workspace, or a folder made with mktemp", _removes_outside),
-    _pattern("fork-bomb", "starts copies of itself without end", "start a fixed number of processes",
+    Pattern("fork-bomb", "starts copies of itself without end", "start a fixed number of processes",
              _fork_bomb),
-    _pattern("pipe-to-shell", "runs code that it has just downloaded or decoded",
+    Pattern("pipe-to-shell", "runs code that it has just downloaded or decoded",
              "keep the code in the repository, where it can be read", _pipe_to_shell),
-    _pattern("force-push", "overwrites or deletes branches of a remote", "push without force, to a branch of your own",
+    Pattern("force-push", "overwrites or deletes branches of a remote", "push without force, to a branch of your own",
              _git_force_push),
-    _pattern("git-discard", "discards work in another repository, or rewrites history",
+    Pattern("git-discard", "discards work in another repository, or rewrites history",
              "work in the task's own repository only", _git_discard),
-    _pattern("device-write", "writes to a device", "write to a file in the workspace", _device_write),
-    _pattern("mkfs", "formats or partitions a disk", "use a file in the workspace", _mkfs),
-    _pattern("permissions", "changes permissions or owners outside of the workspace, or makes a file set-uid",
+    Pattern("device-write", "writes to a device", "write to a file in the workspace", _device_write),
+    Pattern("mkfs", "formats or partitions a disk", "use a file in the workspace", _mkfs),
+    Pattern("permissions", "changes permissions or owners outside of the workspace, or makes a file set-uid",
              "change modes of the workspace's own files only", _permissions),
-    _pattern("power", "stops the machine or other people's processes", "end only processes that you started, by id",
+    Pattern("power", "stops the machine or other people's processes", "end only processes that you started, by id",
              _power),
-    _pattern("privilege", "asks for another user's rights", "use the rights that the task has", _privilege),
-    _pattern("remote", "talks to another machine", "leave network access to the owner", _remote),
-    _pattern("container", "gives a container access to the host", "run the container without host access", _container),
-    _pattern("install-outside", "installs software outside of the project's own environment",
+    Pattern("privilege", "asks for another user's rights", "use the rights that the task has", _privilege),
+    Pattern("remote", "talks to another machine", "leave network access to the owner", _remote),
+    Pattern("container", "gives a container access to the host", "run the container without host access", _container),
+    Pattern("install-outside", "installs software outside of the project's own environment",
              "add the package to the project's dependencies", _install),
-    Pattern(name="install-at-run-time", why="installs packages while the program runs (in code only)",
-            instead="add the package to the project's dependencies", matches=_install_at_run_time, in_code=True),
-    _pattern("schedule", "installs something that runs later", "leave schedules and services to the owner", _schedule),
-    _pattern("kernel", "changes the running system", "leave the system's settings to the owner", _kernel),
-    _pattern("private-files", "accesses keys or passwords", "take credentials from the settings of the program",
+    Pattern("install-at-run-time", "installs packages while the program runs (in code only)",
+            "add the package to the project's dependencies", _install_at_run_time, in_code=True),
+    Pattern("schedule", "installs something that runs later", "leave schedules and services to the owner", _schedule),
+    Pattern("kernel", "changes the running system", "leave the system's settings to the owner", _kernel),
+    Pattern("private-files", "accesses keys or passwords", "take credentials from the settings of the program",
              _private_files),
-    _pattern("write-outside", "writes outside of the workspace", "write to a relative path below the workspace",
+    Pattern("write-outside", "writes outside of the workspace", "write to a relative path below the workspace",
              _write_outside),
 )  # fmt: skip
