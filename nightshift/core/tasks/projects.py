@@ -146,9 +146,21 @@ class _Part(Tree):
             self._entries = self._own(listing_of(self.full_tree.entries()))
         return self._entries
 
+    def read(self, path: str) -> bytes:
+        """Return a file's bytes; raises KeyError."""
+        return self.full_tree.read(self._full(path))
+
+    def save(self, path: str, target: BinaryIO) -> None:
+        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
+        save(self.full_tree, self._full(path), target)
+
     @abstractmethod
     def _own(self, entries: Listing[str]) -> Listing[str]:
         """Return the files of the part, with paths relative to the part."""
+
+    @abstractmethod
+    def _full(self, path: str) -> str:
+        """Convert a path relative to the part to a path in the full tree; raises KeyError for a hidden file."""
 
 
 class _Below(_Part):
@@ -166,13 +178,8 @@ class _Below(_Part):
         there = (path for path in self.full_tree.unwritable() if path.startswith(self.folder))
         return frozenset(path.removeprefix(self.folder) for path in there)
 
-    def read(self, path: str) -> bytes:
-        """Return a file's bytes; raises KeyError."""
-        return self.full_tree.read(f"{self.folder}{path}")
-
-    def save(self, path: str, target: BinaryIO) -> None:
-        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
-        save(self.full_tree, f"{self.folder}{path}", target)
+    def _full(self, path: str) -> str:
+        return f"{self.folder}{path}"
 
 
 class _Without(_Part):
@@ -192,17 +199,10 @@ class _Without(_Part):
         """Return the folders of the projects, and the links and submodules outside them."""
         return self._hidden | {path for path in self.full_tree.unwritable() if not self._is_hidden(path)}
 
-    def read(self, path: str) -> bytes:
-        """Return a file's bytes; raises KeyError."""
+    def _full(self, path: str) -> str:
         if self._is_hidden(path):
             raise KeyError(path)
-        return self.full_tree.read(path)
-
-    def save(self, path: str, target: BinaryIO) -> None:
-        """Write a file's bytes into an empty file (`core.code.tree.Streamed`)."""
-        if self._is_hidden(path):
-            raise KeyError(path)
-        save(self.full_tree, path, target)
+        return path
 
 
 def place_of(tree: Tree) -> tuple[Tree, str]:
