@@ -20,7 +20,7 @@ from dataclasses import replace
 from nightshift.attempt.attempt import Attempt, AttemptResult
 from nightshift.attempt.services import AttemptServices
 from nightshift.attempt.trouble import Troubles, find_trouble
-from nightshift.attempt.workers import Running, Worker, wait, wait_done
+from nightshift.attempt.workers import Running, Worker, wait
 from nightshift.core.errors import (
     CancelledByUser,
     Interruption,
@@ -185,7 +185,7 @@ class TaskExecutor:
                 if again is None:  # otherwise the task to resume is taken or has ended: claim any other at once
                     await worker.woken.wait()
             elif self._stopping:
-                await wait_done(self.services.queue.requeue(task.id, task.fence, str(ShuttingDown())))
+                await asyncio.wrap_future(self.services.queue.requeue(task.id, task.fence, str(ShuttingDown())))
             else:
                 await self._serve(worker, task)
             self._stopping |= self._only_one_ended()
@@ -223,7 +223,7 @@ class TaskExecutor:
         if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
             return
         for why in self._troubles.leave(task_id):
-            await wait_done(self.services.queue.release(f"{WAITING_FOR}{why}"))
+            await asyncio.wrap_future(self.services.queue.release(f"{WAITING_FOR}{why}"))
 
     def _count_ended(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
         """Return the worker's status after a task; the task is counted if it was done or failed."""
@@ -268,20 +268,22 @@ class TaskExecutor:
         until, is_new = self._troubles.enter(attempt.task.id, why, self.services.clock())
         if is_new:
             attempt.events.emit(Kind.WAITING, f"{WAITING_FOR}{why}", level=Level.WARNING)
-        await wait_done(self.services.queue.park(attempt.task.id, attempt.task.fence, f"{WAITING_FOR}{why}", until))
+        await asyncio.wrap_future(
+            self.services.queue.park(attempt.task.id, attempt.task.fence, f"{WAITING_FOR}{why}", until)
+        )
 
     async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
         """Let the task wait. If the database is in trouble, requeue the task, which then continues at its last step."""
         queue, why = self.services.queue, (task.id, task.fence, str(later))
         match later:
             case NeedsApproval():
-                await wait_done(queue.wait_for_owner(*why, later.asks))
+                await asyncio.wrap_future(queue.wait_for_owner(*why, later.asks))
             case Split():
-                await wait_done(queue.split(*why, later.subtasks))
+                await asyncio.wrap_future(queue.split(*why, later.subtasks))
             case Parked():
-                await wait_done(queue.park(*why, later.until))
+                await asyncio.wrap_future(queue.park(*why, later.until))
             case StoreUnready():
-                await wait_done(queue.requeue(*why))
+                await asyncio.wrap_future(queue.requeue(*why))
 
     async def _conclude_interrupted(self, task: Task, running: Running) -> None:
         why = running.why
@@ -291,7 +293,7 @@ class TaskExecutor:
         elif isinstance(why, ShuttingDown | WorkerRestarted) and standing and standing.integrated:
             await self._finish(task, running.attempt.ended(Ending.COMMITTED, standing.reason))
         elif isinstance(why, ShuttingDown | WorkerRestarted):
-            await wait_done(self.services.queue.requeue(task.id, task.fence, str(why)))
+            await asyncio.wrap_future(self.services.queue.requeue(task.id, task.fence, str(why)))
         else:
             running.attempt.events.emit(Kind.WORKER_ERROR, str(why), level=Level.WARNING)
 
@@ -306,7 +308,7 @@ class TaskExecutor:
         await self._finish(attempt.task, result)
 
     async def _finish(self, task: Task, result: AttemptResult) -> None:
-        await wait_done(
+        await asyncio.wrap_future(
             self.services.queue.finish(
                 task.id,
                 task.fence,
@@ -332,7 +334,7 @@ class TaskExecutor:
                 claiming = any(worker.claiming for worker in self._workers)
                 swept = None if claiming else self.services.queue.sweep(owned)  # same transaction as the heartbeat
                 if beating:
-                    beat = await wait_done(beating)
+                    beat = await asyncio.wrap_future(beating)
                     for task_id in beat.cancelled:
                         running[task_id].interrupt(CancelledByUser())
                     for task_id, message in beat.newest_messages.items():
@@ -340,7 +342,7 @@ class TaskExecutor:
                     for task_id in beat.lost:
                         running[task_id].interrupt(LeaseLost())
                 if swept:
-                    await wait_done(swept)
+                    await asyncio.wrap_future(swept)
             self.renewed_at = time.monotonic()
 
     async def _watch_the_clock(self) -> None:
@@ -350,10 +352,10 @@ class TaskExecutor:
             await asyncio.sleep(TICK_S)
             due = queue.next_due()
             if due is not None and due <= self.services.clock():
-                await wait_done(queue.tick())
+                await asyncio.wrap_future(queue.tick())
             if (now := db.data_version()) != version:
                 version = now
-                await wait_done(self.services.events.catch_up())
+                await asyncio.wrap_future(self.services.events.catch_up())
                 self.wake()
 
 

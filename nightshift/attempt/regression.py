@@ -23,16 +23,14 @@ from nightshift.verdict.run import text_before
 class WithRegression(Suite):
     """A suite that adds regression tests to each job: the tests of its base that the changed files can break.
 
-    The tests that most likely break come first. `changed` names the changed files if the job's base already contains
-    the change (a merged tree). `test_paths` are the folders of the repository's tests; empty means anywhere. If tests
-    are staged together with their closure (the files they can see), a test with an unknown closure is left to the sweep
-    of the whole suite (`attempt.sweep`). Such tests would have to run with every task, and would make each task slower
-    than the one before.
+    The tests that most likely break come first. `test_paths` are the folders of the repository's tests; empty means
+    anywhere. If tests are staged together with their closure (the files they can see), a test with an unknown closure
+    is left to the sweep of the whole suite (`attempt.sweep`). Such tests would have to run with every task, and would
+    make each task slower than the one before.
     """
 
     suite: Suite
     imports: ImportCache
-    changed: frozenset[str] = frozenset()
     test_paths: tuple[str, ...] = ()
 
     async def judge(self, job: SuiteJob) -> Verdict:
@@ -48,7 +46,7 @@ class WithRegression(Suite):
         return await self.suite.run_base(job)
 
     def _with_dependants(self, job: SuiteJob) -> SuiteJob:
-        changed = self.changed | job.change.keys()
+        changed = job.change.keys()
         if not changed:
             return job
         read = partial(text_of, job.base)

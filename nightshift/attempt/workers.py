@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from nightshift.attempt.attempt import Attempt, AttemptResult
 from nightshift.core.errors import Interruption, WorkerRestarted
 from nightshift.core.status import Restart, WorkerStatus
 from nightshift.core.tasks.task import Task
-
-_T = TypeVar("_T")
 
 GRACE_S = 300.0
 """Seconds past its time limit after which an attempt is overdue. An attempt's last work, such as storing a reply, ends
@@ -89,11 +86,6 @@ class Worker:
         running.interrupt(WorkerRestarted())
         await running.put_down.wait()
         return Restart(name=self.status.name, task_id=running.attempt.task.id)
-
-
-async def wait_done(future: Future[_T]) -> _T:
-    """Wait for a database write, and return its result."""
-    return await asyncio.wrap_future(future)
 
 
 async def wait(event: asyncio.Event, seconds: float) -> None:
