@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from nightshift.agent.view import View
@@ -16,35 +15,23 @@ _LINE_CHARS = 1000
 _PLAIN = Gauge()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """A part of a change: the paths of its files, and its text."""
-
-    paths: tuple[str, ...]
-    text: str
-
-
-def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int, gauge: Gauge = _PLAIN) -> list[Piece]:
+def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int, gauge: Gauge = _PLAIN) -> list[str]:
     """Split the whole change into as few pieces as the budget allows; a file longer than a piece is cut between lines.
 
     Lines are compared with the state before the agent began: the base, and the files that came with the task.
     """
-    limit, groups = max(400, int(budget_tokens * gauge.bytes_per_token)), list[list[tuple[str, str]]]()
+    limit, groups = max(400, int(budget_tokens * gauge.bytes_per_token)), list[list[str]]()
     space = 0
-    for path, text in _blocks(tree, spec.files, change, limit):
+    for text in _blocks(tree, spec.files, change, limit):
         if not groups or utf8_size(text) > space:
             groups.append([])
             space = limit
-        groups[-1].append((path, text))
+        groups[-1].append(text)
         space -= utf8_size(text)
-    return [_piece(group) for group in groups]
+    return list(map("\n\n".join, groups))
 
 
-def _piece(group: list[tuple[str, str]]) -> Piece:
-    return Piece(paths=tuple(dict.fromkeys(path for path, _ in group)), text="\n\n".join(text for _, text in group))
-
-
-def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) -> Iterator[tuple[str, str]]:
+def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) -> Iterator[str]:
     base, now = View(tree, {}), View(tree, change)
     for path in sorted(change):
         before, after = given.get(path, base.text(path)), now.text(path)
@@ -53,7 +40,7 @@ def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) ->
         head = f"{path} ({'removed' if after is None else 'new' if before is None else 'changed'})"
         body = list(_lines((before or "").split("\n"), (after or "").split("\n"))) if after is not None else []
         for part in _parts(body, max(200, limit - utf8_size(head) - 20)):
-            yield path, "\n".join([head, *part])
+            yield "\n".join([head, *part])
 
 
 def _lines(before: list[str], after: list[str]) -> Iterator[str]:

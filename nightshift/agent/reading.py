@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nightshift.agent.dialogue import Dialogue
-from nightshift.agent.patches import Piece, pieces
+from nightshift.agent.patches import pieces
 from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, fix
 from nightshift.agent.prompt.text import quote, system
@@ -43,7 +43,7 @@ class _Questions:
     """The prompts about a change, one for each piece of the change; all of them address the same readers."""
 
     readers: tuple[Reader, ...]
-    parts: Sequence[Piece]
+    parts: Sequence[str]
 
     @property
     def phase(self) -> Phase:
@@ -100,7 +100,7 @@ def _questions(context: AttemptContext, state: AttemptState, services: AgentServ
 
 def _pieces(
     context: AttemptContext, state: AttemptState, services: AgentServices, readers: tuple[Reader, ...]
-) -> list[Piece]:
+) -> list[str]:
     """Split the change into pieces that each fit into one question."""
     phase = PHASES[readers[0]]
     gauge = services.gauge(phase, state.escalation)
@@ -114,7 +114,7 @@ def _request(
     state: AttemptState,
     services: AgentServices,
     questions: _Questions,
-    piece: Piece,
+    piece: str,
     part: str,
 ) -> Prompt:
     about = sections.prompt_context(context, state, services, questions.phase)
@@ -131,7 +131,7 @@ def _request(
             share=0.15,
             rank=4,
         ),
-        fix(f"The change, part {part}", quote("change", piece.text), rank=0),
+        fix(f"The change, part {part}", quote("change", piece), rank=0),
         sections.closing("Answer with the one JSON object."),
     ]
     return sections.join_parts(about, _head(context, questions.readers), parts)

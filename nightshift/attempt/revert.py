@@ -236,21 +236,23 @@ class Reverter:
         if tests and opened.suite is None:
             raise not_judged(entry, opened.why_not, reapply=revert.reapply)
         own = await asyncio.to_thread(self._packages, entry, workspace)
-        limits, judged = self._limits(entry.task_id), JudgedRevert()
+        limits, passed, broken = self._limits(entry.task_id), 0, list[str]()
         try:
             for scope, part, test_paths in reached:
                 landed = landed_packages.read_landed(self._services.state, scope.project) if workspace.is_own else {}
                 judge = RevertJudge(
                     suite=opened.suite, limits=limits, packages={**landed, **own}, environments=opened.environments
                 )
-                judged = judged.plus(await judge.judge(part, test_paths), scope)
+                count, names = await judge.judge(part, test_paths)
+                passed += count
+                broken += [scope.full(name) if " " not in name else name for name in names]
         except SandboxError as error:
             raise not_judged(entry, str(error), reapply=revert.reapply) from None
-        if judged.broken:
-            paths = changed | {name.partition("::")[0] for name in judged.broken if " " not in name}
+        if broken:
+            paths = changed | {name.partition("::")[0] for name in broken if " " not in name}
             later = await asyncio.to_thread(git.later, workspace, entry.commit, tip, paths)
-            raise breaks_tests(entry, judged.broken, later, reapply=revert.reapply)
-        return judged.sentence
+            raise breaks_tests(entry, broken, later, reapply=revert.reapply)
+        return describe_passed(passed)
 
     def _limits(self, task_id: int) -> RunLimits:
         return self._services.queue.get(task_id).spec.limits.over(self._services.limits).of_run()
@@ -315,31 +317,6 @@ class RevertTrees:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRevert:
-    """The result of judging a revert.
-
-    Attributes:
-        passed: number of passed tests.
-        broken: ids of tests that fail because of the revert, or why a run proved nothing.
-    """
-
-    passed: int = 0
-    broken: tuple[str, ...] = ()
-
-    def plus(self, other: JudgedRevert, scope: Scope) -> JudgedRevert:
-        """Add another result, whose test paths are relative to the project `scope`."""
-        broken = (scope.full(name) if " " not in name else name for name in other.broken)
-        return JudgedRevert(passed=self.passed + other.passed, broken=(*self.broken, *broken))
-
-    @property
-    def sentence(self) -> str:
-        """The sentence about the tests that the commit message contains."""
-        if not self.passed:
-            return "No test of other work reaches its files."
-        return f"{self.passed} test{'s that reach' if self.passed > 1 else ' that reaches'} its files passed."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RevertJudge:
     """Runs the tests that a revert could break.
 
@@ -351,8 +328,12 @@ class RevertJudge:
     packages: Mapping[str, str]
     environments: EnvironmentStore | None = None
 
-    async def judge(self, trees: RevertTrees, tests: Collection[str]) -> JudgedRevert:
+    async def judge(self, trees: RevertTrees, tests: Collection[str]) -> tuple[int, list[str]]:
         """Judge a revert by running these test files.
+
+        Returns:
+            The number of passed tests, and the ids of tests that fail because of the revert, or why a run proved
+            nothing.
 
         Raises:
             SandboxError: nothing could be run.
@@ -365,7 +346,7 @@ class RevertJudge:
                 failing = [path for path in paths if any(name.startswith(f"{path}::") for name in bad)] or paths
                 before = _faults(await self._run(trees, trees.tip, failing, language))
                 broken |= dict.fromkeys(sorted(bad - before))
-        return JudgedRevert(passed=passed, broken=tuple(broken))
+        return passed, list(broken)
 
     async def _run(self, trees: RevertTrees, tree: Tree, paths: list[str], language: Language) -> Verdict:
         there = tree.entries()
@@ -387,6 +368,13 @@ def _batches(paths: Collection[str]) -> Iterator[tuple[Language, list[str]]]:
     for language in Language:
         mine = sorted(path for path in paths if (language_of(path) or Language.JAVASCRIPT) is language)
         yield from ((language, mine[start : start + BATCH]) for start in range(0, len(mine), BATCH))
+
+
+def describe_passed(count: int) -> str:
+    """Return the sentence about the tests of a revert that its commit message contains."""
+    if not count:
+        return "No test of other work reaches its files."
+    return f"{count} test{'s that reach' if count > 1 else ' that reaches'} its files passed."
 
 
 def _faults(verdict: Verdict) -> frozenset[str]:

@@ -20,7 +20,7 @@ class AttemptToolLog:
     say: Callable[[str], None]
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
-        """Return the stored result of the call at this position, marked as replayed, or None if there is none."""
+        """Return the stored result of the call at this position, or None if there is none."""
         return self.store.stored(position)
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:

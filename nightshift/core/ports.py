@@ -221,7 +221,7 @@ class ToolLog(Protocol):
     """Stores the results of tool calls, so that no call of a reply runs twice."""
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
-        """Return the stored result of the call at this position, marked as replayed; None if there is none."""
+        """Return the stored result of the call at this position; None if there is none."""
         ...
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:

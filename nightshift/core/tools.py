@@ -104,7 +104,6 @@ class ToolRecord:
     ok: bool = True
     change: Change | None = field(default=None, repr=False)
     took_s: float = 0.0
-    replayed: bool = False
 
 
 MAX_CHARS = 200

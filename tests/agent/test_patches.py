@@ -23,9 +23,9 @@ def number(text: str) -> dict[int, str]:
 def test_each_new_line_stands_in_a_piece_under_its_number(before: list[str], after: list[str], budget: int) -> None:
     tree = FileTree({"m.py": "\n".join(before)})
     file_pieces = pieces(tree, SPEC, {"m.py": "\n".join(after)}, budget)
-    shown = {n: line for piece in file_pieces for n, line in number(piece.text).items()}
+    shown = {n: line for piece in file_pieces for n, line in number(piece).items()}
     assert all(after[n - 1] == line for n, line in shown.items() if n <= len(after))
     if "\n".join(before) != "\n".join(after):
-        removed = [line for piece in file_pieces for line in re.findall(r"^      - (.*)$", piece.text, re.MULTILINE)]
-        added = {n for piece in file_pieces for n in map(int, re.findall(r"^ *(\d+) \+ ", piece.text, re.MULTILINE))}
+        removed = [line for piece in file_pieces for line in re.findall(r"^      - (.*)$", piece, re.MULTILINE)]
+        added = {n for piece in file_pieces for n in map(int, re.findall(r"^ *(\d+) \+ ", piece, re.MULTILINE))}
         assert len("\n".join(before).split("\n")) - len(removed) == len("\n".join(after).split("\n")) - len(added)

@@ -41,7 +41,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A fenced block, or SEARCH/REPLACE sections outside any fence (`bare`).
+    """A fenced block, or SEARCH/REPLACE sections outside any fence.
 
     Each line of `text` ends with a newline. `label` is the last non-blank line above the block, at most four lines up.
     `line` counts from 1.
@@ -54,7 +54,6 @@ class Block:
     closed: bool = True
     ambiguous: bool = False
     edits: bool = False
-    bare: bool = False
 
     @property
     def name(self) -> names.Name | None:
@@ -130,7 +129,7 @@ class _Scanner:
     def _loose(self, at: int) -> tuple[Block, int]:
         end = self._section_end(at)
         text = _text(self.lines[at:end], 0)
-        return Block(info="", label=self._label(at, self.floor), text=text, line=at + 1, edits=True, bare=True), end
+        return Block(info="", label=self._label(at, self.floor), text=text, line=at + 1, edits=True), end
 
     def _section_end(self, at: int) -> int:
         """Return the line after the SEARCH/REPLACE section that begins here; the reply's end if the section is open."""

@@ -63,7 +63,7 @@ class ToolStore:
         self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
-        """Read the stored call at this position, marked as replayed; None if there is none."""
+        """Read the stored call at this position; None if there is none."""
         query = f"SELECT name, arguments, result, change, ok, took_s FROM tool_calls WHERE {_PLACE}"  # noqa: S608  a constant
         conn = self._db.reader()
         row = conn.execute(query, astuple(position)).fetchone()
@@ -77,7 +77,6 @@ class ToolStore:
             ok=bool(row["ok"]),
             change=None if change is None else decode(dict[str, str | None], change),
             took_s=row["took_s"],
-            replayed=True,
         )
 
     def save(self, position: ToolPlace, fence: int, record: ToolRecord, *, worker: str | None = None) -> Future[None]:

@@ -62,9 +62,9 @@ def test_a_call_is_found_at_its_place_after_a_restart_as_it_was_stored(tmp_path:
         save(store, task, locate(task, 1, 2, 3)).result()
         save(store, task, locate(task, 1, 2, 4), replace(EDIT, text="no such text", ok=False, change=None)).result()
     with open_store(tmp_path / "a.sqlite") as store:
-        assert store.tools.stored(locate(task, 1, 2, 3)) == replace(EDIT, replayed=True)
+        assert store.tools.stored(locate(task, 1, 2, 3)) == EDIT
         failed = store.tools.stored(locate(task, 1, 2, 4))
-        assert failed == replace(EDIT, text="no such text", ok=False, change=None, replayed=True)
+        assert failed == replace(EDIT, text="no such text", ok=False, change=None)
         others = [locate(task, 2, 2, 3), locate(task, 1, 1, 3), locate(task, 1, 2, 5), replace(locate(task), attempt=2)]
         assert [store.tools.stored(other) for other in others] == [None] * 4
 
@@ -99,7 +99,7 @@ def test_storing_a_call_twice_keeps_the_first_and_tells_of_it_once(store: Store)
     save(store, task, locate(task)).result()
     texts = store.db.reader().execute("SELECT COUNT(*) FROM artifacts").fetchone()[0]
     save(store, task, locate(task), replace(EDIT, text="another", change=None)).result()
-    assert store.tools.stored(locate(task)) == replace(EDIT, replayed=True)
+    assert store.tools.stored(locate(task)) == EDIT
     assert len(events(store)) == 1
     assert store.db.reader().execute("SELECT COUNT(*) FROM artifacts").fetchone()[0] == texts
 
