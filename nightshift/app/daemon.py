@@ -451,7 +451,7 @@ class Daemon:
                 *notices(self._store, self._clock()),
                 *(self._inbox.notices() if self._inbox else ()),
                 *self._side_threads.notices,
-                *filter(None, (outlook.warning, self._hub_notice())),
+                *filter(None, (self._hub_notice(),)),
             ),
             forges=self._poller.statuses(),
             pid=os.getpid(),

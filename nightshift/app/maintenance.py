@@ -236,7 +236,6 @@ def _keep(settings: Settings) -> Keep:
 
 LOOK_S = 2.0
 """Seconds between runs of jobs that the owner waits for, such as a checkpoint."""
-FORECAST_S = 60.0
 """Seconds between checks whether the day's budget is sufficient."""
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
@@ -310,7 +309,6 @@ class Maintenance:
             PeriodicJob(name="checkpoint", every_s=LOOK_S, run=self.checkpoint.look),
             PeriodicJob(name="state", every_s=hourly_s, run=self._state.save),
             *(PeriodicJob(name=f"hold: {each.source}", every_s=LOOK_S, run=each.look) for each in self._conditions),
-            PeriodicJob(name="budget of the day", every_s=FORECAST_S, run=self.outlook.look, first_s=FORECAST_S),
             PeriodicJob(name="backup", every_s=hourly_s, run=self._backup.make, first_s=self._backup.find_first_s()),
         ]
 

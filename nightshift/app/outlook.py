@@ -1,16 +1,13 @@
-"""Forecasts the cost and duration of the open tasks for the status, and warns once a day if the budget is too small."""
+"""Forecasts the cost and duration of the open tasks for the status."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Mapping
-from datetime import UTC
 
 from nightshift.app.store import StoreServices
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clocks
-from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.tasks.forecast import WorkSettings
 from nightshift.core.tasks.states import ENDED, Status
 from nightshift.report.outlook import Outlook, read
@@ -19,8 +16,6 @@ FRESH_S, LEAST_S = 10.0, 1.0
 """Seconds for which a forecast is cached: `FRESH_S` normally, and `LEAST_S` if the number of open tasks has changed.
 The status is read at every event, and a forecast of many tasks takes some hundredths of a second.
 """
-TOLD = "budget_short_told"
-"""State key: the day (UTC) of the last warning to the owner."""
 
 
 class OutlookWatch:
@@ -52,14 +47,6 @@ class OutlookWatch:
                 _, self._outlook = read(self._store.db.reader(), work, self._clocks.wall())
                 self._made_at = self._clocks.monotonic()
             return self._outlook
-
-    async def look(self) -> None:
-        """Check the day's budget; if it is too small, emit a warning once a day, which also notifies the owner."""
-        warning, today = self().warning, self._clocks.wall().astimezone(UTC).date().isoformat()
-        if not warning or self._store.state.get(TOLD) == today:
-            return
-        await asyncio.wrap_future(self._store.state.set(TOLD, today))
-        Emitter(self._store.events.emit).emit(Kind.BUDGET_SHORT, warning, level=Level.WARNING)
 
 
 def work_settings(settings: Settings) -> WorkSettings:

@@ -56,8 +56,7 @@ def _ahead(forecast: Any) -> Iterator[Block]:
     if forecast is None or not forecast.line:
         return
     more = [Cell(f"  {forecast.range}", Tone.DIM)] if forecast.range else []
-    warning = [Cell(forecast.warning, Tone.WARN)] if forecast.warning else []
-    yield Lines(lines=[Cell(f"Open: {forecast.line}"), *more, *warning])
+    yield Lines(lines=[Cell(f"Open: {forecast.line}"), *more])
 
 
 def _cause(cause: Any) -> Iterator[Cell]:

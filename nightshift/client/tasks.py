@@ -63,8 +63,8 @@ def _tell_forecast(session: Session) -> None:
     except NightshiftError as error:
         session.out.note(f"no forecast: {error}")
         return
-    for text in filter(None, (f"open now: {ahead.line}" if ahead.line else "", ahead.warning)):
-        session.out.note(text)
+    if ahead.line:
+        session.out.note(f"open now: {ahead.line}")
 
 
 def history(session: Session, count: int) -> int:

@@ -84,20 +84,6 @@ def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime
     return at + left
 
 
-def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta:
-    """Return how much work fits between two times with time zones, to the minute; work pauses in these spans."""
-    parsed = [parse(text) for text in spans]
-    if not parsed:
-        return max(end - now, timedelta(0))
-    minute, at, work = timedelta(minutes=1), now, timedelta(0)
-    while at < end:
-        local = at.astimezone()
-        if not any(span.covers(local) for span in parsed):
-            work += min(minute, end - at)
-        at += minute
-    return work
-
-
 def quiet_until(spans: Iterable[str], local: datetime) -> datetime | None:
     """Return the local time at which the quiet hours that include `local` end.
 

@@ -25,12 +25,10 @@ class Outlook:
         line: the summary (`14 tasks, done about 04:20 CET, $0.80 of $5 left`); empty if no task is open.
         range: the ranges of time and cost in which the result lies in eight of ten cases, and the number of measured
             tasks on which they are based; empty if nothing was measured.
-        warning: says that the day's budget will probably not suffice; empty if it probably will.
     """
 
     line: str = ""
     range: str = ""
-    warning: str = ""
 
 
 def read(conn: Connection, work: WorkSettings, now: datetime) -> tuple[Forecast, Outlook]:
@@ -52,7 +50,7 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
     waits = _waits(forecast)
     if not forecast.tasks:
         return Outlook(line=", ".join(waits))
-    tasks, warning = many(forecast.tasks, "task"), "" if is_held else _warning(forecast, now)
+    tasks = many(forecast.tasks, "task")
     if forecast.for_model >= forecast.tasks:
         return Outlook(line=", ".join((tasks, *waits)))
     if forecast.takes_s is None or forecast.done_at is None:
@@ -62,16 +60,15 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
         done, times = f"about {coarse(forecast.takes_s.middle)} of work", forecast.takes_s
         low, high = coarse(times.low), coarse(times.high)
         between = f"{low} to {high} of work" if low != high else ""
+    elif forecast.is_over_budget:  # work stops until tomorrow, so an end time would be wrong
+        done = between = ""
     else:
         done, first, last = f"done {_about(forecast.done_at.middle, now)}", forecast.done_at.low, forecast.done_at.high
         between = f"done between {_when(first, now)} and {_when(last, now)}"
         between = between if _when(first, now) != _when(last, now) else ""
-    if warning:  # work stops until tomorrow, so an end time would be wrong
-        done = between = ""
     return Outlook(
         line=", ".join(filter(None, (tasks, done, _cost(forecast), *waits))),
         range=_range(forecast, between),
-        warning=warning,
     )
 
 
@@ -106,21 +103,6 @@ def _range(forecast: Forecast, between: str) -> str:
     text = ", ".join(filter(None, parts))
     tasks = f"{number(forecast.measured)} tasks{f' of {forecast.model}' if forecast.model else ''}"
     return f"{text} (80 % range, from the last {tasks})" if text else ""
-
-
-def _warning(forecast: Forecast, now: datetime) -> str:
-    if (
-        forecast.used_up_at is None
-        or forecast.fit_budget is None
-        or forecast.day_ends_at is None
-        or not forecast.left_usd
-    ):
-        return ""
-    waiting = forecast.tasks - forecast.fit_budget
-    return (
-        f"The day's budget will be used up about {_when(forecast.used_up_at, now)}; {many(waiting, 'task')} will wait "
-        f"until {_when(forecast.day_ends_at, now)}, when the next day's begins."
-    )
 
 
 def _about(at: datetime | None, now: datetime) -> str:

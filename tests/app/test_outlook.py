@@ -1,4 +1,4 @@
-"""The forecast in the daemon's status: its age, and the daily warning about a budget that is too small."""
+"""The age of the forecast in the daemon's status."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from nightshift.app.outlook import FRESH_S, OutlookWatch
+from nightshift.app.outlook import FRESH_S, LEAST_S, OutlookWatch
 from nightshift.app.store import StoreServices, open_store
 from nightshift.config.load import load_settings
-from nightshift.core.events import Kind
-from nightshift.core.tasks.states import Ending
+from nightshift.core.tasks.states import Ending, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Spent
 from nightshift.storage.db.sqlite import Connection
@@ -50,10 +49,6 @@ class Desk:
             self.store.queue.finish(task.id, task.fence, Ending.COMMITTED, spent=Spent(cost_usd=1.0)).result()
             self.store.db.write(partial(note_code, task.id)).result()
 
-    def count_warnings(self) -> int:
-        self.store.events.catch_up().result()
-        return sum(event.kind is Kind.BUDGET_SHORT for event in self.store.events.after(0, limit=1000))
-
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
@@ -64,13 +59,14 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield Desk(store=store, clocks=clocks, watch=OutlookWatch(lambda: settings, store, clocks.all()))
 
 
-async def test_a_short_budget_is_told_once_a_day(desk: Desk) -> None:
+def test_a_forecast_is_made_anew_after_some_seconds_or_when_tasks_come_and_go(desk: Desk) -> None:
     desk.submit(12)
     desk.work(3)
-    for _ in range(3):
-        await desk.watch.look()
-        desk.clocks.pass_s(FRESH_S)
-    assert desk.count_warnings() == 1
-    desk.clocks.pass_s(86_400)
-    await desk.watch.look()
-    assert desk.count_warnings() == 2
+    assert desk.watch().line.startswith("9 tasks")
+    desk.submit(1)
+    assert desk.watch().line.startswith("9 tasks")
+    desk.clocks.pass_s(LEAST_S)
+    assert desk.watch({Status.QUEUED: 10}).line.startswith("10 tasks")
+    desk.submit(1)
+    desk.clocks.pass_s(FRESH_S)
+    assert desk.watch().line.startswith("11 tasks")

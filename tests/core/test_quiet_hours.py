@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightshift.core.quiet_hours import parse, quiet_until, work_before
+from nightshift.core.quiet_hours import parse, quiet_until
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 11, 2)  # noqa: DTZ001 - what the clock on the wall shows
@@ -99,13 +99,3 @@ def test_the_end_of_the_quiet_is_known(spans: list[str], at: tuple[int, int], en
     day = MONDAY.replace(hour=0, minute=0)
     quiet_end = quiet_until(spans, day.replace(hour=at[0], minute=at[1]))
     assert quiet_end == (end and day + timedelta(days=end[0], hours=end[1], minutes=end[2]))
-
-
-@pytest.mark.parametrize(
-    ("spans", "minutes"),
-    [([], 180), (["22:00-07:00"], 60), (["21:30-22:30"], 120), (["00:00-24:00"], 0), (["01:00-02:00"], 180)],
-)
-def test_work_fits_between_two_times_beside_the_quiet(spans: list[str], minutes: int) -> None:
-    begin = MONDAY.replace(hour=21, minute=0)
-    assert work_before(spans, begin, begin + timedelta(hours=3)) == timedelta(minutes=minutes)
-    assert work_before(spans, begin, begin - timedelta(hours=1)) == timedelta(0)

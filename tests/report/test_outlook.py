@@ -8,7 +8,6 @@ from nightshift.core.tasks.forecast import Estimate, Forecast, TimeEstimate
 from nightshift.report.outlook import outlook
 
 NOW = datetime(2026, 11, 22, 20, 0, tzinfo=UTC)
-DAY_END = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 def local(at: datetime) -> str:
@@ -27,7 +26,6 @@ def list_known(**more: object) -> Forecast:
         "done_at": TimeEstimate(low=hours(1), middle=hours(2.2), high=hours(3)),
         "cost_usd": Estimate(low=0.55, middle=0.8, high=1.2),
         "left_usd": 5.0,
-        "day_ends_at": DAY_END,
     }
     return Forecast(**{**usual, **more})  # type: ignore[arg-type]  # names of its fields
 
@@ -37,24 +35,18 @@ def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> 
     assert summary.line == f"14 tasks, done about {local(hours(2.2))}, about $0.80 of the $5.00 left today"
     between = f"done between {local(hours(1))} and {local(hours(3))}, $0.55 to $1.20"
     assert summary.range == f"{between} (80 % range, from the last 62 tasks)"
-    assert summary.warning == ""
 
 
-def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
-    summary = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW)
-    assert summary.warning == (
-        f"The day's budget will be used up about {local(hours(1.5))}; 6 tasks will wait until {local(DAY_END)}, "
-        "when the next day's begins."
-    )
-    assert "done" not in summary.line
+def test_a_budget_that_will_not_do_leaves_out_a_wrong_end() -> None:
+    summary = outlook(list_known(left_usd=0.5), NOW)
+    assert summary.line == "14 tasks, about $0.80 of the $0.50 left today"
     assert "done" not in summary.range
 
 
 def test_while_tasks_are_held_back_no_time_is_told() -> None:
-    summary = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW, is_held=True)
+    summary = outlook(list_known(), NOW, is_held=True)
     assert summary.line == "14 tasks, about 2 h 10 min of work, about $0.80 of the $5.00 left today"
     assert summary.range.startswith("1 h to 3 h of work")
-    assert summary.warning == ""
 
 
 def test_what_waits_for_its_owner_or_a_model_is_told() -> None:

@@ -13,11 +13,11 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from nightshift.core.clock import Moment, midnight
-from nightshift.core.quiet_hours import after_work, work_before
+from nightshift.core.clock import Moment
+from nightshift.core.quiet_hours import after_work
 
 LEAST_MEASURED = 3
 """Minimum number of ended tasks that a forecast needs."""
@@ -106,10 +106,6 @@ class Forecast:
         done_at: The time when the last task has ended, with quiet hours, and as if no budget delayed anything.
         cost_usd: Cost of these tasks from now on; None if a price is unknown.
         left_usd: What remains of the day's budget; None without such a budget.
-        over_budget: Probability that the budget is used up before its day ends; None without such a budget.
-        fit_budget: Number of tasks that the budget is likely to cover; None without such a budget.
-        used_up_at: Approximate time when the budget is used up; None if that is unlikely.
-        day_ends_at: The time when the next day's budget begins.
     """
 
     tasks: int
@@ -122,39 +118,11 @@ class Forecast:
     done_at: TimeEstimate | None = None
     cost_usd: Estimate | None = None
     left_usd: float | None = None
-    over_budget: float | None = None
-    fit_budget: int | None = None
-    used_up_at: Moment | None = None
-    day_ends_at: Moment | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Course:
-    """The outcome of one simulation: the end of each task in seconds from now, and its cost, sorted by end."""
-
-    ends: Sequence[tuple[float, float]]
 
     @property
-    def takes_s(self) -> float:
-        return self.ends[-1][0] if self.ends else 0.0
-
-    @property
-    def cost_usd(self) -> float:
-        return sum(cost for _, cost in self.ends)
-
-    def within(self, left_usd: float, day_s: float) -> tuple[int, float]:
-        """Return how many tasks a budget pays for, and the seconds until it is used up.
-
-        The seconds are infinite if the budget lasts until its day ends.
-        """
-        spent = 0.0
-        for count, (ends_s, cost) in enumerate(self.ends):
-            spent += cost
-            if ends_s > day_s:
-                break
-            if spent > left_usd:
-                return count, ends_s
-        return len(self.ends), math.inf
+    def is_over_budget(self) -> bool:
+        """True if the tasks are likely to cost more than what remains of the day's budget."""
+        return self.cost_usd is not None and self.left_usd is not None and self.cost_usd.middle > self.left_usd
 
 
 def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> Forecast:
@@ -169,7 +137,6 @@ def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], condit
         tasks=len(tasks),
         measured=len(measured),
         left_usd=conditions.left_today_usd,
-        day_ends_at=_day_end(conditions.now),
         **(_forecast_measured(tasks, measured, conditions) if len(measured) >= LEAST_MEASURED else {}),
     )
 
@@ -181,30 +148,16 @@ def _forecast_measured(
     dice = random.Random(len(tasks))  # noqa: S311  # no secret hangs on it
     fresh = _list_rests(OpenTask(), measured)
     rests = [_list_rests(task, measured) if task.work_s else fresh for task in tasks]  # Most tasks have not begun
-    courses = [
-        _course(tasks, list(map(dice.choice, rests)), conditions.workers)
+    courses = (
+        _run_course(tasks, list(map(dice.choice, rests)), conditions.workers)
         for _ in range(max(LEAST_DRAWS, min(DRAWS, DRAWN_TASKS // max(1, len(tasks)))))
-    ]
-    takes_s = _percentiles([each.takes_s for each in courses])
-    cost_usd = _percentiles([each.cost_usd for each in courses])
-    forecast: dict[str, Any] = {"takes_s": takes_s, "done_at": _times(takes_s, conditions)}
-    if any(each.cost_usd is None for each in measured):
-        return forecast
-    return forecast | {"cost_usd": cost_usd} | _compare_budget(courses, conditions)
-
-
-def _compare_budget(courses: Sequence[_Course], conditions: Conditions) -> dict[str, Any]:
-    """Compare the cost of the tasks with the budget of the day; empty without a budget."""
-    left_usd, now = conditions.left_today_usd, conditions.now
-    if left_usd is None:
-        return {}
-    day_s = work_before(conditions.quiet_hours, now, _day_end(now)).total_seconds()
-    fits, ends = zip(*(each.within(left_usd, day_s) for each in courses), strict=True)
-    used_up_s = _percentiles(ends).middle
+    )
+    takes_s, cost_usd = map(_percentiles, zip(*courses, strict=True))
+    is_priced = all(each.cost_usd is not None for each in measured)
     return {
-        "over_budget": sum(map(math.isfinite, ends)) / len(ends),
-        "fit_budget": round(_percentiles(fits).middle),
-        "used_up_at": _after(used_up_s, conditions) if math.isfinite(used_up_s) else None,
+        "takes_s": takes_s,
+        "done_at": _times(takes_s, conditions),
+        "cost_usd": cost_usd if is_priced else None,
     }
 
 
@@ -220,18 +173,21 @@ def _list_rests(task: OpenTask, measured: Sequence[MeasuredTask]) -> list[tuple[
     ] or [(task.work_s, task.cost_usd)]  # The task has taken longer than all others: assume as much again
 
 
-def _course(tasks: Sequence[OpenTask], rests: Sequence[tuple[float, float]], workers: int) -> _Course:
-    """Simulate tasks whose remaining costs are `rests`: each worker that is free starts the next task."""
-    ends = [rest for task, rest in zip(tasks, rests, strict=True) if task.is_running]
-    free = [work_s for work_s, _ in ends]
+def _run_course(tasks: Sequence[OpenTask], rests: Sequence[tuple[float, float]], workers: int) -> tuple[float, float]:
+    """Simulate tasks whose remaining costs are `rests`: each worker that is free starts the next task.
+
+    Returns the seconds until the last task has ended, and the cost of all tasks.
+    """
+    free = [work_s for task, (work_s, _) in zip(tasks, rests, strict=True) if task.is_running]
+    takes_s = max(free, default=0.0)
     free += [0.0] * (workers - len(free))
     heapq.heapify(free)
-    for task, (work_s, cost) in zip(tasks, rests, strict=True):
+    for task, (work_s, _) in zip(tasks, rests, strict=True):
         if not task.is_running:
             ends_s = max(heapq.heappop(free), task.due_in_s) + work_s
             heapq.heappush(free, ends_s)
-            ends.append((ends_s, cost))
-    return _Course(ends=sorted(ends))
+            takes_s = max(takes_s, ends_s)
+    return takes_s, sum(cost for _, cost in rests)
 
 
 def _percentiles(values: Sequence[float]) -> Estimate:
@@ -247,8 +203,3 @@ def _times(takes_s: Estimate, conditions: Conditions) -> TimeEstimate:
 
 def _after(work_s: float, conditions: Conditions) -> datetime | None:
     return after_work(conditions.quiet_hours, conditions.now, timedelta(seconds=work_s))
-
-
-def _day_end(now: datetime) -> datetime:
-    """Return the next midnight in UTC, when a budget's day ends."""
-    return midnight(now, UTC) + timedelta(days=1)

@@ -58,7 +58,6 @@ class Notice:
 _TITLES: Mapping[Kind, str] = {
     Kind.DATABASE_RESTORED: "The database was restored from a copy",
     Kind.BACKUP_FAILED: "The database could not be backed up",
-    Kind.BUDGET_SHORT: "The day's budget will not be enough",
     Kind.DISK_LOW: "The disk is nearly full",
     Kind.SETTINGS_REFUSED: "The new settings have faults",
     Kind.REGRESSION: "A commit broke a test",

@@ -93,9 +93,8 @@ def _newest(line: LogLine) -> NewestCommit:
 class ForecastAnswer(Answer):
     """Forecast for the open tasks (`core.tasks.forecast.Forecast`), with sentences that describe it.
 
-    `line` is a summary. `range` gives the range into which the result falls in eight of ten cases. `warning` says that
-    the day's budget will not be enough. Each of these texts is empty if there is nothing to say. Times in them are in
-    the time zone of the daemon's machine.
+    `line` is a summary. `range` gives the range into which the result falls in eight of ten cases. Each of these texts
+    is empty if there is nothing to say. Times in them are in the time zone of the daemon's machine.
     """
 
     tasks: int
@@ -107,13 +106,8 @@ class ForecastAnswer(Answer):
     done_at: TimeEstimate | None
     cost_usd: Estimate | None
     left_usd: float | None
-    over_budget: float | None
-    fit_budget: int | None
-    used_up_at: Moment | None
-    day_ends_at: Moment | None
     line: str
     range: str
-    warning: str
 
 
 @routes.endpoint("GET", "/api/forecast")
