@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from nightshift.attempt.verify import Check, Judgement, Report, Standing, Verification, report_unchecked
-from nightshift.core.clock import Clock
+from nightshift.core.clock import Clock, Moment
 from nightshift.core.errors import NightshiftError, NotVerified
 from nightshift.core.events import Event, Kind, Level, VerifiedData
 from nightshift.storage.db.event_log import EventFilter, EventLog
@@ -36,7 +36,7 @@ class UnderWay:
 
     commit: str
     task_id: int
-    since: datetime
+    since: Moment
     doing: str = "waits for the workers' loop"
     checks: tuple[Check, ...] = ()
 
@@ -48,7 +48,7 @@ class Verified:
     commit: str
     judgement: Judgement
     sentence: str
-    at: datetime
+    at: Moment
     took_s: float
     checks: tuple[Check, ...]
 

@@ -11,7 +11,7 @@ from nightshift.core.clock import Moment
 from nightshift.core.tasks.remarks import Gravity, Reader
 from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.report.risk import WEIGHTS, Level, Ranked
-from nightshift.server.formatting import Mask, short
+from nightshift.server.formatting import Mask, short, shorten
 from nightshift.server.query import Bound, Id, Query
 from nightshift.server.schemas import Answer, Sent
 from nightshift.storage.db.state_store import Commit
@@ -87,15 +87,15 @@ class CommitRow(Answer):
     file_count: int | None
     files: list[ChangedFile] | None
     remarks: list[LeftRemark]
-    changed_tests: list[str]
-    removed_tests: list[str]
-    own_tests: list[str]
-    tests: int | None
-    tests_passed: int | None
-    failing: list[str]
-    held_out: int | None
+    changed_tests: tuple[str, ...] = ()
+    removed_tests: tuple[str, ...] = ()
+    own_tests: tuple[str, ...] = ()
+    tests: int | None = None
+    tests_passed: int | None = None
+    failing: tuple[str, ...] = ()
+    held_out: int | None = None
     packages: list[str]
-    allowed: list[str]
+    allowed: tuple[str, ...]
     risk: Risk
 
 
@@ -174,6 +174,7 @@ def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
     files, signs = commit.files, commit.signs
     return CommitRow.from_values(
         commit,
+        shorten(signs, mask),
         subject=short(commit.subject, mask),
         asked=short(ranked.commit.asked, mask, 1000),
         target=commit.target.removeprefix("refs/heads/"),
@@ -190,15 +191,8 @@ def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
             )
             for remark in (signs.remarks if signs else ())
         ],
-        changed_tests=[short(path, mask) for path in (signs.changed_tests if signs else ())],
-        removed_tests=[short(path, mask) for path in (signs.removed_tests if signs else ())],
-        own_tests=[short(path, mask) for path in (signs.own_tests if signs else ())],
-        tests=signs and signs.tests,
-        tests_passed=signs and signs.tests_passed,
-        failing=[short(name, mask) for name in (signs.failing if signs else ())],
-        held_out=signs and signs.held_out,
         packages=[f"{name} {version}".strip() for name, version in (signs.packages if signs else {}).items()],
-        allowed=list(ranked.commit.allowed),
+        allowed=ranked.commit.allowed,
         risk=Risk(
             level=ranked.level,
             points=ranked.points,

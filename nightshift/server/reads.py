@@ -32,10 +32,14 @@ class Reads:
     Args:
         database: the daemon's database.
         events: the daemon's event log.
+
+    Attributes:
+        ledger: the ledger of commits.
     """
 
     def __init__(self, database: Database, events: EventLog) -> None:
-        self._database, self._events = database, events
+        self._database = database
+        self.ledger = CommitLedger(database, events)
 
     # Queries about tasks
 
@@ -53,14 +57,14 @@ class Reads:
 
     def find_commit(self, task_id: int) -> Commit | None:
         """Find the newest commit of a task, drafts included."""
-        return next(iter(CommitLedger(self._database, self._events).page(1, task_id=task_id)), None)
+        return next(iter(self.ledger.page(1, task_id=task_id)), None)
 
     def find_revert(self, task_id: int) -> str | None:
         """Find the commit that reverts a task's newest integrated commit.
 
         None if the task has no integrated commit, or if that commit is not reverted.
         """
-        entries = CommitLedger(self._database, self._events).page(MOST_COMMITS, task_id=task_id)
+        entries = self.ledger.page(MOST_COMMITS, task_id=task_id)
         return next((entry.reverted_by for entry in entries if entry.integrated), None)
 
     def find_fork(self, task_id: int) -> tuple[Fork, str] | None:

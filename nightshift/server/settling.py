@@ -21,7 +21,7 @@ from nightshift.report.causes import Cause
 from nightshift.server.context import AppContext, wait_for
 from nightshift.server.query import Bound, Query, moment
 from nightshift.server.schemas import Answer, Sent
-from nightshift.server.timeline.forking import ForkIn, Forking
+from nightshift.server.timeline.forking import ForkIn, fork
 from nightshift.storage.db.brief_queries import FailedTask
 
 
@@ -100,9 +100,7 @@ def settle(context: AppContext, cause_id: str, asked: SettleIn) -> CauseSettled:
 def _again(context: AppContext, task: FailedTask, asked: SettleIn) -> SettledTask:
     try:
         if asked.model and task.ending is not Ending.DEPENDENCY:
-            status = context.status()
-            forking = Forking(context.reads, context.queue, context.steps, status.models)
-            as_task = forking.fork(task.id, ForkIn(model=asked.model, note=asked.note)).task_id
+            as_task = fork(context, task.id, ForkIn(model=asked.model, note=asked.note)).task_id
         else:
             is_root = task.ending is not Ending.DEPENDENCY
             packages = (asked.package,) if asked.package else ()

@@ -190,7 +190,7 @@ def test_the_riskiest_of_all_are_found_however_few_are_ranked_anew(
 
     Those few include the commits with the most counted points, and the commits after which a test fails.
     """
-    monkeypatch.setattr("nightshift.server.reviewing.MOST", 2)
+    monkeypatch.setattr("nightshift.server.routes.commits.MOST", 2)
     ledger = CommitLedger(context.database, context.events)
     assert count_points(context.database, ledger, utc_now()) == 5
     assert count_points(context.database, ledger, utc_now()) == 0

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Protocol
 
+from nightshift.core.clock import Moment
 from nightshift.core.code.tree import Tree
 
 
@@ -65,7 +65,7 @@ class MadeEnvironment:
     packages: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
-    used_at: datetime
+    used_at: Moment
     size_bytes: int = 0
 
 

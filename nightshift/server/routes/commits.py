@@ -2,65 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
 from typing import TypeVar
 
 from flask import Response
 
-from nightshift.attempt.verify import Check, Judgement, Standing
-from nightshift.attempt.verifying import Verified
-from nightshift.core.clock import Moment
-from nightshift.core.errors import BranchRefused
+from nightshift.attempt.verifying import UnderWay, Verified
+from nightshift.core.errors import BranchRefused, UnknownCommit
 from nightshift.core.tasks.commit_message import Discarded, Integrated, Reverted
-from nightshift.server.commits import Commits, CommitsQuery, IntegrateIn, RevertIn, Reviewed, ReviewIn
+from nightshift.report.ranking import find_regressions, ranks
+from nightshift.server.commits import (
+    CommitRow,
+    Commits,
+    CommitsQuery,
+    IntegrateIn,
+    RevertIn,
+    Reviewed,
+    ReviewIn,
+    commit_row,
+)
 from nightshift.server.context import COMMIT_WALL_S, AppContext, wait_for
 from nightshift.server.endpoint import Reply, Routes
-from nightshift.server.formatting import Mask, short
+from nightshift.server.formatting import shorten
 from nightshift.server.naming import Named, NameQuery, Naming
-from nightshift.server.reviewing import Reviewing
+from nightshift.server.query import BadQuery, moment
 from nightshift.server.schemas import Answer
-from nightshift.storage.db.state_store import Commit
+from nightshift.storage.db.state_store import Commit, StateStore
 
+MOST = 500
+"""Number of commits whose current risk is computed for a list that is sorted by risk.
+
+These are the commits with the highest risk points in the ledger.
+"""
+_BEGINNING = re.compile(r"[0-9a-fA-F]{4,64}")
 routes = Routes()
 T = TypeVar("T")
-
-
-class CheckLine(Answer):
-    """Result of one check of a verification.
-
-    `CHANGED` means that the result differs from the evidence but does not refute the evidence. `FAILED` means that the
-    result refutes the evidence.
-    """
-
-    what: str
-    standing: Standing
-    detail: str
-
-
-class Run(Answer):
-    """A running verification.
-
-    `since` is the time when it started. `doing` describes the check that is running now. `checks` are the checks made
-    so far.
-    """
-
-    since: Moment
-    doing: str
-    checks: list[CheckLine]
-
-
-class Outcome(Answer):
-    """Result of a verification.
-
-    `sentence` is the judgement with its reason. `took_s` is the number of seconds from the request to the result.
-    """
-
-    judgement: Judgement
-    sentence: str
-    at: Moment
-    took_s: float
-    checks: list[CheckLine]
 
 
 class Verification(Answer):
@@ -68,51 +46,61 @@ class Verification(Answer):
 
     `run` is null if this commit is not being verified. `last` is null if no verification of this commit has ended. Only
     one verification runs at a time. If another commit is being verified, `busy_with` is the task of that commit;
-    otherwise it is null.
+    otherwise it is null. In a check, `CHANGED` means that the result differs from the evidence but does not refute it,
+    and `FAILED` that the result refutes the evidence.
     """
 
     commit: str
-    run: Run | None
-    last: Outcome | None
+    run: UnderWay | None
+    last: Verified | None
     busy_with: int | None
-
-
-def verification(context: AppContext, entry: Commit) -> Verification:
-    """Return the state of the verification of a commit in the ledger."""
-    (now, last), mask = context.verifying.standing(entry), context.mask
-    mine = now if now and now.commit == entry.commit else None
-    return Verification(
-        commit=entry.commit,
-        run=Run.from_values(mine, checks=_lines(mine.checks, mask)) if mine else None,
-        last=_outcome(last, mask) if last else None,
-        busy_with=now.task_id if now and not mine else None,
-    )
-
-
-def _outcome(last: Verified, mask: Mask) -> Outcome:
-    return Outcome.from_values(last, sentence=short(last.sentence, mask), checks=_lines(last.checks, mask))
-
-
-def _lines(checks: Sequence[Check], mask: Mask) -> list[CheckLine]:
-    return [CheckLine.from_values(check, detail=short(check.detail, mask)) for check in checks]
 
 
 @routes.endpoint("GET", "/api/commits")
 def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
     """List commits, newest first, page by page."""
-    return _reviewing(context).commits(query)
+    by_risk = query.order == "risk"
+    if by_risk and query.after is not None:
+        raise BadQuery({"after": "works only with the newest first; leave it out, or leave out `order=risk`"})
+    page = context.reads.ledger.page(
+        MOST if by_risk else query.limit + 1,
+        after=query.after,
+        task_id=query.task,
+        unread=query.unread,
+        integrated=query.standing or query.integrated,
+        drafts=query.drafts,
+        span=(moment(query.since), moment(query.until)),
+        # The risk points in the ledger do not count tests that failed after the commit, although nothing raises the
+        # risk more than such tests. The commits with such tests are therefore added here.
+        riskiest=find_regressions(context.database, context.clock()) if by_risk else None,
+    )
+    rows = _rows(context, page, query.limit, by_risk=by_risk)
+    next_after = rows[-1].id if len(page) > len(rows) and not by_risk else None
+    return Commits(commits=rows, next_after=next_after, unread=StateStore(context.database).unread_count())
 
 
 @routes.endpoint("POST", "/api/commits/reviewed")
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
     """Mark one commit or all commits as read, or mark the commits with given ledger ids as unread again."""
-    return _reviewing(context).review(body)
+    if body.undo is not None:
+        return _reviewed(context, context.reads.ledger.unread(body.undo))
+    entries = None if body.commit is None else [each.id for each in _entries(context, body.commit)]
+    return _reviewed(context, context.reads.ledger.review(entries=entries))
+
+
+@routes.endpoint("POST", "/api/task/{task_id}/reviewed")
+def review_task(context: AppContext, task_id: int) -> Reviewed:
+    """Mark the commits of a task as read."""
+    context.queue.get(task_id)
+    if context.reads.find_commit(task_id) is None:
+        raise UnknownCommit(f"task {task_id} made no commit")
+    return _reviewed(context, context.reads.ledger.review(task_id=task_id))
 
 
 @routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html")
 def download_proof(context: AppContext, commit: str) -> Response:
     """Download the proof of a commit as one self-contained HTML file; `commit` is the beginning of its id."""
-    proof = context.proof(_reviewing(context).entry(commit))
+    proof = context.proof(_entry(context, commit))
     headers = {"Content-Disposition": f'attachment; filename="{proof.name}"'}
     return Response(proof.html, headers=headers, mimetype="text/html")
 
@@ -123,7 +111,7 @@ def show_verification(context: AppContext, commit: str) -> Verification:
 
     `commit` is the beginning of its id.
     """
-    return verification(context, _reviewing(context).entry(commit))
+    return _verification(context, _entry(context, commit))
 
 
 @routes.endpoint("POST", "/api/commit/{commit}/verify", answers={202: Verification})
@@ -132,23 +120,17 @@ def verify_again(context: AppContext, commit: str) -> Reply:
 
     Only one verification runs at a time. A second request gets 409, which names the commit that is being verified.
     """
-    entry = _reviewing(context).entry(commit)
+    entry = _entry(context, commit)
     context.verifying.begin(entry)
-    return Reply(answer=verification(context, entry), status=202)
+    return Reply(answer=_verification(context, entry), status=202)
 
 
 @routes.endpoint("POST", "/api/commit/{commit}/verify/cancel", answers={202: Verification})
 def cancel_verification(context: AppContext, commit: str) -> Reply:
     """Cancel the running verification of a commit at once. The result of its last verification is kept."""
-    entry = _reviewing(context).entry(commit)
+    entry = _entry(context, commit)
     context.verifying.cancel(entry)
-    return Reply(answer=verification(context, entry), status=202)
-
-
-@routes.endpoint("POST", "/api/task/{task_id}/reviewed")
-def review_task(context: AppContext, task_id: int) -> Reviewed:
-    """Mark the commits of a task as read."""
-    return _reviewing(context).review_task(task_id)
+    return Reply(answer=_verification(context, entry), status=202)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/revert")
@@ -185,6 +167,17 @@ def resolve_name(context: AppContext, query: NameQuery) -> Named:
     return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)
 
 
+def _verification(context: AppContext, entry: Commit) -> Verification:
+    now, last = context.verifying.standing(entry)
+    mine = now if now and now.commit == entry.commit else None
+    return Verification(
+        commit=entry.commit,
+        run=shorten(mine, context.mask),
+        last=shorten(last, context.mask),
+        busy_with=now.task_id if now and not mine else None,
+    )
+
+
 def _wait_for(asked: Future[T]) -> T:
     """Wait until an action on a commit is done, including the tests that it runs."""
     try:
@@ -195,5 +188,35 @@ def _wait_for(asked: Future[T]) -> T:
         raise BranchRefused("the daemon is stopping; check the task when it runs again") from None
 
 
-def _reviewing(context: AppContext) -> Reviewing:
-    return Reviewing(context.database, context.queue, context.events, context.mask)
+def _reviewed(context: AppContext, write: Future[list[Commit]]) -> Reviewed:
+    rows = _rows(context, wait_for(write))
+    return Reviewed(commits=rows, unread=StateStore(context.database).unread_count())
+
+
+def _rows(
+    context: AppContext, commits: Sequence[Commit], limit: int | None = None, *, by_risk: bool = False
+) -> list[CommitRow]:
+    """Return rows for commits with their current risk, in the given order or riskiest first.
+
+    With a `limit`, only the first rows are returned.
+    """
+    by_id = {commit.id: commit for commit in commits}
+    ranked = ranks(context.database, by_id, context.clock())
+    return [commit_row(by_id[n], ranked[n], context.mask) for n in list(ranked if by_risk else by_id)[:limit]]
+
+
+def _entry(context: AppContext, start: str) -> Commit:
+    """Return the newest ledger entry of the commit whose id begins with `start`; fails with `UnknownCommit`."""
+    if not _BEGINNING.fullmatch(start):
+        raise UnknownCommit("a commit is named by at least four digits of its id")
+    return _entries(context, start)[0]
+
+
+def _entries(context: AppContext, start: str) -> list[Commit]:
+    commits = context.reads.ledger.named(start.lower())
+    names = {commit.commit for commit in commits}
+    if not names:
+        raise UnknownCommit(f"Nightshift made no commit that begins with {start.lower()}")
+    if len(names) > 1:
+        raise UnknownCommit(f"{len(names)} commits begin with {start.lower()}; give more digits")
+    return commits

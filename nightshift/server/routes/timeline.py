@@ -6,13 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from nightshift.core.tasks.states import DaemonState
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.case_files import CaseFiles
 from nightshift.server.diffs.changes import Diff, FileText
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.query import BadQuery, Query
-from nightshift.server.timeline.forking import Forked, ForkIn, Forking, Matrix, MatrixIn
+from nightshift.server.timeline.forking import Forked, ForkIn, Matrix, MatrixIn, fork, fork_held
 from nightshift.server.timeline.reading import timeline_of
 from nightshift.server.timeline.step_answers import StepDetail
 from nightshift.server.timeline.step_detail import Steps
@@ -95,20 +94,14 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
 @routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked})
 def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
     """Add a task that starts with the files and the plan that this task had after a step."""
-    forked = _forking(context).fork(task_id, body or ForkIn())
+    forked = fork(context, task_id, body or ForkIn())
     return Reply(answer=forked, status=201, headers={"Location": f"/api/task/{forked.task_id}"})
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix})
 def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
     """Add one fork for each given model, all from the same step. The commit of each fork waits on its branch."""
-    return Reply(answer=_forking(context).fork_held(task_id, body), status=201)
-
-
-def _forking(context: AppContext) -> Forking:
-    status = context.status()
-    models = None if status.state is DaemonState.STOPPED else status.models
-    return Forking(context.reads, context.queue, context.steps, models)
+    return Reply(answer=fork_held(context, task_id, body), status=201)
 
 
 def _require(name: str, value: int | None, beside: str) -> int:

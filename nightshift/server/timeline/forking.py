@@ -11,14 +11,12 @@ from pydantic import AfterValidator, Field, StringConstraints
 from nightshift.core.errors import InvalidTask, UnknownStep
 from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.forking import MAX_NOTE_CHARS, Fork, make_fork_spec
-from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.states import DaemonState, Status
 from nightshift.core.tasks.task import Task
 from nightshift.core.text.strict import without_nul
-from nightshift.queue.manager import QueueManager
-from nightshift.server.context import wait_for
-from nightshift.server.reads import Reads
+from nightshift.server.context import AppContext, wait_for
 from nightshift.server.schemas import Answer, Sent
-from nightshift.storage.db.step_store import StepRow, StepStore
+from nightshift.storage.db.step_store import StepRow
 
 MOST_MODELS = 8
 
@@ -81,85 +79,76 @@ class Matrix(Answer):
     forks: list[Forked]
 
 
-class Forking:
-    """Creates forks of tasks; thread-safe.
+def fork(context: AppContext, task_id: int, asked: ForkIn) -> Forked:
+    """Submit a task that starts from the state after a step of another task.
 
-    Args:
-        reads: finds out which steps were pruned.
-        queue: receives the new tasks.
-        steps: contains the steps from which forks start.
-        models: the configured backends; None if they are not known because no daemon runs.
+    Raises:
+        UnknownTask: the source task does not exist.
+        UnknownStep: the step does not exist, or is no longer stored.
+        InvalidTask: the model is not in the settings, or the note is too long. The error names the field.
     """
+    models = [_model(context, asked.model)] if asked.model else [""]
+    return _submit(context, task_id, asked, models, held=False).forks[0]
 
-    def __init__(
-        self, reads: Reads, queue: QueueManager, steps: StepStore, models: Sequence[ModelStatus] | None
-    ) -> None:
-        self._reads, self._queue, self._steps, self._models = reads, queue, steps, models
 
-    def fork(self, task_id: int, asked: ForkIn) -> Forked:
-        """Submit a task that starts from the state after a step of another task.
+def fork_held(context: AppContext, task_id: int, asked: MatrixIn) -> Matrix:
+    """Submit one fork for each model.
 
-        Raises:
-            UnknownTask: the source task does not exist.
-            UnknownStep: the step does not exist, or is no longer stored.
-            InvalidTask: the model is not in the settings, or the note is too long. The error names the field.
-        """
-        models = [self._model(asked.model)] if asked.model else [""]
-        return self._submit(task_id, asked, models, held=False).forks[0]
+    The commits of the forks wait on their branches. On an error no fork is created.
 
-    def fork_held(self, task_id: int, asked: MatrixIn) -> Matrix:
-        """Submit one fork for each model.
+    Raises:
+        UnknownTask: the source task does not exist.
+        UnknownStep: the step does not exist, or is no longer stored.
+        InvalidTask: a model is not in the settings or is named twice, or the note is too long.
+    """
+    models = [_model(context, name, f"models.{number}") for number, name in enumerate(asked.models)]
+    if twice := next((label for label in models if models.count(label) > 1), None):
+        raise InvalidTask({"models": f"{twice} is named twice; name each once"})
+    return _submit(context, task_id, asked, models, held=True)
 
-        The commits of the forks wait on their branches. On an error no fork is created.
 
-        Raises:
-            UnknownTask: the source task does not exist.
-            UnknownStep: the step does not exist, or is no longer stored.
-            InvalidTask: a model is not in the settings or is named twice, or the note is too long.
-        """
-        models = [self._model(name, f"models.{number}") for number, name in enumerate(asked.models)]
-        if twice := next((label for label in models if models.count(label) > 1), None):
-            raise InvalidTask({"models": f"{twice} is named twice; name each once"})
-        return self._submit(task_id, asked, models, held=True)
+def _submit(context: AppContext, task_id: int, asked: _NotedIn, models: Sequence[str], *, held: bool) -> Matrix:
+    task = context.queue.get(task_id)
+    row = _row(context, task, asked)
+    first = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, noted=bool(asked.note), held=held)
+    forks = [replace(first, model=model) for model in models]
+    specs = [(make_fork_spec(task.spec, fork, asked.note), fork) for fork in forks]
+    sent = wait_for(context.queue.submit_forks(specs, row.work))
+    answers = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
+    return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=answers)
 
-    def _submit(self, task_id: int, asked: _NotedIn, models: Sequence[str], *, held: bool) -> Matrix:
-        task = self._queue.get(task_id)
-        row = self._row(task, asked)
-        first = Fork(source=task_id, attempt=row.attempt, step_no=row.step_no, noted=bool(asked.note), held=held)
-        forks = [replace(first, model=model) for model in models]
-        specs = [(make_fork_spec(task.spec, fork, asked.note), fork) for fork in forks]
-        sent = wait_for(self._queue.submit_forks(specs, row.work))
-        answers = [Forked.from_values(each, fork) for each, fork in zip(sent, forks, strict=True)]
-        return Matrix(source=task_id, attempt=row.attempt, step_no=row.step_no, forks=answers)
 
-    def _row(self, task: Task, asked: PlaceIn) -> StepRow:
-        attempt = asked.attempt or task.attempt
-        rows = self._steps.course(task.id, attempt)
-        steps = [row for row in rows if asked.step_no in (None, row.step_no)]
-        if not steps:
-            raise UnknownStep(f"task {task.id} has {self._why_none(task.id, attempt, rows, asked)}")
-        if self._steps.work(steps[-1].work) is None:
-            raise UnknownStep(f"the case file of step {steps[-1].step_no} of task {task.id} cannot be read any more")
-        return steps[-1]
+def _row(context: AppContext, task: Task, asked: PlaceIn) -> StepRow:
+    attempt = asked.attempt or task.attempt
+    rows = context.steps.course(task.id, attempt)
+    steps = [row for row in rows if asked.step_no in (None, row.step_no)]
+    if not steps:
+        raise UnknownStep(f"task {task.id} has {_why_none(context, task.id, attempt, rows, asked)}")
+    if context.steps.work(steps[-1].work) is None:
+        raise UnknownStep(f"the case file of step {steps[-1].step_no} of task {task.id} cannot be read any more")
+    return steps[-1]
 
-    def _why_none(self, task_id: int, attempt: int, rows: Sequence[StepRow], asked: PlaceIn) -> str:
-        if rows:
-            last = rows[-1].step_no
-            return f"no step {asked.step_no} in attempt {attempt}; it has 0 to {last}, choose one of them"
-        if gone := self._reads.find_pruned(task_id):
-            return f"no steps any more: they were pruned on {gone.at:%Y-%m-%d} ({gone.setting})"
-        return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not started yet"
 
-    def _model(self, wanted: str, field: str = "model") -> str:
-        """Return the label `backend=model` of the requested backend; raises `InvalidTask` if it is not configured."""
-        if self._models is None:
-            raise InvalidTask({field: "only a running daemon knows which models exist; start it, or leave this out"})
-        names = {label_of(each): each for each in self._models}
-        for label, each in names.items():
-            if wanted in {label, each.name, each.model}:
-                return label
-        labels = ", ".join(names) or "none"
-        raise InvalidTask({field: f"{wanted!r} is not one of the configured backends: {labels}"})
+def _why_none(context: AppContext, task_id: int, attempt: int, rows: Sequence[StepRow], asked: PlaceIn) -> str:
+    if rows:
+        last = rows[-1].step_no
+        return f"no step {asked.step_no} in attempt {attempt}; it has 0 to {last}, choose one of them"
+    if gone := context.reads.find_pruned(task_id):
+        return f"no steps any more: they were pruned on {gone.at:%Y-%m-%d} ({gone.setting})"
+    return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not started yet"
+
+
+def _model(context: AppContext, wanted: str, field: str = "model") -> str:
+    """Return the label `backend=model` of the requested backend; raises `InvalidTask` if it is not configured."""
+    status = context.status()
+    if status.state is DaemonState.STOPPED:
+        raise InvalidTask({field: "only a running daemon knows which models exist; start it, or leave this out"})
+    names = {label_of(each): each for each in status.models}
+    for label, each in names.items():
+        if wanted in {label, each.name, each.model}:
+            return label
+    labels = ", ".join(names) or "none"
+    raise InvalidTask({field: f"{wanted!r} is not one of the configured backends: {labels}"})
 
 
 def label_of(model: ModelStatus) -> str:
