@@ -32,13 +32,6 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ApprovalsQuery(Query):
-    """Selection of questions to list."""
-
-    open: bool = Field(False, description="only asks that a waiting task waits for")
-    task: Id | None = Field(None, description="only asks of this task")
-
-
 class LoginQuery(Query):
     """Parameters of the login page. `wrong` is true if the token that was just sent is wrong."""
 

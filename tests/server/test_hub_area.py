@@ -19,7 +19,7 @@ from nightshift.core.tasks.states import Status
 from nightshift.remote.hub.connection import HubConnection
 from nightshift.remote.hub.nodes import nodes, remove
 from nightshift.server.context import AppContext
-from nightshift.server.hub_answers import linkable
+from nightshift.server.routes.hub import linkable
 from tests.support.app_context import Client, serving
 from tests.support.daemon import until
 from tests.support.light_node import LightNode, light_node

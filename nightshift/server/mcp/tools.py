@@ -24,9 +24,7 @@ from nightshift.core.errors import NightshiftError
 from nightshift.core.events import Level
 from nightshift.core.tasks.states import Status
 from nightshift.core.version import VERSION
-from nightshift.server.approvals import ApprovalRow, Approvals
 from nightshift.server.diffs.changes import Diff
-from nightshift.server.lesson_answers import Lessons
 from nightshift.server.mcp.answers import (
     Difference,
     Lesson,
@@ -43,6 +41,8 @@ from nightshift.server.mcp.answers import (
     unify,
 )
 from nightshift.server.mcp.api import Api, Request
+from nightshift.server.routes.approvals import ApprovalRow, Approvals
+from nightshift.server.routes.memory import Lessons
 from nightshift.server.routes.reports import Reports
 from nightshift.server.saying import Said
 from nightshift.server.schemas import Failed, Logs, Moved, Submitted, TaskDetail, Tasks, adapter

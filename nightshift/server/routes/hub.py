@@ -2,24 +2,163 @@
 
 from __future__ import annotations
 
-from nightshift.core.hub import Hub, HubAct, NoHub
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, StrictBool
+
+from nightshift.core.clock import Moment
+from nightshift.core.errors import HubError
+from nightshift.core.hub import Hub, HubAct, HubTask, NodeStatus, NoHub, Signed
+from nightshift.core.tasks.states import Ending, Status, cause_first
+from nightshift.core.tasks.task import Spent
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes
-from nightshift.server.hub_answers import (
-    HubActed,
-    HubDrained,
-    HubDrainIn,
-    HubPaused,
-    HubPauseIn,
-    HubState,
-    HubTasks,
-    HubTasksQuery,
-    state_of,
-    tasks_of,
-)
 from nightshift.server.lists.bulk import PriorityIn
+from nightshift.server.query import Id, Query
+from nightshift.server.schemas import Answer, Sent
 
+MOST_TASKS = 200
+NodeState = Literal["up", "draining", "lost", "removed"]
 routes = Routes()
+
+
+class HubNode(Answer):
+    """A node of the hub.
+
+    `slots` is the number of tasks it can work on at once, and `busy` the number of slots in use. `held` counts the
+    tasks that the node holds. `says` is its own status in one line. `state` is `lost` if the node was not heard of
+    within its lease, and `removed` if the owner of the hub removed it. `url` is the address of its dashboard, empty if
+    the node gave no address that is safe to link.
+    """
+
+    id: str
+    name: str
+    state: NodeState
+    says: str
+    labels: tuple[str, ...]
+    slots: int
+    busy: int
+    held: int
+    draining: bool
+    url: str
+    version: str
+    unseen_s: float
+    seen_at: Moment
+
+
+class HubOwn(Answer):
+    """The local machine as a node of the hub. `id` is null until the machine has joined the hub for the first time."""
+
+    id: str | None
+    name: str
+
+
+class HubState(Answer):
+    """State of the hub.
+
+    If the hub is not `reachable`, `reason` says why, and `nodes` and `counts` are empty. `paused` is the reason why no
+    node takes tasks (it may be an empty text), null if the hub is not paused. `counts` leaves out zeros. `ui` is the
+    address of Temporal's own web page, assuming the server's default settings.
+    """
+
+    own: HubOwn
+    reachable: bool
+    reason: str
+    ui: str
+    paused: str | None
+    counts: dict[Status, int]
+    nodes: list[HubNode]
+
+
+class HubTaskRow(Answer):
+    """A task of the hub.
+
+    `node` is the node that has the task or had it last. `origin` is the node where the task was submitted. `node_task`
+    and `origin_task` are the task's ids on these nodes. `reason` begins with how the task ended. `cause` is the same
+    reason with the last failure first and the ending in brackets; it equals `reason` if no failure is known. `signed`
+    says whether the result has a valid signature of the node that had the task; it is null until the task has ended.
+    `node_page` is the task's page on the dashboard of `node`, and `origin_page` its page on the dashboard of `origin`.
+    Both pages may be null.
+    """
+
+    id: int
+    title: str
+    repository: str
+    needs: tuple[str, ...]
+    priority: int
+    status: Status
+    ending: Ending | None
+    reason: str
+    cause: str
+    attempt: int
+    cancel_requested: bool
+    node: str | None
+    node_name: str | None
+    node_task: int | None
+    node_page: str | None
+    origin: str
+    origin_name: str
+    origin_task: int | None
+    origin_page: str | None
+    commit: str | None
+    branch: str | None
+    spent: Spent
+    signed: Signed | None
+    not_before: Moment | None
+    created_at: Moment
+    ended_at: Moment | None
+
+
+class HubTasks(Answer):
+    """A page of tasks: first the open tasks, then the ended ones, newest first.
+
+    `next_after` is the `after` of the next page, null on the last page.
+    """
+
+    tasks: list[HubTaskRow]
+    next_after: int | None
+
+
+class HubTasksQuery(Query):
+    """Selection of tasks to list."""
+
+    status: Status | None = Field(None, description="only tasks with this status")
+    limit: int = Field(50, ge=1, le=MOST_TASKS)
+    after: Id | None = Field(None, description="the last id of the previous page")
+
+
+class HubActed(Answer):
+    """Status of a task after an action. If a node has the task, that node cancels it a moment later."""
+
+    id: int
+    status: Status
+
+
+class HubPauseIn(Sent):
+    """A request that all nodes stop taking tasks, with the reason."""
+
+    reason: str = Field("", max_length=1000)
+
+
+class HubPaused(Answer):
+    """The reason why no node takes tasks; null if the hub is not paused."""
+
+    paused: str | None
+
+
+class HubDrainIn(Sent):
+    """A request that a node stop taking new tasks or, with `draining` false, take new tasks again."""
+
+    draining: StrictBool = True
+
+
+class HubDrained(Answer):
+    """A node, and whether it has stopped taking new tasks."""
+
+    id: str
+    name: str
+    draining: bool
 
 
 @routes.endpoint("GET", "/api/hub")
@@ -28,7 +167,16 @@ def show_hub(context: AppContext) -> HubState:
 
     Responds 404 if the settings name no hub.
     """
-    return state_of(_hub(context))
+    hub = _hub(context)
+    here = hub.own()
+    own, ui = HubOwn.from_values(here), linkable(here.ui)
+    try:
+        overview = hub.overview()
+    except HubError as error:
+        return HubState(own=own, reachable=False, reason=str(error), ui=ui, paused=None, counts={}, nodes=[])
+    counts = {status: count for status, count in overview.counts.items() if count}
+    nodes = [_node(node) for node in overview.nodes]
+    return HubState(own=own, reachable=True, reason="", ui=ui, paused=overview.paused, counts=counts, nodes=nodes)
 
 
 @routes.endpoint("GET", "/api/hub/tasks")
@@ -37,7 +185,8 @@ def list_hub_tasks(context: AppContext, query: HubTasksQuery) -> HubTasks:
 
     Ids are those of the hub.
     """
-    return tasks_of(_hub(context), query)
+    rows = [_task(task, signed) for task, signed in _hub(context).tasks(query.status, query.limit, query.after)]
+    return HubTasks(tasks=rows, next_after=rows[-1].id if len(rows) == query.limit else None)
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/cancel")
@@ -88,3 +237,35 @@ def _hub(context: AppContext) -> Hub:
     if context.hub is None:
         raise NoHub
     return context.hub
+
+
+def linkable(url: str) -> str:
+    """Return the dashboard address of another node without its trailing slash; empty if it is not a web address."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.username
+    except ValueError:
+        sound = False
+    return url.rstrip("/") if sound and url.isprintable() and " " not in url else ""
+
+
+def _node(node: NodeStatus) -> HubNode:
+    state: NodeState = "draining" if node.draining else "up"
+    if not node.is_up:
+        state = "removed" if node.is_removed else "lost"
+    return HubNode.from_values(node, state=state, says=node.state, url=linkable(node.url))
+
+
+def _task(task: HubTask, signed: Signed | None) -> HubTaskRow:
+    return HubTaskRow.from_values(
+        task,
+        cause=cause_first(task.reason),
+        signed=signed,
+        node_page=_page(task.node_url, task.node_task),
+        origin_page=_page(task.origin_url, task.origin_task),
+    )
+
+
+def _page(url: str | None, number: int | None) -> str | None:
+    site = linkable(url or "")
+    return f"{site}/task/{number}" if site and number is not None else None

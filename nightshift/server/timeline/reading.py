@@ -13,9 +13,9 @@ from typing import Any
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import Task
-from nightshift.server.approvals import approval_row
 from nightshift.server.context import AppContext
 from nightshift.server.formatting import TEXT_CHARS, passage, short
+from nightshift.server.routes.approvals import approval_row
 from nightshift.server.saying import list_said
 from nightshift.server.timeline.task_reading import mappings, number, show_lessons
 from nightshift.server.timeline.timeline_answers import (
@@ -57,7 +57,6 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
     steps, calls = context.steps.course(task.id, shown), context.steps.calls(task.id, shown)
     tool_counts = reads.count_tool_calls(task.id, shown)
     origin = reads.find_fork(task.id)
-    wait_s = context.clarify_wait_s()
     return Timeline(
         task_id=task.id,
         words=_words(context, task),
@@ -74,7 +73,7 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
             if _is_marked(event)
         ][-MOST_MARKS:],
         recalls=_recalls(context, task.id),
-        asks=[approval_row(each, wait_s, mask) for each in context.queue.approvals(open_only=False, task_id=task.id)],
+        asks=[approval_row(context, each) for each in context.queue.approvals(open_only=False, task_id=task.id)],
         said=list_said(context, task.id),
         pruned=[short(note, mask) for note in reads.list_pruned(task)],
     )

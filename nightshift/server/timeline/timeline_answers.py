@@ -5,8 +5,8 @@ from __future__ import annotations
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Kind, Language
-from nightshift.server.approvals import ApprovalRow
 from nightshift.server.formatting import Passage
+from nightshift.server.routes.approvals import ApprovalRow
 from nightshift.server.saying import SaidRow
 from nightshift.server.schemas import Answer
 from nightshift.storage.db.step_store import PhaseTime

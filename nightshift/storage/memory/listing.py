@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
-from nightshift.core.clock import from_text, to_text
+from nightshift.core.clock import Moment, from_text, to_text
 from nightshift.core.shares import Share
 from nightshift.storage.db.codec import like, read_row, storable
 from nightshift.storage.db.sqlite import Connection, Row
@@ -91,7 +91,7 @@ class Use:
     attempt: int
     arm: Assignment
     score: float
-    at: datetime
+    at: Moment
     solved: bool | None
     iterations: int | None
     tokens: int | None
