@@ -34,13 +34,13 @@ from nightshift.git.changed_files import walk
 from nightshift.git.checkout import show_tip
 from nightshift.git.commands import Git
 from nightshift.git.discovery import MAIN, base_of, explain_no_commit, refuse_submodule_folder
-from nightshift.git.fetching import FETCHED, fetch
 from nightshift.git.maintenance import RepositoryMaintenance
 from nightshift.git.merging import merge, rebase
 from nightshift.git.objects import RawCommit, edits_for, person
 from nightshift.git.processes import Processes
 from nightshift.git.pushing import push
 from nightshift.git.registry import Repositories, Where
+from nightshift.git.remotes import FETCHED, Remote
 from nightshift.git.repository import Repository, find_checkout
 from nightshift.git.single_commit import copy
 from nightshift.git.status import StatusReader
@@ -350,11 +350,9 @@ class GitManager:
 
     def push_branch(self, where: Where, branch: str, task_id: int, timeout_s: float = 60.0) -> PushResult:
         """Push a branch at the request of a task's owner, even if pushing is switched off; otherwise like `push`."""
+        base = (where.target or "") if isinstance(where, Workspace) else ""
         try:
-            base = (where.target or "") if isinstance(where, Workspace) else ""
-            result = push(
-                self._repositories.find(where), branch, self._push_env, timeout_s, base.removeprefix("refs/heads/")
-            )
+            result = push(self._remote(where, base.removeprefix("refs/heads/")), branch, timeout_s)
         except GitError as error:
             result = PushResult(pushed=False, tried=True, detail=str(error))
         if result.tried:
@@ -362,19 +360,24 @@ class GitManager:
             self._events.bind(task_id=task_id).emit(kind, result.detail, level=level)
         return result
 
-    def fetch_branch(self, where: Where, branch: str, timeout_s: float = 60.0) -> str:
+    def fetch_branch(self, where: Where, branch: str) -> str:
         """Fetch a branch at the request of a task's owner; return the name from which a task may start, or "".
 
         Raises:
             GitError: The remote could not be reached, or timed out.
         """
-        return fetch(self._repositories.find(where), branch, self._push_env, timeout_s)
+        return self._remote(where).fetch_branch(branch)
 
     # The following methods deal with branches that several nodes move.
 
     def remote(self, where: Where) -> str:
         """Return the address that a push goes to, without a password; empty if there is no remote."""
-        return protocol.without_password(self._repositories.find(where).configuration().remote_url or "")
+        return self._remote(where).shown
+
+    def _remote(self, where: Where, base: str = "") -> Remote:
+        """Return the remote that git would choose for work on the branch `base` (short name)."""
+        repository = self._repositories.find(where)
+        return Remote(repository, repository.configuration().push_url(base) or "", self._push_env)
 
     def branch(self, where: Where) -> str:
         """Return the short name of the branch that is checked out; empty if there is none.
@@ -390,9 +393,9 @@ class GitManager:
         if not own.configuration().remote_url:
             own.git("config", "remote.origin.url", url)
 
-    def clone(self, url: str, folder: Path, timeout_s: float = 600.0) -> None:
+    def clone(self, url: str, folder: Path) -> None:
         """Create a repository that follows a remote; see `git.sharing.clone`."""
-        sharing.clone(url, folder, self._push_env, timeout_s, self._processes)
+        sharing.clone(url, folder, self._push_env, self._processes)
 
     def follow_workspace(self, workspace: Workspace) -> Workspace:
         """Return the workspace with a target that other nodes move too.
@@ -411,7 +414,7 @@ class GitManager:
             raise GitError(f"base: {sharing.short(workspace.target)} is not at the remote of {workspace.repo}")
         return replace(self.at(workspace, tip), target=target)
 
-    def follow(self, where: Where, branch: str | None, timeout_s: float = 60.0) -> str | None:
+    def follow(self, where: Where, branch: str | None) -> str | None:
         """Move the local reference that follows a remote's branch to the branch's tip.
 
         Returns the tip, or None if the remote has no such branch.
@@ -420,7 +423,6 @@ class GitManager:
             where: The repository.
             branch: The short name of the branch, or the full name of the reference that follows it; None is the branch
                 that is checked out.
-            timeout_s: Timeout for the remote.
 
         Raises:
             GitError: The remote could not be reached, or the workspace has diverged.
@@ -429,12 +431,12 @@ class GitManager:
         name = branch or (base_of(repository, None)[1] or "")
         with self._follows[repository.common]:  # Serialise: concurrent fetches conflict
             before = repository.resolve(MAIN)[0] if repository.is_own else None
-            tip = sharing.follow(repository, sharing.short(name), self._push_env, timeout_s)
+            tip = sharing.follow(self._remote(where), sharing.short(name))
         if before and tip != before:
             self._follow(repository, MAIN, before)
         return tip
 
-    def publish(self, workspace: Workspace, commit: str, expected: str | None, timeout_s: float = 30.0) -> bool:
+    def publish(self, workspace: Workspace, commit: str, expected: str | None) -> bool:
         """Move the target at the remote from `expected` to a commit (full ids).
 
         Returns False if the target has moved meanwhile.
@@ -442,50 +444,47 @@ class GitManager:
         Raises:
             GitError: The commit could not be pushed.
         """
-        branch = sharing.short(workspace.target or "")
-        return sharing.publish(
-            self._repositories.find(workspace), commit, branch, expected, self._push_env, timeout_s
-        )  # fmt: skip
+        return sharing.publish(self._remote(workspace), commit, sharing.short(workspace.target or ""), expected)
 
-    def publish_branch(self, workspace: Workspace, commit: Commit, timeout_s: float = 30.0) -> str:
+    def publish_branch(self, workspace: Workspace, commit: Commit) -> str:
         """Push a task's commit to a separate branch at the remote; return the branch's short name there.
 
         Raises:
             GitError: The commit could not be pushed.
         """
-        repository = self._repositories.find(workspace)
+        remote = self._remote(workspace)
         for number in range(1, TRIES):
             name = commit.branch if number == 1 else f"{commit.branch}-{number}"
-            if sharing.publish(repository, commit.id, name, None, self._push_env, timeout_s):
+            if sharing.publish(remote, commit.id, name, None):
                 return name
         raise GitError(f"{commit.branch} and {TRIES} names like it are taken at the remote")
 
-    def fetch_commit(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 60.0) -> Commit | None:
+    def fetch_commit(self, workspace: Workspace, branch: str, commit: str) -> Commit | None:
         """Fetch another node's commit (full id) from a remote's branch; None if the branch's tip is another commit.
 
         Raises:
             RemoteAway: The remote could not be reached.
         """
-        if sharing.fetch_tip(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
+        if sharing.fetch_tip(self._remote(workspace), branch) != commit:
             return None
         facts = self.describe(workspace, commit)
         return Commit(id=commit, tree=facts.tree, branch=branch, parent=facts.parents[0] if facts.parents else "")
 
-    def unpublish(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 30.0) -> None:
+    def unpublish(self, workspace: Workspace, branch: str, commit: str) -> None:
         """Remove a branch of ours from the remote, if it still points to this commit.
 
         Raises:
             RemoteAway: The remote could not be reached.
         """
-        sharing.publish(self._repositories.find(workspace), "", branch, commit, self._push_env, timeout_s)
+        sharing.publish(self._remote(workspace), "", branch, commit)
 
-    def publish_text(self, where: Where, text: str, timeout_s: float = 60.0) -> str:
+    def publish_text(self, where: Where, text: str) -> str:
         """Store a text at the remote; see `git.sharing.publish_text`."""
-        return sharing.publish_text(self._repositories.find(where), text, self._push_env, timeout_s)
+        return sharing.publish_text(self._remote(where), text)
 
-    def read_published(self, where: Where, blob: str, timeout_s: float = 60.0) -> str:
+    def read_published(self, where: Where, blob: str) -> str:
         """Read a text that any node has stored at the remote; see `git.sharing.read_published`."""
-        return sharing.read_published(self._repositories.find(where), blob, self._push_env, timeout_s)
+        return sharing.read_published(self._remote(where), blob)
 
     # The following methods deal with committed work.
 

@@ -2,7 +2,7 @@
 
 The remote's branch is authoritative. A node judges a commit on top of the branch's tip, pushes with the tip that it saw
 (`--force-with-lease=ref:old`), and starts again if another node was first. The daemon's own workspace follows the
-remote's branch. In an owner's repository, a reference of ours follows the remote's branch (`git.fetching.FETCHED`), and
+remote's branch. In an owner's repository, a reference of ours follows the remote's branch (`git.remotes.FETCHED`), and
 the owner's branches are unchanged.
 """
 
@@ -17,11 +17,12 @@ from nightshift.core.errors import GitError, RemoteAway
 from nightshift.git import history, protocol
 from nightshift.git.commands import Git
 from nightshift.git.discovery import MAIN
-from nightshift.git.fetching import FETCH_OPTIONS, FETCHED, UPLOAD_PACK, fetch, fetch_object
 from nightshift.git.processes import Processes
-from nightshift.git.pushing import RemoteEnd
+from nightshift.git.remotes import FETCH_OPTIONS, FETCHED, UPLOAD_PACK, Remote
 from nightshift.git.repository import Repository
 
+CLONE_S = 600.0
+"""Timeout of each command of a clone, in seconds."""
 _RETRIES = 5
 _HEADS = "refs/heads/"
 _INPUTS = "refs/nightshift/inputs/"
@@ -34,7 +35,7 @@ def short(target: str) -> str:
     return target.removeprefix(FETCHED).removeprefix(_HEADS)
 
 
-def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+def follow(remote: Remote, branch: str) -> str | None:
     """Fetch a branch and move the local reference that follows it.
 
     Returns the branch's tip, or None if the remote has no such branch. The workspace's own branch main is moved only if
@@ -45,54 +46,53 @@ def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_
         RemoteAway: The remote could not be reached.
         GitError: The histories have diverged.
     """
+    repository = remote.repository
     if not repository.is_own:
-        return fetch_tip(repository, branch, env, timeout_s)
+        return fetch_tip(remote, branch)
     for _ in range(_RETRIES):
-        there, local = fetch_tip(repository, branch, env, timeout_s), repository.resolve(MAIN)[0]
-        if local and there is None and publish(repository, local, branch, None, env, timeout_s):
+        there, local = fetch_tip(remote, branch), repository.resolve(MAIN)[0]
+        if local and there is None and publish(remote, local, branch, None):
             return local
-        if there and _join(repository, local, there):
+        if there and _join(remote, local, there):
             return repository.resolve(MAIN)[0]
         if local and there and history.contains(repository, local, there):
-            publish(repository, local, branch, there, env, timeout_s)
+            publish(remote, local, branch, there)
     raise GitError(f"the workspace {repository.root} could not follow its remote, which keeps moving")
 
 
-def fetch_tip(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
+def fetch_tip(remote: Remote, branch: str) -> str | None:
     """Fetch a branch; return its tip at the remote, or None if the branch does not exist there.
 
     Raises:
         RemoteAway: The remote could not be reached.
     """
     try:
-        here = fetch(repository, branch, env, timeout_s)
+        here = remote.fetch_branch(branch)
     except GitError as error:
         raise RemoteAway(str(error)) from error
-    return repository.resolve(here)[0] if here else None
+    return remote.repository.resolve(here)[0] if here else None
 
 
-def _join(repository: Repository, local: str | None, there: str) -> bool:
+def _join(remote: Remote, local: str | None, there: str) -> bool:
     """Move the workspace's main to the remote's tip, if nothing is lost; return False if main is ahead, or has moved.
 
     Raises:
         GitError: The histories have diverged.
     """
+    repository = remote.repository
     if local == there:
         return True
     if local is None or history.contains(repository, there, local) or _is_blank(repository, local):
         return not repository.move((MAIN, there, local))
     if history.contains(repository, local, there):
         return False
-    where = protocol.without_password(repository.configuration().remote_url or "")
     raise GitError(
-        f"the workspace {repository.root} and {where} have different histories; join them by hand, or move the "
+        f"the workspace {repository.root} and {remote.shown} have different histories; join them by hand, or move the "
         "workspace away and let it be created again"
     )
 
 
-def publish(
-    repository: Repository, commit: str, branch: str, expected: str | None, env: Mapping[str, str], timeout_s: float
-) -> bool:
+def publish(remote: Remote, commit: str, branch: str, expected: str | None) -> bool:
     """Move a branch of the remote from `expected` to a commit; return False if the branch has moved meanwhile.
 
     If `expected` is None, the branch must not exist yet. If the commit is an empty string, the branch is removed.
@@ -101,46 +101,40 @@ def publish(
         RemoteAway: The push failed for another reason.
         GitError: There is no remote, or its address names a program.
     """
-    url = repository.configuration().remote_url
-    if not url or (fault := protocol.url_fault(url)):
-        raise GitError(f"{branch} was not pushed: {fault if url else 'there is no remote to push to'}")
     name = f"{_HEADS}{branch}"
-    answer = RemoteEnd(repository, url, env, timeout_s).push(f"{commit}:{name}", lease=f"{name}:{expected or ''}")
+    answer = remote.push(f"{commit}:{name}", lease=f"{name}:{expected or ''}")
     if not answer.code:
         return True
     output = f"{answer.text} {answer.error}"
     if any(word in output for word in _BEHIND):
         return False
-    raise RemoteAway(f"{branch} was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
+    raise RemoteAway(f"{branch} was not pushed to {remote.shown}: {answer.error or answer.text}")
 
 
-def publish_text(repository: Repository, text: str, env: Mapping[str, str], timeout_s: float) -> str:
+def publish_text(remote: Remote, text: str) -> str:
     """Store a text at the remote, under a reference of ours; return the id of the text's blob.
 
     Raises:
         GitError: The text could not be pushed.
     """
-    url = repository.configuration().remote_url or ""
-    if fault := protocol.url_fault(url):
-        raise GitError(f"a text was not pushed: {fault}")
-    blob = repository.git("hash-object", "-w", "--stdin", stdin=text.encode()).text.strip()
-    answer = RemoteEnd(repository, url, env, timeout_s).push(f"{blob}:{_INPUTS}{blob}")
+    blob = remote.repository.git("hash-object", "-w", "--stdin", stdin=text.encode()).text.strip()
+    answer = remote.push(f"{blob}:{_INPUTS}{blob}")
     if answer.code:
-        raise RemoteAway(f"a text was not pushed to {protocol.without_password(url)}: {answer.error or answer.text}")
+        raise RemoteAway(f"a text was not pushed to {remote.shown}: {answer.error or answer.text}")
     return blob
 
 
-def read_published(repository: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
+def read_published(remote: Remote, blob: str) -> str:
     """Read a text that any node has stored at the remote.
 
     Raises:
         GitError: The text could not be fetched.
     """
-    fetch_object(repository, f"{_INPUTS}{blob}", env, timeout_s)
-    return repository.git("cat-file", "blob", blob).text
+    remote.fetch_object(f"{_INPUTS}{blob}")
+    return remote.repository.git("cat-file", "blob", blob).text
 
 
-def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, processes: Processes) -> None:
+def clone(url: str, folder: Path, env: Mapping[str, str], processes: Processes) -> None:
     """Create a repository that follows a remote, on the remote's own branch and without any checked-out files.
 
     Raises:
@@ -153,14 +147,14 @@ def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, proc
     making.mkdir(parents=True)
     git = Git(making / ".git", env, protocol.PUSH_SETTINGS, cwd=making, processes=processes)
     other_end = (f"--upload-pack={UPLOAD_PACK}",) if protocol.is_local(url) else ()
-    heads = git("ls-remote", "--symref", *other_end, "--", url, "HEAD", timeout_s=timeout_s).text
+    heads = git("ls-remote", "--symref", *other_end, "--", url, "HEAD", timeout_s=CLONE_S).text
     match = re.search(r"^ref: refs/heads/(\S+)\tHEAD$", heads, re.MULTILINE)
     if not match:
         raise GitError(f"{protocol.without_password(url)} has no branch yet; push a first commit")
     git("init", "--quiet", "--template=", f"--initial-branch={match[1]}")
     git("config", "remote.origin.url", url)
     name = f"{_HEADS}{match[1]}"
-    git("fetch", *FETCH_OPTIONS, *other_end, "--", url, f"{name}:{name}", timeout_s=timeout_s)
+    git("fetch", "--update-head-ok", *FETCH_OPTIONS, *other_end, "--", url, f"{name}:{name}", timeout_s=CLONE_S)
     making.rename(folder)
 
 
