@@ -19,13 +19,13 @@ from pydantic_core import PydanticCustomError
 
 from nightshift.core.errors import StoreError, StoreFull, TaskError
 from nightshift.core.tasks.states import OPEN, Status
-from nightshift.core.tasks.task import MAX_PRIORITY, Kind, Task
-from nightshift.queue.listing import Order, Place, TaskFilter
+from nightshift.core.tasks.task import MAX_PRIORITY, Task
+from nightshift.queue.listing import Order, Place
 from nightshift.queue.manager import QueueManager
 from nightshift.queue.store import Standing
 from nightshift.server.context import WRITE_WALL_S
-from nightshift.server.lists.task_list import MAX_REPO, MAX_TEXT
-from nightshift.server.query import MAX_ID, Bound, Id, moment
+from nightshift.server.lists.task_list import TaskSelection
+from nightshift.server.query import MAX_ID, Id
 from nightshift.server.schemas import Answer, Sent
 
 MAX_AT_ONCE = 500
@@ -52,15 +52,10 @@ FITTING: Mapping[Action, frozenset[Status]] = {
 Priority = Annotated[StrictInt, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
 
 
-class FilterIn(Sent):
+class FilterIn(TaskSelection):
     """Selection of tasks by the same filter as in the task list. Without any field it selects all tasks."""
 
     status: frozenset[Status] = frozenset()
-    q: Annotated[str, Field(max_length=MAX_TEXT)] = ""
-    kind: Kind | None = None
-    repo: Annotated[str, Field(max_length=MAX_REPO)] | None = None
-    since: Bound | None = None
-    until: Bound | None = None
 
 
 class BulkIn(Sent):
@@ -142,7 +137,7 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
         statuses = queue.statuses(ids)
         matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in statuses.values())
     else:
-        wanted, fits = _filter_of(asked.filter or FilterIn()), FITTING[asked.action]
+        wanted, fits = (asked.filter or FilterIn()).filter(), FITTING[asked.action]
         meant = fits & (wanted.statuses or fits)
         behind = Place(value=asked.after, task_id=asked.after)
         # Oldest first, so that a task is retried before the tasks that depend on it.
@@ -152,13 +147,6 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
         more = ids[-1] if meant and len(page.places) > MAX_AT_ONCE else None
     results = [] if asked.dry_run else _act(queue, asked, ids)
     return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if asked.dry_run else more)
-
-
-def _filter_of(asked: FilterIn) -> TaskFilter:
-    return TaskFilter(
-        statuses=asked.status, text=asked.q.strip(), kind=asked.kind, repo=asked.repo, since=moment(asked.since),
-        until=moment(asked.until),
-    )  # fmt: skip
 
 
 def _act(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]:

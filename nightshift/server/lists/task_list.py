@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.states import Status, cause_first
 from nightshift.core.tasks.task import Kind
 from nightshift.queue.listing import OWN, Order, Place, Sort, TaskFilter
 from nightshift.queue.manager import QueueManager
-from nightshift.server.lists.task_answers import task_summary
 from nightshift.server.query import BadQuery, Bound, Id, Query, moment
 from nightshift.server.schemas import Tasks, TaskSummary
 from nightshift.storage.db.codec import storable
@@ -21,6 +20,7 @@ from nightshift.storage.db.state_store import read_draft
 
 MAX_TEXT = 200
 MAX_REPO = 4096
+MAX_LISTED_CHARS = 4000
 
 
 def _by_comma(value: Any) -> Any:
@@ -32,8 +32,8 @@ _MANY = {"type": "string", "pattern": f"^({_ONE}(,{_ONE})*)?$", "examples": ["fa
 Statuses = Annotated[frozenset[Status], BeforeValidator(_by_comma), WithJsonSchema(_MANY)]
 
 
-class TasksQuery(Query):
-    """Selection of tasks to list."""
+class TaskSelection(Query):
+    """Selection of tasks by their fields, in a query or in the body of a request for many tasks."""
 
     status: Statuses = Field(
         frozenset(), description="only tasks of these statuses, comma-separated", json_schema_extra={"default": ""}
@@ -45,6 +45,18 @@ class TasksQuery(Query):
     )
     since: Bound | None = Field(None, description="only tasks that ended at this time or later; `today` means midnight")
     until: Bound | None = Field(None, description="only tasks that ended before this time")
+
+    def filter(self) -> TaskFilter:
+        """Return the filter that the fields describe."""
+        return TaskFilter(
+            statuses=self.status, text=self.q.strip(), kind=self.kind, repo=self.repo, since=moment(self.since),
+            until=moment(self.until),
+        )  # fmt: skip
+
+
+class TasksQuery(TaskSelection):
+    """Selection of tasks to list."""
+
     sort: Sort = Field(Sort.ID, description="the sort field; ties are sorted by id")
     order: Literal["asc", "desc"] = Field("desc", description="ascending or descending")
     limit: int = Field(50, ge=1, le=500, description="maximum number of results")
@@ -52,13 +64,6 @@ class TasksQuery(Query):
         None, description="the last task_id of the previous page; only when sorted by id, descending"
     )
     cursor: str | None = Field(None, max_length=20_000, description="the `next` of the previous page, in any order")
-
-    def filter(self) -> TaskFilter:
-        """Return the filter that the query's fields describe."""
-        return TaskFilter(
-            statuses=self.status, text=self.q.strip(), kind=self.kind, repo=self.repo, since=moment(self.since),
-            until=moment(self.until),
-        )  # fmt: skip
 
     def sorting(self) -> Order:
         """Return the sort order that the query's fields describe."""
@@ -102,11 +107,18 @@ def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], 
 
 def _summary(queue: QueueManager, task_id: int, mask: Callable[[str], str]) -> TaskSummary:
     task = queue.get(task_id)
-    waits_for = queue.waits_for(task_id) if task.status is Status.BLOCKED else ()
     may_have_draft = task.status is Status.FAILED and task.branch and not task.commit
-    has_draft = bool(may_have_draft and queue.read(lambda conn: read_draft(conn, task_id)))
-    summary = task_summary(task, waits_for, has_draft=has_draft)
-    return summary.model_copy(update={"description": mask(summary.description)})
+    text = task.spec.description
+    return TaskSummary.from_values(
+        task,
+        task.spec,
+        task_id=task.id,
+        iteration_count=task.iterations,
+        description=mask(text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"),
+        cause=cause_first(task.reason),
+        waits_for=queue.waits_for(task_id) if task.status is Status.BLOCKED else (),
+        has_draft=bool(may_have_draft and queue.read(lambda conn: read_draft(conn, task_id))),
+    )
 
 
 def _cursor(position: Place, order: Order) -> str:

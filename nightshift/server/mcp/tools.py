@@ -44,7 +44,7 @@ from nightshift.server.mcp.api import Api, Request
 from nightshift.server.routes.approvals import ApprovalRow, Approvals
 from nightshift.server.routes.memory import Lessons
 from nightshift.server.routes.reports import Reports
-from nightshift.server.saying import Said
+from nightshift.server.routes.steering import Said
 from nightshift.server.schemas import Failed, Logs, Moved, Submitted, TaskDetail, Tasks, adapter
 
 INSTRUCTIONS = """\

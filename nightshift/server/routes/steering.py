@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError
+from typing import Annotated
+
+from pydantic import AfterValidator, StrictBool, StringConstraints
 
 from nightshift.core.status import Restart
+from nightshift.core.tasks.states import Status
+from nightshift.core.tasks.task import MAX_MESSAGE_CHARS
+from nightshift.core.text.strict import without_nul
 from nightshift.server.context import AppContext, Busy, wait_for
 from nightshift.server.endpoint import Routes
 from nightshift.server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
-from nightshift.server.saying import Said, SayIn, say
+from nightshift.server.schemas import Answer, Sent
 
 routes = Routes()
 
 RESTART_WALL_S = 20.0
+
+
+class SayIn(Sent):
+    """Message to a task.
+
+    With `interrupt`, a running model request is interrupted. Otherwise the message is used from the next request on.
+    """
+
+    text: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_CHARS),
+        AfterValidator(without_nul),
+    ]
+    interrupt: StrictBool = True
+
+
+class Said(Answer):
+    """Receipt of a message.
+
+    `status` is the status of the task. `interrupted` is true if the message interrupted a running model request.
+    """
+
+    message_id: int
+    task_id: int
+    status: Status
+    interrupted: bool
 
 
 @routes.endpoint("POST", "/api/tasks/bulk")
@@ -37,14 +69,20 @@ def say_to_task(context: AppContext, task_id: int, body: SayIn) -> Said:
 
     A running model request is aborted and repeated with the message, unless `interrupt` is false.
     """
-    return say(context, task_id, body)
+    answering = any(call.task_id == task_id for call in context.live.open())
+    message = wait_for(context.queue.say(task_id, body.text, interrupts=body.interrupt))
+    return Said(
+        message_id=message.id,
+        task_id=task_id,
+        status=context.queue.get(task_id).status,
+        interrupted=body.interrupt and answering,
+    )
 
 
 @routes.endpoint("POST", "/api/worker/{name}/restart")
 def restart_worker(context: AppContext, name: str) -> Restart:
     """Interrupt a worker and restart it. Its task continues after the last finished step."""
     try:
-        done = context.restart(name).result(RESTART_WALL_S)
+        return context.restart(name).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):
         raise Busy("the worker has not released its task yet; check again in a moment") from None
-    return done

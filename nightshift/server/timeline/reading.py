@@ -14,9 +14,8 @@ from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import Task
 from nightshift.server.context import AppContext
-from nightshift.server.formatting import TEXT_CHARS, passage, short
+from nightshift.server.formatting import TEXT_CHARS, full_text, passage, short
 from nightshift.server.routes.approvals import approval_row
-from nightshift.server.saying import list_said
 from nightshift.server.timeline.task_reading import mappings, number, show_lessons
 from nightshift.server.timeline.timeline_answers import (
     AttemptBrief,
@@ -26,6 +25,7 @@ from nightshift.server.timeline.timeline_answers import (
     NowRunning,
     PromptBrief,
     RecallRow,
+    SaidRow,
     Timeline,
     TimelineStep,
     TimelineTry,
@@ -74,7 +74,10 @@ def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timelin
         ][-MOST_MARKS:],
         recalls=_recalls(context, task.id),
         asks=[approval_row(context, each) for each in context.queue.approvals(open_only=False, task_id=task.id)],
-        said=list_said(context, task.id),
+        said=[
+            SaidRow.from_values(message, message_id=message.id, text=full_text(message.text, mask))
+            for message in context.queue.list_messages(task.id)
+        ],
         pruned=[short(note, mask) for note in reads.list_pruned(task)],
     )
 

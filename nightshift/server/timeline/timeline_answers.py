@@ -7,7 +7,6 @@ from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Kind, Language
 from nightshift.server.formatting import Passage
 from nightshift.server.routes.approvals import ApprovalRow
-from nightshift.server.saying import SaidRow
 from nightshift.server.schemas import Answer
 from nightshift.storage.db.step_store import PhaseTime
 
@@ -177,6 +176,16 @@ class RecallRow(Answer):
     iteration: int | None
     phase: Phase | None
     solved: bool | None
+
+
+class SaidRow(Answer):
+    """A message to a task. `attempt` is the attempt in which it was sent, 0 before the first attempt."""
+
+    message_id: int
+    attempt: int
+    text: str
+    interrupts: bool
+    at: Moment
 
 
 class Timeline(Answer):
