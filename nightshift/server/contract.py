@@ -6,6 +6,7 @@ from nightshift.server.endpoint import Endpoint
 from nightshift.server.routes import (
     approvals,
     brief,
+    causes,
     commits,
     environments,
     forges,
@@ -24,8 +25,8 @@ from nightshift.server.routes import (
 )
 
 _MODULES = (
-    brief, tasks, timeline, approvals, commits, environments, forges, running, steering, search, watching, settings,
-    repositories, logs, memory, reports, hub,
+    brief, causes, tasks, timeline, approvals, commits, environments, forges, running, steering, search, watching,
+    settings, repositories, logs, memory, reports, hub,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = (
     *(endpoint for module in _MODULES for endpoint in module.routes.endpoints),

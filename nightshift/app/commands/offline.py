@@ -151,6 +151,7 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
     from nightshift.server.routes import (  # noqa: PLC0415  # as above
         approvals,
         brief,
+        causes,
         commits,
         environments,
         logs,
@@ -181,7 +182,7 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
         commit_actions=_CommitActions(settings),
     )
     # Importing the whole API would take a tenth of a second longer.
-    modules = (tasks, timeline, approvals, brief, commits, environments, running, steering, logs)
+    modules = (tasks, timeline, approvals, brief, causes, commits, environments, running, steering, logs)
     return create_api(context, [endpoint for module in modules for endpoint in module.routes.endpoints])
 
 

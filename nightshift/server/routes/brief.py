@@ -1,30 +1,24 @@
-"""Serves the morning brief: reading it, marking it as read, and settling the causes of failures."""
+"""Serves the morning brief: reading it, and marking it as read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlencode
 
 from pydantic import Field
 
 from nightshift.core.clock import Moment, to_text
 from nightshift.core.errors import InvalidTask
-from nightshift.core.tasks.states import Ending
 from nightshift.report import brief
 from nightshift.report.brief import Brief, Span, Topic
-from nightshift.report.causes import Cause
 from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Routes
-from nightshift.server.formatting import Mask, short
 from nightshift.server.query import Query, Time
+from nightshift.server.routes.causes import CauseRow, cause_fields
 from nightshift.server.schemas import Answer, Sent
-from nightshift.server.settling import CauseSettled, CausesQuery, SettleIn, causes, settle
 
 routes = Routes()
 
-MOST_CAUSES, SHOWN = 20, 20
-"""Maximum number of causes in an answer, and maximum number of tasks listed for each cause."""
 _WITHIN = {
     Topic.LANDED: "/review?integrated=1", Topic.ON_BRANCH: "/review?integrated=0", Topic.DRAFTS: "/review?drafts=1",
     Topic.FAILED: "/tasks?status=failed", Topic.COST: "/tasks?sort=cost", Topic.UNPUSHED: "/tasks?status=done",
@@ -49,38 +43,6 @@ class BriefPart(Answer):
     topic: Topic
     text: str
     address: str
-
-
-class FailedRow(Answer):
-    """A task that failed for a cause. `title` is the first line of its description."""
-
-    task_id: int
-    title: str
-    repo: str
-    reason: str
-    ended_at: Moment
-
-
-class CauseRow(Answer):
-    """A cause for which tasks failed.
-
-    `title` states the cause in one line. `module` is the missing module if a missing module is the cause, otherwise
-    empty. `count` counts all tasks that failed for this cause, and `tasks` lists the first of them.
-    """
-
-    id: str
-    title: str
-    ending: Ending | None
-    module: str
-    count: int
-    tasks: list[FailedRow]
-
-
-class Causes(Answer):
-    """The most frequent causes of failures. `more_causes` counts the causes that are not listed."""
-
-    causes: list[CauseRow]
-    more_causes: int
 
 
 class BriefAnswer(Answer):
@@ -133,20 +95,18 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
     else:
         since, until = min(query.since, now), now
     summary = context.reads.read_brief(since, until)
-    return brief_answer(summary, context.reads.find_read_time(), context.mask)
-
-
-@routes.endpoint("GET", "/api/causes")
-def list_causes(context: AppContext, query: CausesQuery) -> Causes:
-    """List the causes of failed tasks that were not retried, most frequent first."""
-    common_causes = causes(context, query)
-    return Causes(**_cause_fields(common_causes, context.mask))
-
-
-@routes.endpoint("POST", "/api/causes/{cause_id}/retry")
-def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> CauseSettled:
-    """Settle a cause and retry all tasks that failed for it. The answer has the result for each task."""
-    return settle(context, cause_id, body or SettleIn())
+    parts = [
+        BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, summary))
+        for part in brief.parts_of(summary.figures)
+    ]
+    return BriefAnswer.from_values(
+        summary,
+        summary.figures,
+        summary.figures.spent,
+        read_at=context.reads.find_read_time(),
+        parts=parts,
+        **cause_fields(summary.causes, context.mask),
+    )
 
 
 @routes.endpoint("POST", "/api/brief/read")
@@ -157,45 +117,6 @@ def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
     before = context.reads.find_read_time()
     wait_for(context.reads.mark_read(to_text(body.until)))
     return ReadUpTo(read_at=body.until, before=before)
-
-
-def brief_answer(summary: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswer:
-    """Return the brief as the API shows it, with secrets masked and the parts of the summary line."""
-    parts = [
-        BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, summary))
-        for part in brief.parts_of(summary.figures)
-    ]
-    return BriefAnswer.from_values(
-        summary,
-        summary.figures,
-        summary.figures.spent,
-        read_at=read_at,
-        parts=parts,
-        **_cause_fields(summary.causes, mask),
-    )
-
-
-def _cause_fields(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
-    """Return the fields `causes` and `more_causes` of an answer."""
-    return {
-        "causes": [cause_row(cause, mask) for cause in causes[:MOST_CAUSES]],
-        "more_causes": max(0, len(causes) - MOST_CAUSES),
-    }
-
-
-def cause_row(cause: Cause, mask: Mask) -> CauseRow:
-    """Return a cause as the API shows it, with its texts shortened and secrets masked."""
-    tasks = [
-        FailedRow(
-            task_id=task.id,
-            title=short(task.title.partition("\n")[0], mask),
-            repo=task.repo,
-            reason=short(task.reason, mask),
-            ended_at=task.ended_at,
-        )
-        for task in cause.tasks[:SHOWN]
-    ]
-    return CauseRow.from_values(cause, title=short(cause.title, mask), count=len(cause.tasks), tasks=tasks)
 
 
 def _address(topic: Topic, summary: Brief) -> str:

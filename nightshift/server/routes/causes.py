@@ -1,4 +1,4 @@
-"""Settles a cause of failures: the owner gives the remedy once, and all tasks that failed for this cause are retried.
+"""Serves the causes of failures, and settles them: all tasks that failed for a cause are retried with one remedy.
 
 A remedy is a note, a package or a model. A note and a package are added to the tasks, which are then retried. A model
 can only be chosen for a fork, since a task keeps the models that it started with: each task then continues as a new
@@ -8,21 +8,29 @@ after that other task.
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from nightshift.core.clock import Moment
 from nightshift.core.errors import IllegalMove, InvalidTask, TaskError, UnknownStep
 from nightshift.core.tasks.forking import MAX_NOTE_CHARS, NOTHING, Amendment
 from nightshift.core.tasks.states import Ending
 from nightshift.core.tasks.submission import PackageIn
 from nightshift.report.causes import Cause
 from nightshift.server.context import AppContext, wait_for
+from nightshift.server.endpoint import Routes
+from nightshift.server.formatting import Mask, short
 from nightshift.server.query import Bound, Query, moment
 from nightshift.server.schemas import Answer, Sent
 from nightshift.server.timeline.forking import ForkIn, fork
 from nightshift.storage.db.brief_queries import FailedTask
+
+MOST_CAUSES, SHOWN = 20, 20
+"""Maximum number of causes in an answer, and maximum number of tasks listed for each cause."""
+routes = Routes()
 
 
 class CausesQuery(Query):
@@ -80,21 +88,79 @@ class CauseSettled(Answer):
     tasks: list[SettledTask]
 
 
-def causes(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
-    """List the causes of tasks that failed and were not retried."""
-    return context.reads.list_causes(moment(query.since), moment(query.until) or context.clock())
+class FailedRow(Answer):
+    """A task that failed for a cause. `title` is the first line of its description."""
+
+    task_id: int
+    title: str
+    repo: str
+    reason: str
+    ended_at: Moment
 
 
-def settle(context: AppContext, cause_id: str, asked: SettleIn) -> CauseSettled:
-    """Apply the remedy to all tasks that failed for a cause, and retry them.
+class CauseRow(Answer):
+    """A cause for which tasks failed.
 
-    Raises:
-        IllegalMove: no failed task has this cause any more.
+    `title` states the cause in one line. `module` is the missing module if a missing module is the cause, otherwise
+    empty. `count` counts all tasks that failed for this cause, and `tasks` lists the first of them.
     """
-    cause = next((each for each in causes(context, asked) if each.id == cause_id), None)
+
+    id: str
+    title: str
+    ending: Ending | None
+    module: str
+    count: int
+    tasks: list[FailedRow]
+
+
+class Causes(Answer):
+    """The most frequent causes of failures. `more_causes` counts the causes that are not listed."""
+
+    causes: list[CauseRow]
+    more_causes: int
+
+
+@routes.endpoint("GET", "/api/causes")
+def list_causes(context: AppContext, query: CausesQuery) -> Causes:
+    """List the causes of failed tasks that were not retried, most frequent first."""
+    return Causes(**cause_fields(_read(context, query), context.mask))
+
+
+@routes.endpoint("POST", "/api/causes/{cause_id}/retry")
+def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> CauseSettled:
+    """Settle a cause and retry all tasks that failed for it. The answer has the result for each task."""
+    asked = body or SettleIn()
+    cause = next((each for each in _read(context, asked) if each.id == cause_id), None)
     if cause is None:
         raise IllegalMove("no failed task has this cause any more; its tasks were retried, or there were none")
     return CauseSettled(tasks=[_again(context, task, asked) for task in cause.tasks])
+
+
+def _read(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
+    return context.reads.list_causes(moment(query.since), moment(query.until) or context.clock())
+
+
+def cause_fields(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
+    """Return the fields `causes` and `more_causes` of an answer."""
+    return {
+        "causes": [_row(cause, mask) for cause in causes[:MOST_CAUSES]],
+        "more_causes": max(0, len(causes) - MOST_CAUSES),
+    }
+
+
+def _row(cause: Cause, mask: Mask) -> CauseRow:
+    """Return a cause as the API shows it, with its texts shortened and secrets masked."""
+    tasks = [
+        FailedRow(
+            task_id=task.id,
+            title=short(task.title.partition("\n")[0], mask),
+            repo=task.repo,
+            reason=short(task.reason, mask),
+            ended_at=task.ended_at,
+        )
+        for task in cause.tasks[:SHOWN]
+    ]
+    return CauseRow.from_values(cause, title=short(cause.title, mask), count=len(cause.tasks), tasks=tasks)
 
 
 def _again(context: AppContext, task: FailedTask, asked: SettleIn) -> SettledTask:
