@@ -89,7 +89,7 @@ def test_a_retry_from_the_draft_begins_with_its_files_and_what_failed(site: Site
     assert "test_boundary_and_above" in str(later[1].messages)
     path = f"/api/task/{number}/diff?attempt=2"
     assert site.daemon.get(f"{path}&of=step&step=0")["files"] == [], "it begins with the draft"
-    (file,) = site.daemon.get(f"{path}&of=iteration&iteration=1")["files"]
+    (file,) = site.daemon.get(f"{path}&of=step&step=1")["files"]
     assert (file["path"], file["added"], file["removed"]) == (f"job_{NUMBER.findall(task['description'])[0]}.py", 1, 1)
 
 

@@ -123,7 +123,7 @@ GET  /api/task/{task_id}/step/{attempt}/{step_no} 1/step/1/0
 GET  /api/task/{task_id}/step/{attempt}/{step_no} 1/step/1/2
 GET  /api/task/{task_id}/step/{attempt}/{step_no} 1/step/1/3?call=0
 GET  /api/task/{task_id}/diff           1/diff
-GET  /api/task/{task_id}/diff           1/diff?of=iteration&attempt=1&iteration=2
+GET  /api/task/{task_id}/diff           1/diff?of=step&attempt=1&step=1
 GET  /api/task/{task_id}/file           1/file?path=calc.py&attempt=1&step=4
 POST /api/task/{task_id}/fork           1/fork                {"step_no": 1, "model": "ollama", "note": "x"}
 POST /api/task/{task_id}/forks          1/forks               {"step_no": 1, "models": ["ollama"]}

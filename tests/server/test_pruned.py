@@ -58,7 +58,7 @@ def test_the_course_of_a_pruned_task_says_so_and_keeps_what_its_tries_took(
 
 def test_what_was_pruned_is_not_there_and_says_why(client: Client, context: AppContext, worked: int) -> None:
     prune(context, worked)
-    for path in ("step/1/1", "diff", "diff?of=step&attempt=1&step=1", "diff?of=iteration&attempt=1&iteration=1"):
+    for path in ("step/1/1", "diff", "diff?of=step&attempt=1&step=1"):
         gone = client.get(f"/api/task/{worked}/{path}")
         assert gone.status == 404
         assert "were pruned on 2026-11-22 (keep_work_days)" in gone.json["error"]

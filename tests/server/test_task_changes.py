@@ -140,12 +140,11 @@ def test_of_very_large_changes_the_rest_is_asked_for_by_path(tmp_path: Path) -> 
         assert (alone["added"], alone["removed"], alone["told"]) == (400, 400, "")
 
 
-def test_the_diff_of_a_step_of_a_try_and_of_the_task(client: Client, worked: int) -> None:
+def test_the_diff_of_a_step_and_of_the_task(client: Client, worked: int) -> None:
     base = f"/api/task/{worked}/diff"
     (step,) = client.get(f"{base}?of=step&attempt=1&step=4").json["files"]
-    (tried,) = client.get(f"{base}?of=iteration&attempt=1&iteration=2").json["files"]
     assert (step["status"], step["added"], step["removed"]) == ("changed", 1, 1)
-    assert lines(step) == lines(tried) == [
+    assert lines(step) == [
         ("same", "def add(a, b):"), ("gone", "    return a - b"), ("added", "    return a + b"),
     ]  # fmt: skip
     task_diff = client.get(base).json

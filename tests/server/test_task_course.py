@@ -147,7 +147,6 @@ def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(
     [
         ("diff?of=step&attempt=1", 400, "step"),
         ("diff?of=step&attempt=1&step=77", 404, "no finished step 77 in attempt 1"),
-        ("diff?of=iteration&attempt=1&iteration=9", 404, "iteration 9"),
         ("file?path=nothing.py", 404, "no file of that name"),
         ("step/1/77", 404, "no step 77"),
         ("step/1/1?call=5", 404, "no call 5"),

@@ -44,20 +44,6 @@ class CaseFiles:
         name = f"before step {step_no}"
         return self._diff("step", self._before(row, before, name), self._after(row, f"after step {step_no}"), only)
 
-    def of_iteration(self, attempt: int, iteration: int, only: str | None = None) -> Diff:
-        """Compare the files of an iteration with those of the previous iteration.
-
-        Raises:
-            UnknownStep: no step of the iteration is stored.
-        """
-        rows = self._context.steps.course(self._task.id, attempt)
-        mine = [row for row in rows if row.iteration == iteration]
-        if not mine:
-            raise self.missing(f"no step of iteration {iteration} in attempt {attempt}")
-        earlier = [row for row in rows if row.step_no < mine[0].step_no]
-        before = self._before(mine[-1], earlier[-1] if earlier else None, f"before iteration {iteration}")
-        return self._diff("iteration", before, self._after(mine[-1], f"after iteration {iteration}"), only)
-
     def of_task(self, only: str | None = None) -> Diff:
         """Compare the files before and after the task.
 
@@ -222,7 +208,7 @@ class CaseFiles:
 
     def _diff(
         self,
-        of: Literal["task", "iteration", "step"],
+        of: Literal["task", "step"],
         before: State,
         after: State,
         only: str | None,

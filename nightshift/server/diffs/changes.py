@@ -1,4 +1,4 @@
-"""Computes the changes of a task, an iteration or a step from two states of files.
+"""Computes the changes of a task or a step from two states of files.
 
 A state is a commit with changed texts on top. A case file holds only the texts that differ from its base commit, so the
 earlier text of a file may have to be read from git. Reading fails if the repository was moved or the commit is gone.
@@ -56,7 +56,7 @@ class Diff(Answer):
     after the first two hundred. `commit` is the commit that is shown, null if the change was never committed.
     """
 
-    of: Literal["task", "iteration", "step"]
+    of: Literal["task", "step"]
     before: str
     after: str
     commit: str | None

@@ -13,8 +13,7 @@ from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.query import BadQuery, Query
 from nightshift.server.timeline.forking import Forked, ForkIn, Matrix, MatrixIn, fork, fork_held
 from nightshift.server.timeline.reading import timeline_of
-from nightshift.server.timeline.step_answers import StepDetail
-from nightshift.server.timeline.step_detail import Steps
+from nightshift.server.timeline.step_detail import StepDetail, Steps
 from nightshift.server.timeline.timeline_answers import Timeline
 
 routes = Routes()
@@ -36,11 +35,10 @@ class StepQuery(Query):
 
 
 class DiffQuery(Query):
-    """Selection of the diff: the whole task, one iteration or one step, and optionally a single file."""
+    """Selection of the diff: the whole task or one step, and optionally a single file."""
 
-    of: Literal["task", "iteration", "step"] = Field("task", description="what to compare before and after")
-    attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")
-    iteration: int | None = Field(None, ge=0, le=MOST_NUMBER, description="for `iteration`: against what was before it")
+    of: Literal["task", "step"] = Field("task", description="what to compare before and after")
+    attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `step`")
     step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="for `step`")
     path: str | None = Field(None, min_length=1, max_length=MAX_PATH, description="only this file, with a higher limit")
 
@@ -70,13 +68,10 @@ def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, que
 
 @routes.endpoint("GET", "/api/task/{task_id}/diff")
 def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
-    """Show what the whole task, one iteration or one step changed, as hunks of highlighted lines."""
+    """Show what the whole task or one step changed, as hunks of highlighted lines."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.of == "task":
         return files.of_task(query.path)
-    if query.of == "iteration":
-        iteration = _require("iteration", query.iteration, query.of)
-        return files.of_iteration(_require("attempt", query.attempt, query.of), iteration, query.path)
     attempt, step = _require("attempt", query.attempt, query.of), _require("step", query.step, query.of)
     return files.of_step(attempt, step, query.path)
 

@@ -7,16 +7,16 @@ and events is plain JSON, possibly of an earlier version. Values of an unexpecte
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import Task
 from nightshift.server.context import AppContext
-from nightshift.server.formatting import TEXT_CHARS, full_text, passage, short
+from nightshift.server.formatting import TEXT_CHARS, Mask, full_text, passage, short
 from nightshift.server.routes.approvals import approval_row
-from nightshift.server.timeline.task_reading import mappings, number, show_lessons
 from nightshift.server.timeline.timeline_answers import (
     AttemptBrief,
     ForkRow,
@@ -33,9 +33,11 @@ from nightshift.server.timeline.timeline_answers import (
 )
 from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.db.step_store import Call, IterationRow, StepRow
+from nightshift.storage.memory.recall_log import Assignment
 
 MOST_STEPS = 1000
 MOST_MARKS = 200
+LESSONS_SHOWN = 50
 REPEATED = "memory.failed_before"
 """Name of the rule whose findings warn that new code resembles code that failed before."""
 _MARKED = frozenset({
@@ -45,6 +47,20 @@ _MARKED = frozenset({
 })  # fmt: skip
 _SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
 """Kinds of events that are not shown between the steps, because they are already shown with the steps or questions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFinding:
+    """A finding of a reader (a model that reviews or audits a change) or of the static checker.
+
+    `rule` is set only by the checker. `place` is the path and line. `fix` may be empty.
+    """
+
+    severity: str
+    rule: str
+    place: str
+    reason: str
+    fix: str
 
 
 def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
@@ -138,8 +154,8 @@ def timeline_steps(
 
 
 def _step(context: AppContext, row: StepRow, calls: Sequence[Call], tools: tuple[int, int]) -> TimelineStep:
-    mask, data, findings = context.mask, row.data, list(mappings(row.data, "findings"))
-    prompts = list(mappings(data, "prompts"))
+    mask, data, findings = context.mask, row.data, list(_mappings(row.data, "findings"))
+    prompts = list(_mappings(data, "prompts"))
     return TimelineStep.from_values(
         row,
         next=short(str(data.get("next", "")), mask),
@@ -166,9 +182,9 @@ def _step(context: AppContext, row: StepRow, calls: Sequence[Call], tools: tuple
 
 def _prompt(prompt: Mapping[str, Any]) -> PromptBrief:
     return PromptBrief(
-        tokens=int(number(prompt.get("tokens"))),
-        limit=int(number(prompt.get("limit"))),
-        left_out=int(number(prompt.get("left_out"))),
+        tokens=int(_number(prompt.get("tokens"))),
+        limit=int(_number(prompt.get("limit"))),
+        left_out=int(_number(prompt.get("left_out"))),
         shortened=len(_list(prompt.get("shortened"))),
         omitted=len(_list(prompt.get("omitted"))),
     )
@@ -226,7 +242,7 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
     no longer has the event. Two kinds of lessons are only in the log: those shown by an earlier version, and those
     shown by a check of a change.
     """
-    logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in show_lessons(context, task_id)}
+    logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in _lessons_shown(context, task_id)}
     rows = list[RecallRow]()
     for near in context.reads.list_near_lessons(task_id):
         log = logged.pop((near.attempt, near.kind, near.item), None)
@@ -240,3 +256,51 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
             )
         )
     return [*rows, *logged.values()]
+
+
+def show_findings(data: Mapping[str, Any], mask: Mask) -> list[ShownFinding]:
+    """Return the findings that are stored in the data of a step."""
+    return [_finding(finding, mask) for finding in _mappings(data, "findings")]
+
+
+def _finding(finding: Mapping[str, Any], mask: Mask) -> ShownFinding:
+    path, line = str(finding.get("path", "")), finding.get("line")
+    return ShownFinding(
+        severity=short(str(finding.get("severity", "")), mask),
+        rule=short(str(finding.get("rule", "")), mask),
+        place=short(f"{path}:{line}" if isinstance(line, int) and line else path, mask),
+        reason=short(str(finding.get("message", "")), mask, 2000),
+        fix=short(str(finding.get("fix", "")), mask, 2000),
+    )
+
+
+def _lessons_shown(context: AppContext, task_id: int) -> list[RecallRow]:
+    """Return the newest lessons that a task was shown, oldest first. They are read from the log."""
+    events = context.events.last(LESSONS_SHOWN, EventFilter(task_id=task_id, kind=Kind.LESSON_RECALLED))
+    return [
+        RecallRow(
+            attempt=event.attempt or 0,
+            kind=short(str(lesson.get("kind", "")), context.mask),
+            item=int(_number(lesson.get("id"))),
+            about=short(str(lesson.get("about", "")), context.mask),
+            arm=Assignment.SHOWN,
+            score=_number(lesson.get("score")),
+            age_days=_number(lesson.get("age_days")),
+            iteration=event.iteration,
+            phase=event.phase,
+            solved=None,
+        )
+        for event in events
+        for lesson in _mappings(event.data, "lessons")
+    ]
+
+
+def _mappings(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the mappings in a list of stored JSON; yield nothing if the value is not a list."""
+    values = data.get(name)
+    return (value for value in (values if isinstance(values, list) else []) if isinstance(value, Mapping))
+
+
+def _number(value: object) -> float:
+    """Return a value of stored JSON as a number; 0 if it is not a number."""
+    return float(value) if isinstance(value, int | float) else 0.0

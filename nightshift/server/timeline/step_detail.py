@@ -8,27 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
+from pydantic import Field
+
+from nightshift.core.clock import Moment
 from nightshift.core.events import Event
-from nightshift.core.tasks.attempt_state import AttemptState, Reflection
+from nightshift.core.tasks.attempt_state import AttemptState, Brief, Reflection
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Task
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.case_files import CaseFiles
 from nightshift.server.formatting import Mask, Passage, full_text, passage, short, shorten
-from nightshift.server.schemas import LogLine, log_line
-from nightshift.server.timeline.reading import timeline_steps
-from nightshift.server.timeline.step_answers import (
-    LessonText,
-    Said,
-    StepCall,
-    StepDetail,
-    StepFile,
-)
-from nightshift.server.timeline.task_reading import show_findings
-from nightshift.server.timeline.tool_reading import TEXT_CHARS, tool_calls
+from nightshift.server.schemas import Answer, LogLine, log_line
+from nightshift.server.timeline.reading import ShownFinding, show_findings, timeline_steps
+from nightshift.server.timeline.timeline_answers import TimelineStep
+from nightshift.server.timeline.tool_reading import TEXT_CHARS, StepToolCall, tool_calls
 from nightshift.server.timeline.transcript import transcript
-from nightshift.server.timeline.verdict_answers import verdict_row
+from nightshift.server.timeline.verdict_answers import VerdictRow, verdict_row
 from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.db.step_store import Call, StepRow
 
@@ -40,7 +37,86 @@ ALONE_CHARS = 2_000_000
 MOST_CALLS = 60
 MOST_FILES = 500
 MOST_LINES = 200
+_NOTHING = Passage(text="", chars=0, cut=False)
 _TESTED = {(Phase.TESTING, Outcome.OK), (Phase.TESTING, Outcome.REDO), (Phase.COMMIT, Outcome.REDO)}
+
+
+class Said(Answer):
+    """A part of a conversation. `role` is the role of the speaker, `said` is the text."""
+
+    role: str
+    said: Passage
+
+
+class StepCall(Answer):
+    """A model call.
+
+    `parts` are its prompt and reply. `parts` is empty if the size limit of the answer was reached; the call must then
+    be requested separately. `text` is the address of the whole call as plain text.
+    """
+
+    call_no: int
+    backend: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    latency_s: float
+    finish: str
+    at: Moment
+    parts: list[Said]
+    text: str
+
+
+class StepFile(Answer):
+    """A file of the attempt's change as it is after the step.
+
+    `status` says whether the change writes or removes the file, compared with the base or the submitted files. `here`
+    is true if this step wrote the file.
+    """
+
+    path: str
+    status: Literal["written", "removed"]
+    test: bool
+    here: bool
+    chars: int
+
+
+class LessonText(Answer):
+    """A lesson that the attempt had after the step."""
+
+    kind: str
+    item: int
+    text: Passage
+    score: float
+    age_days: float
+
+
+class StepDetail(Answer):
+    """One step with its texts.
+
+    `step` is null until the step has finished; until then only its model calls and tool calls are known. `plan`,
+    `summary` and `feedback` show the state after the step. `brief` is set if the step changed it. `verdict` is null if
+    the step ran no test. `lines` are the first two hundred events during the step.
+    """
+
+    task_id: int
+    attempt: int
+    step_no: int
+    step: TimelineStep | None = None
+    plan: Passage = _NOTHING
+    summary: str = ""
+    feedback: Passage = _NOTHING
+    brief: Brief | None = None
+    thought: Reflection | None = None
+    calls: list[StepCall] = Field(default_factory=list)
+    tools: list[StepToolCall] = Field(default_factory=list)
+    files: list[StepFile] = Field(default_factory=list)
+    packages: dict[str, str] = Field(default_factory=dict)
+    verdict: VerdictRow | None = None
+    findings: list[ShownFinding] = Field(default_factory=list)
+    lessons: list[LessonText] = Field(default_factory=list)
+    lines: list[LogLine] = Field(default_factory=list)
 
 
 class Steps:
@@ -68,34 +144,12 @@ class Steps:
         if alone is not None and alone not in {call.call_no for call in calls}:
             raise self._files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
         shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
-        answer = self._detail_under_way(attempt, step_no) if row is None else self._detail_of(row, calls)
+        answer = self._detail_of(row, calls) if row else StepDetail(task_id=task_id, attempt=attempt, step_no=step_no)
         most = TEXT_CHARS if alone is None else ALONE_CHARS
         shown_tools = tool_calls(
             self._context, [tool for tool in tools if alone in (None, tool.call_no)], calls, most=most
         )
         return answer.model_copy(update={"calls": self._calls(shown, is_full=alone is not None), "tools": shown_tools})
-
-    def _detail_under_way(self, attempt: int, step_no: int) -> StepDetail:
-        nothing = Passage(text="", chars=0, cut=False)
-        return StepDetail(
-            task_id=self._task.id,
-            attempt=attempt,
-            step_no=step_no,
-            step=None,
-            plan=nothing,
-            summary="",
-            feedback=nothing,
-            brief=None,
-            thought=None,
-            calls=[],
-            tools=[],
-            files=[],
-            packages={},
-            verdict=None,
-            findings=[],
-            lessons=[],
-            lines=[],
-        )
 
     def _detail_of(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
         mask, work = self._context.mask, self._files.work(row)
@@ -112,8 +166,6 @@ class Steps:
             feedback=passage(work.feedback, mask, PART_CHARS),
             brief=shorten(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
             thought=_describe_thought(row, work, mask),
-            calls=[],
-            tools=[],
             files=_files(work, earlier, mask),
             packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
             verdict=verdict_row(work.verdict, mask) if work.verdict and _has_verdict(row, work, earlier) else None,

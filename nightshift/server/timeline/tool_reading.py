@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nightshift.core.clock import Moment
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.hunks import Hunk, difference
-from nightshift.server.formatting import Mask, full_text, passage, short
-from nightshift.server.timeline.step_answers import StepToolCall
+from nightshift.server.formatting import Mask, Passage, full_text, passage, short
+from nightshift.server.schemas import Answer
 from nightshift.storage.db.step_store import Call
 from nightshift.storage.db.tool_store import StoredCall
 
@@ -24,6 +25,29 @@ EDIT_CHARS = 20_000
 _EDITS = {"edit": ("old", "new"), "write_file": ("", "content")}
 """For each tool that edits files, the names of the arguments that hold the old and the new text."""
 _FIRST_BLOCK = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|<\w|\[TOOL_CALLS\])", re.MULTILINE)
+
+
+class StepToolCall(Answer):
+    """A tool call that a model's reply contains.
+
+    `call_no` is the number of the model call, `seq` the number of the tool call in the reply. `said` is the text that
+    the model wrote before the first tool call of the reply; it is empty for the other tool calls. `hunks` show an edit
+    as a diff; the edited texts are then left out of `arguments`. Line numbers count from the beginning of the edited
+    text. To get cut texts in full, request the model call separately. `changed` is true if the tool call changed files.
+    """
+
+    call_no: int
+    seq: int
+    name: str
+    brief: str
+    said: str
+    arguments: dict[str, Passage]
+    hunks: tuple[Hunk, ...]
+    result: Passage
+    changed: bool
+    ok: bool
+    took_s: float
+    at: Moment
 
 
 def tool_calls(

@@ -5,13 +5,53 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nightshift.core.tasks.verdicts import Evidence, Failure, Result, Verdict
-from nightshift.server.formatting import Mask, passage, short
-from nightshift.server.timeline.step_answers import EvidenceRow, FailureRow, VerdictRow
+from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
+from nightshift.server.formatting import Mask, short, shorten
+from nightshift.server.schemas import Answer
 
 MOST_TESTS = 1000
 MOST_NAMED = 200
 OUTPUT_CHARS = 20_000
+
+
+class EvidenceRow(Answer):
+    """Evidence of a verdict.
+
+    The fields are those of `core.tasks.verdicts.Evidence`. Only `ids` differs: here it is the number of tests, there
+    the list of their ids.
+    """
+
+    tree: str
+    sandbox: str
+    label: Label
+    python: str
+    ids: int
+    twins: int
+    complete: bool
+    held_out: int
+    held_from: list[str]
+    suites: dict[str, str]
+    dropped: dict[str, str]
+    notes: list[str]
+
+
+class VerdictRow(Answer):
+    """Verdict on a run of tests.
+
+    `tests` begins with the tests that did not pass. `left_out` counts the tests that are not listed. `unseen` holds the
+    expected values of held-out cases; only the owner may see them.
+    """
+
+    passed: bool
+    reason: str
+    duration_s: float
+    counts: dict[Result, int]
+    tests: list[CaseResult]
+    left_out: int
+    failures: list[Failure]
+    weak: list[str]
+    unseen: list[str]
+    evidence: EvidenceRow
 
 
 def verdict_row(verdict: Verdict, mask: Mask) -> VerdictRow:
@@ -29,21 +69,10 @@ def verdict_row(verdict: Verdict, mask: Mask) -> VerdictRow:
             for case in results[:MOST_TESTS]
         ],
         left_out=max(0, len(results) - MOST_TESTS),
-        failures=[_failure(failure, mask) for failure in verdict.failures[:MOST_NAMED]],
+        failures=[shorten(failure, mask, OUTPUT_CHARS) for failure in verdict.failures[:MOST_NAMED]],
         weak=[short(name, mask) for name in verdict.weak[:MOST_NAMED]],
         unseen=[short(line, mask, 2000) for line in verdict.unseen[:MOST_NAMED]],
         evidence=_evidence(verdict.evidence, mask),
-    )
-
-
-def _failure(failure: Failure, mask: Mask) -> FailureRow:
-    return FailureRow(
-        id=short(failure.id, mask),
-        kind=short(failure.kind, mask),
-        message=passage(failure.message, mask, OUTPUT_CHARS),
-        frame=short(failure.frame, mask),
-        excerpt=short(failure.excerpt, mask, 4000),
-        output=passage(failure.output, mask, OUTPUT_CHARS),
     )
 
 

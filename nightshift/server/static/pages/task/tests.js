@@ -10,7 +10,7 @@ const STATUS = {passed: 'ok', not_reached: 'warn'};
 
 /** One distinct failure, as models see it. */
 function Failure({failure, open}) {
-  const parts = [failure.message.text, failure.frame, failure.excerpt, failure.output.text].filter(Boolean);
+  const parts = [failure.message, failure.frame, failure.excerpt, failure.output].filter(Boolean);
   return html`<details open=${open}><summary><code>${failure.id}</code> ${failure.kind}</summary>
     <pre tabindex="0">${parts.join('\n\n')}</pre></details>`;
 }
