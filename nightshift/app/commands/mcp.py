@@ -9,38 +9,27 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-import anyio
-
 from nightshift.app.extras import make_extras
 from nightshift.client.errors import Exit
 from nightshift.client.session import Session
-from nightshift.server.mcp.api import Reply, Request
+from nightshift.server.mcp.api import Api, Reply, Request
 
 
-class SessionApi:
-    """Sends API requests through a session.
+def connect_session(session: Session) -> Api:
+    """Return the API that a session reaches.
 
     Each request opens its own connection, because a connection belongs to one thread.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    async def send(self, request: Request) -> Reply:
-        """Send one request.
-
-        Raises:
-            NightshiftError: nothing answers the request, or the request is refused.
-        """
-        return await anyio.to_thread.run_sync(self._send, request)
-
-    def _send(self, request: Request) -> Reply:
-        connection = self._session.connect()
+    def send(request: Request) -> Reply:
+        connection = session.connect()
         try:
             reply = connection.send(request.method, request.path, request.body, query=request.query)
         finally:
             connection.close()
         return Reply(status=reply.status, content=reply.content)
+
+    return send
 
 
 def serve(session: Session) -> int:
@@ -54,5 +43,5 @@ def serve(session: Session) -> int:
         make_extras(session.settings, emit).ensure("mcp")
     from nightshift.server.mcp.tools import make_server  # noqa: PLC0415  # an extra
 
-    make_server(SessionApi(session)).run("stdio")
+    make_server(connect_session(session)).run("stdio")
     return Exit.OK

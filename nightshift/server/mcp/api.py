@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Mapping
-from concurrent.futures import Executor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -23,11 +19,6 @@ class Request:
     body: Mapping[str, Any] | None = None
     query: Mapping[str, Any] | None = None
 
-    @property
-    def address(self) -> str:
-        """The path with the query string."""
-        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
@@ -37,35 +28,16 @@ class Reply:
     content: bytes
 
 
-class Api(Protocol):
-    """Port through which the MCP tools reach the API."""
-
-    async def send(self, request: Request) -> Reply:
-        """Send one request.
-
-        Raises:
-            NightshiftError: the API does not respond.
-        """
+Api = Callable[[Request], Reply]
+"""Sends one request to the API, in a thread of its own. It fails with `NightshiftError` if the API does not respond."""
 
 
-class OwnApi:
-    """The API of this process. Its application is called directly, without a socket.
+def connect_app(app: Flask) -> Api:
+    """Return the API of this process, whose application is called directly, without a socket."""
 
-    Args:
-        app: the application.
-        threads: threads in which the application runs, so that it does not block the server's event loop.
-    """
-
-    def __init__(self, app: Flask, threads: Executor) -> None:
-        self._app, self._threads = app, threads
-
-    async def send(self, request: Request) -> Reply:
-        """Send one request."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._send, request)
-
-    def _send(self, request: Request) -> Reply:
-        sent = None if request.body is None else json.dumps(request.body)
-        kind = None if sent is None else "application/json"
-        with self._app.test_client(use_cookies=False) as client:
-            answer = client.open(request.address, method=request.method, data=sent, content_type=kind)
+    def send(request: Request) -> Reply:
+        with app.test_client(use_cookies=False) as client:
+            answer = client.open(request.path, method=request.method, query_string=request.query, json=request.body)
             return Reply(status=answer.status_code, content=answer.data)
+
+    return send

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, cast
 
 from nightshift.core.errors import ExtraMissing
 from nightshift.server.auth.asgi import App, Receive, Refused, Scope, Send
-from nightshift.server.mcp.api import OwnApi
+from nightshift.server.mcp.api import connect_app
 
 if TYPE_CHECKING:
     from flask import Flask
 
 MCP_PATH = "/mcp"
 EXTRA = "mcp"
-THREADS = 4
 _SOON = [(b"retry-after", b"10")]
 _log = logging.getLogger(__name__)
 
@@ -39,7 +38,7 @@ class McpRoute:
 
     def __init__(self, app: Flask, ensure: Callable[[str], None]) -> None:
         self._app, self._ensure = app, ensure
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=EXTRA)
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix=EXTRA)
         self._installing: asyncio.Future[None] | None = None
         self._handler: App | None = None
         self._running: asyncio.Task[None] | None = None
@@ -91,7 +90,7 @@ class McpRoute:
 
             from nightshift.server.mcp.tools import make_server  # noqa: PLC0415  as above
 
-            server = make_server(OwnApi(self._app, self._threads))
+            server = make_server(connect_app(self._app))
             open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard checks the Host
             server.streamable_http_app(stateless_http=True, transport_security=open_to_all)
             manager: StreamableHTTPSessionManager = server.session_manager

@@ -293,7 +293,7 @@ class Tools:
             ResourceError: the request failed. The message gives the reason, for the model to read.
         """
         try:
-            reply = await self._api.send(request)
+            reply = await anyio.to_thread.run_sync(self._api, request, abandon_on_cancel=True)
         except NightshiftError as error:
             raise ResourceError(str(error)) from error
         if 200 <= reply.status < 300:
