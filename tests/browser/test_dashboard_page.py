@@ -28,9 +28,6 @@ def test_it_tells_how_things_stand(visit: Visit, seeded: SeededDaemon) -> None:
     expect(card(page, "Daemon").get_by_text(report["version"])).to_be_visible()
     newest = seeded.daemon.get("/api/commits")["commits"][0]
     expect(card(page, "Git").locator(f"[data-commit='{newest['commit']}']")).to_contain_text(newest["subject"])
-    lessons = seeded.daemon.get("/api/learning")
-    in_use = sum(lessons[kind][state] for kind in ("failures", "patterns") for state in ("active", "probation"))
-    expect(card(page, "Memory").get_by_text(f"{in_use} in use")).to_be_visible()
 
 
 def test_it_is_drawn_from_what_came_with_it(page: Page, seeded: SeededDaemon) -> None:

@@ -1,4 +1,4 @@
-"""The inbox of a running daemon: the owner decides by mouse and by keyboard, and reads or reverts commits."""
+"""The inbox of a running daemon: the owner decides by mouse and by keyboard."""
 
 from __future__ import annotations
 

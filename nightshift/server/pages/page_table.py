@@ -61,7 +61,7 @@ PAGES: tuple[Page, ...] = (
         name="inbox",
         path="/inbox",
         title="Inbox",
-        preload=("/api/approvals?open=1", "/api/commits?unread=1&limit=50", "/api/decisions?limit=20"),
+        preload=("/api/approvals?open=1", "/api/decisions?limit=20"),
         key="i",
     ),
     Page(
@@ -81,8 +81,13 @@ PAGES: tuple[Page, ...] = (
     Page(name="reports", path="/reports", title="Reports", preload=("/api/reports?limit=20",), key="r"),
     Page(name="report", path="/reports/{name}", title="Report", preload=("/api/report/{name}",), texts=("name",)),
     Page(name="memory", path="/memory", title="Memory", preload=("/api/learning", "/api/lessons?limit=50"), key="m"),
-    Page(name="repositories", path="/repositories", title="Repositories", preload=("/api/repositories",), key="o"),
-    Page(name="environments", path="/environments", title="Environments", preload=("/api/environments",), key="e"),
+    Page(
+        name="repositories",
+        path="/repositories",
+        title="Repositories",
+        preload=("/api/repositories", "/api/environments"),
+        key="o",
+    ),
     Page(name="hub", path="/hub", title="Nodes", key="h", needs_hub=True),
     Page(name="settings", path="/settings", title="Settings", preload=("/api/settings",), key="s"),
 )

@@ -7,7 +7,6 @@ import {Models} from './dashboard/brains.js';
 import {Figures} from './dashboard/figures.js';
 import {Git} from './dashboard/git.js';
 import {Machine} from './dashboard/machine.js';
-import {Memory} from './dashboard/memory.js';
 import {Optional} from './dashboard/optional.js';
 import {Workers} from './dashboard/workers.js';
 
@@ -24,9 +23,8 @@ function Dashboard() {
         <${Workers} workers=${report.workers} />
         <${Git} />
       </div>
-      <div role="complementary" aria-label="Models, memory, machine">
+      <div role="complementary" aria-label="Models, machine">
         <${Models} models=${report.models} />
-        <${Memory} />
         <${Machine} report=${report} />
         <${Optional} extras=${report.extras} />
       </div>

@@ -1,4 +1,5 @@
-// The page of repositories: the effective settings of each with their sources, and a form that changes them.
+// The page of repositories: the effective settings of each with their sources, a form that changes them, and the
+// environments that were built for repositories.
 
 import {fault, patch, useData} from '../app/api.js';
 import {Button, Card, Empty, Fault, Loaded, Moment, Pill} from '../app/parts.js';
@@ -7,6 +8,7 @@ import {mount, toast} from '../app/shell.js';
 import {Table} from '../app/table.js';
 import {firstLine, typed} from '../app/text.js';
 import {html, signal, useState} from '../app/ui.js';
+import {Environments} from './repositories/environments.js';
 import {NONE, read, spelled} from './repositories/values.js';
 
 const chosen = signal(new URLSearchParams(location.search).get('repo') ?? '');
@@ -137,7 +139,7 @@ function All() {
 }
 
 function Repositories() {
-  if (!chosen.value) return html`<h1 class="unseen">Repositories</h1><${All} />`;
+  if (!chosen.value) return html`<h1 class="unseen">Repositories</h1><${All} /><${Environments} />`;
   return html`<p><a href="/repositories">All repositories</a></p>
     <div class="bar"><h1>${nameOf({path: chosen.value})}</h1></div>
     <${Repository} key=${chosen.value} repo=${chosen.value} />`;

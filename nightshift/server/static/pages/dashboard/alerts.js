@@ -21,8 +21,8 @@ export function Asks() {
   const asks = open.data?.approvals ?? [];
   if (!asks.length) return null;
   const more = asks.length - SHOWN;
-  return html`<${Card} title="Needs your decision" id="asks" class="asks"
+  return html`<${Card} title="Needs your decision" id="asks"
     hint=${more > 0 ? html`<a href="/inbox">${counted(more, 'more', 'more')} in the inbox</a>` : null}>
-    <ul class="plain">${asks.slice(0, SHOWN).map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} onDone=${open.reload} />`)}</ul>
+    <ul class="plain items">${asks.slice(0, SHOWN).map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} reload=${open.reload} />`)}</ul>
   <//>`;
 }

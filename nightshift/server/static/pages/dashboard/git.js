@@ -41,7 +41,7 @@ const readAll = async (source) => {
 export function Git() {
   const commits = useData('/api/commits', {limit: SHOWN}, COMMITTED);
   const unread = commits.data?.unread ?? 0;
-  return html`<${Card} title="Git" hint=${unread ? html`<a href="/inbox">${counted(unread, 'commit')} to read</a>` : null}
+  return html`<${Card} title="Git" hint=${unread ? html`<a href="/review">${counted(unread, 'commit')} to read</a>` : null}
     actions=${unread ? html`<${Button} sends kind="bare small" onClick=${() => readAll(commits)}>Mark all as read<//>` : null}>
     <${Loaded} of=${commits}>${({commits: newest}) => (newest.length
       ? html`<ul class="plain">${newest.map((each) => html`<${Commit} key=${each.id} commit=${each} />`)}</ul>`

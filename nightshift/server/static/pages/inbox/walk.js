@@ -1,15 +1,13 @@
-// Keyboard control of the inbox. Keys move from row to row, first through questions and then commits, and act on the
-// current row.
+// Keyboard control of the inbox. Keys move from question to question, and act on the current one.
 
 import {go} from '../../app/boot.js';
+import {decide, draftOf} from '../../app/deciding.js';
 import {useKeys} from '../../app/keys.js';
-import {act} from '../../app/shell.js';
 import {toggle} from '../../app/table.js';
 import {useRef, useSignal} from '../../app/ui.js';
-import {decide, draftOf} from './deciding.js';
 
 /**
- * The current row and the chosen rows. `at` is a signal of a row's name (`ask-3`, `commit-7`). `chosen` is a signal of
+ * The current row and the chosen rows. `at` is a signal of a row's name, such as `ask-3`. `chosen` is a signal of
  * the set of ids of the chosen questions.
  * @typedef {{at: object, chosen: object}} Walk
  */
@@ -17,11 +15,11 @@ import {decide, draftOf} from './deciding.js';
 const element = (name) => document.getElementById(name);
 
 /** Bind the keys of the inbox. @returns {Walk} */
-export function useWalk(asks, commits, reload) {
+export function useWalk(asks, reload) {
   const at = useSignal(null);
   const chosen = useSignal(new Set());
   const now = useRef(null);
-  now.current = {names: [...asks.map(({approval_id: id}) => `ask-${id}`), ...commits.map(({id}) => `commit-${id}`)], asks, commits, reload};
+  now.current = {names: asks.map(({approval_id: id}) => `ask-${id}`), asks, reload};
   const step = (by) => {
     const {names} = now.current;
     if (!names.length) return;
@@ -30,7 +28,6 @@ export function useWalk(asks, commits, reload) {
     element(at.peek())?.scrollIntoView({block: 'nearest'});
   };
   const ask = () => now.current.asks.find(({approval_id: id}) => `ask-${id}` === at.peek());
-  const commit = () => now.current.commits.find(({id}) => `commit-${id}` === at.peek());
   const decided = async (granted) => {
     const found = ask();
     if (!found) return;
@@ -39,10 +36,6 @@ export function useWalk(asks, commits, reload) {
     if (await decide(found, granted, draftOf(found.approval_id).peek())) at.value = next;
     await now.current.reload();
   };
-  const open = () => {
-    const found = ask() ?? commit();
-    if (found) go(`/task/${found.task_id}`);
-  };
   useKeys({
     j: ['next', () => step(1)],
     k: ['previous', () => step(-1)],
@@ -50,8 +43,7 @@ export function useWalk(asks, commits, reload) {
     a: ['approve, or answer what is typed', () => decided(true)],
     d: ['deny', () => decided(false)],
     r: ['answer or note', () => element(at.peek())?.querySelector('input[type=text]')?.focus()],
-    m: ['mark the commit as read', () => commit() && act('/api/commits/reviewed', 'Marked as read.', {commit: commit().commit})],
-    Enter: ['open the task', open],
+    Enter: ['open the task', () => ask() && go(`/task/${ask().task_id}`)],
   });
   return {at, chosen};
 }

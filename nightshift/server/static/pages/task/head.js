@@ -104,8 +104,8 @@ const Parts = ({parts}) => (parts.length ? html`<h2>Subtasks</h2><ul class="plai
 export function Asks({asks, isWaiting, onDone}) {
   const open = asks.filter((ask) => ask.granted === null && isWaiting);
   if (!open.length) return null;
-  return html`<${Card} title="Needs your decision" id="asks" class="asks">
-    <ul class="plain">${open.map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} onDone=${onDone} withTask=${false} />`)}</ul><//>`;
+  return html`<${Card} title="Needs your decision" id="asks">
+    <ul class="plain items">${open.map((ask) => html`<${Ask} key=${ask.approval_id} ask=${ask} reload=${onDone} withTask=${false} />`)}</ul><//>`;
 }
 
 /** Everything on the page that is above the course of the task. */

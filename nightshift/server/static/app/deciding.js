@@ -1,9 +1,10 @@
 // Sends decisions on questions, and keeps the texts that the owner is typing.
 
-import {fault, post} from '../../app/api.js';
-import {status, toast} from '../../app/shell.js';
-import {counted} from '../../app/text.js';
-import {signal} from '../../app/ui.js';
+import {fault, post} from './api.js';
+import {status} from './state.js';
+import {counted} from './text.js';
+import {toast} from './toasts.js';
+import {signal} from './ui.js';
 
 const drafts = new Map();
 
