@@ -4,7 +4,7 @@ import {html, useErrorBoundary} from './ui.js';
 import {Button} from './forms.js';
 
 export {Code, Diff} from './code.js';
-export {Confirm, Dialog, Tabs, confirmed} from './dialogs.js';
+export {Dialog, Tabs, confirmed} from './dialogs.js';
 export {Button, Check, Field} from './forms.js';
 export {Count, Dot, Label, Meter, Moment, Money, Pill, Prose, Span, Sparkline} from './marks.js';
 

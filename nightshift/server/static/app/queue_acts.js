@@ -41,8 +41,14 @@ export function offerUndo(said, path, body, after = undefined) {
   toast(html`${said} <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
-/** Cancel one task after a confirmation. For a task that had not begun, offer to undo this. */
-export async function cancelOne(task) {
+/**
+ * Where the actions on one task are sent, and what is done after them; the default is a task of this daemon.
+ * @typedef {{path: string, after?: () => any}} Way
+ */
+const here = (task) => ({path: `/api/task/${task.task_id}`});
+
+/** Cancel one task after a confirmation. For a task that had not begun, offer to undo this. @param {Way} [way] */
+export async function cancelOne(task, {path, after} = here(task)) {
   const id = task.task_id;
   const runs = task.status === 'running';
   const lost = runs ? 'It ends at its next safe point.' : task.attempt ? 'Its work so far is discarded.' : 'It has not started.';
@@ -53,30 +59,26 @@ export async function cancelOne(task) {
   if (!sure) return;
   const said = `Task ${id} ${runs ? 'will end at its next safe point' : 'is cancelled'}.`;
   const canUndo = isUntouched(task);
-  const answer = await act(`/api/task/${id}/cancel`, canUndo ? '' : said);
-  if (answer.ok && canUndo) offerUndo(said, `/api/task/${id}/retry`);
+  const answer = await act(`${path}/cancel`, canUndo ? '' : said);
+  if (answer.ok && canUndo) offerUndo(said, `${path}/retry`, undefined, after);
+  await after?.();
 }
 
 /** Retry one task. With `how` set to `{from_draft: true}`, it starts from its draft. */
-export async function retryOne(task, how = undefined) {
-  const id = task.task_id;
-  const answer = await act(`/api/task/${id}/retry`, task.status === 'cancelled' ? '' : `Task ${id} is queued again.`, how);
-  if (answer.ok && task.status === 'cancelled') offerUndo(`Task ${id} is queued again.`, `/api/task/${id}/cancel`);
+export async function retryOne(task, how = undefined, {path, after} = here(task)) {
+  const said = `Task ${task.task_id} is queued again.`;
+  const answer = await act(`${path}/retry`, task.status === 'cancelled' ? '' : said, how);
+  if (answer.ok && task.status === 'cancelled') offerUndo(said, `${path}/cancel`, undefined, after);
+  await after?.();
 }
 
-/** Set the priority of one task, and offer to undo this. */
-export async function setPriority(task, priority) {
-  const path = `/api/task/${task.task_id}/priority`;
-  const answer = await act(path, '', {priority});
-  if (answer.ok) offerUndo(`Task ${task.task_id} has priority ${priority}.`, path, {priority: task.priority});
-  return answer;
-}
-
-/** Ask the owner for the priority of one task, and set it. */
-export async function prioritiseOne(task) {
+/** Ask the owner for the priority of one task, set it, and offer to undo this. @param {Way} [way] */
+export async function prioritiseOne(task, {path, after} = here(task)) {
   const priority = await priorityFor(`Priority of task ${task.task_id}`, task.priority);
-  if (priority === null || priority === task.priority) return null;
-  return setPriority(task, priority);
+  if (priority === null || priority === task.priority) return;
+  const answer = await act(`${path}/priority`, '', {priority});
+  if (answer.ok) offerUndo(`Task ${task.task_id} has priority ${priority}.`, `${path}/priority`, {priority: task.priority}, after);
+  await after?.();
 }
 
 /**

@@ -1,4 +1,4 @@
-// Reverts a commit after a confirmation, and offers to undo that.
+// Reverts a commit after a confirmation and offers to undo that, or applies a reverted commit again.
 
 import {fault, post} from './api.js';
 import {confirmed} from './dialogs.js';
@@ -7,12 +7,29 @@ import {status} from './state.js';
 import {UNDO_MS, toast} from './toasts.js';
 import {html} from './ui.js';
 
-async function sendRevert(commit, reapply, force = false) {
-  const done = post(`/api/task/${commit.task_id}/revert`, {reapply, force});
+async function sendRevert(commit, isBack, force = false) {
+  const done = post(`/api/task/${commit.task_id}/revert`, {reapply: isBack, force});
   toast('Running the tests that it reaches; this may take a while.');
   const answer = await done;
   status.reload();
   return answer;
+}
+
+async function bringBack(commit, mark) {
+  const answer = await sendRevert(commit, true);
+  toast(answer.ok ? 'Reapplied.' : fault(answer), answer.ok ? 'good' : 'bad');
+  if (answer.ok) await mark(null);
+}
+
+/** Apply a reverted commit again after a confirmation. */
+export async function reapply(commit) {
+  const isSure = await confirmed({
+    title: `Reapply “${commit.subject}”?`,
+    text: html`A new commit on <code>${commit.target}</code> brings its change back, once the tests that its files reach have passed with it.`,
+    no: 'Leave it out',
+    yes: 'Reapply',
+  });
+  if (isSure) await bringBack(commit, () => {});
 }
 
 /**
@@ -35,11 +52,7 @@ export async function revert(commit, mark = () => {}) {
     toast(fault(answer), 'bad');
   }
   if (!answer.ok) return;
-  const undo = async () => {
-    const back = await sendRevert(commit, true);
-    toast(back.ok ? 'Reapplied.' : fault(back), back.ok ? 'good' : 'bad');
-    if (back.ok) await mark(null);
-  };
+  const undo = () => bringBack(commit, mark);
   await mark(answer.data.by);
-  toast(html`Reverted by <code>${answer.data.by.slice(0, 10)}</code>. <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
+  toast(html`Reverted by <code>${answer.data.by.slice(0, 10)}</code>. ${answer.data.judged} <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }

@@ -15,7 +15,7 @@ import {counted, elapsed, typed} from './text.js';
 import {Toasts, toast} from './toasts.js';
 import {effect, html, render, useEffect} from './ui.js';
 
-export {act, isHeldByOwner, status} from './state.js';
+export {act, status} from './state.js';
 export {UNDO_MS, toast} from './toasts.js';
 export {useFocusKey} from './keys.js';
 

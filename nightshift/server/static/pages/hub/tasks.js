@@ -1,10 +1,8 @@
 // The tasks of all nodes of the hub, with a filter by status, links to their pages on their nodes, and controls.
 
 import {useData} from '../../app/api.js';
-import {Button, Card, Empty, Fault, Moment, Pill, confirmed} from '../../app/parts.js';
-import {priorityFor} from '../../app/priority.js';
-import {FITTING, offerUndo} from '../../app/queue_acts.js';
-import {act} from '../../app/shell.js';
+import {Button, Card, Empty, Fault, Moment, Pill} from '../../app/parts.js';
+import {FITTING, cancelOne, prioritiseOne, retryOne} from '../../app/queue_acts.js';
 import {Table} from '../../app/table.js';
 import {firstLine, grouped, words} from '../../app/text.js';
 import {html, useEffect, useState} from '../../app/ui.js';
@@ -27,46 +25,15 @@ function pageOf({node, node_task: number, node_page: there, origin, origin_task:
   return first === null ? undefined : origin === here ? `/task/${first}` : web(begun);
 }
 
-async function cancel(task, reload) {
-  const runs = task.status === 'running' || task.status === 'waiting';
-  const untouched = task.attempt === 0 && !task.not_before && ['queued', 'blocked'].includes(task.status);
-  const lost = runs ? `${task.node_name} ends it at its next safe point.` : task.attempt ? 'Its work so far is discarded.' : 'It has not started.';
-  const sure = await confirmed({
-    title: `Cancel task ${task.id} of the hub?`, yes: 'Cancel task', no: runs ? 'Keep running' : 'Keep task', danger: true,
-    text: `${lost} Tasks that depend on it end with it. It can be retried later, from the beginning.`,
-  });
-  if (!sure) return;
-  const path = `/api/hub/tasks/${task.id}`;
-  const said = `Task ${task.id} ${runs ? 'will end at its next safe point' : 'is cancelled'}.`;
-  const answer = await act(`${path}/cancel`, untouched ? '' : said);
-  if (answer.ok && untouched) offerUndo(said, `${path}/retry`, undefined, reload);
-  await reload();
-}
-
-async function retry(task, reload) {
-  const path = `/api/hub/tasks/${task.id}`;
-  const said = `Task ${task.id} is queued again.`;
-  const answer = await act(`${path}/retry`, task.status === 'cancelled' ? '' : said);
-  if (answer.ok && task.status === 'cancelled') offerUndo(said, `${path}/cancel`, undefined, reload);
-  await reload();
-}
-
-async function prioritise(task, reload) {
-  const priority = await priorityFor(`Priority of task ${task.id} of the hub`, task.priority);
-  if (priority === null || priority === task.priority) return;
-  const path = `/api/hub/tasks/${task.id}/priority`;
-  const answer = await act(path, '', {priority});
-  if (answer.ok) offerUndo(`Task ${task.id} has priority ${priority}.`, path, {priority: task.priority}, reload);
-  await reload();
-}
-
 function Steer({task, reload, off}) {
   const fits = (action) => FITTING[action].includes(task.status);
-  const item = (what, fn) => html`<${Button} sends kind="small" disabled=${off} aria-label=${`${what} task ${task.id}`} onClick=${() => fn(task, reload)}>${what}<//>`;
+  const named = {...task, task_id: task.id};
+  const way = {path: `/api/hub/tasks/${task.id}`, after: reload};
+  const item = (what, onClick) => html`<${Button} sends kind="small" disabled=${off} aria-label=${`${what} task ${task.id}`} onClick=${onClick}>${what}<//>`;
   return html`<div class="steer">
-    ${fits('cancel') ? task.cancel_requested ? html`<span class="hint">ends soon</span>` : item('Cancel', cancel) : null}
-    ${fits('retry') ? item('Retry', retry) : null}
-    ${fits('prioritise') ? item(`Priority ${task.priority}`, prioritise) : null}
+    ${fits('cancel') ? task.cancel_requested ? html`<span class="hint">ends soon</span>` : item('Cancel', () => cancelOne(named, way)) : null}
+    ${fits('retry') ? item('Retry', () => retryOne(named, undefined, way)) : null}
+    ${fits('prioritise') ? item(`Priority ${task.priority}`, () => prioritiseOne(named, way)) : null}
   </div>`;
 }
 

@@ -1,8 +1,8 @@
-// Actions on a task (send a message, cancel, retry, fork) and on its commit (revert, reapply).
+// Actions on a task: send a message, cancel, retry, fork.
 
 import {fault, post} from '../../app/api.js';
 import {ModelField} from '../../app/model_field.js';
-import {Button, Check, Dialog, Field} from '../../app/parts.js';
+import {Button, Dialog, Field} from '../../app/parts.js';
 import {cancelOne, retryOne} from '../../app/queue_acts.js';
 import {toast} from '../../app/shell.js';
 import {html, signal, useState} from '../../app/ui.js';
@@ -62,33 +62,4 @@ function ForkForm({task, course, from, close, reload}) {
       hint="Added to the task's text. With a note, the fork continues with coding, whichever step this was." />
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
     <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>Fork task<//></footer>`;
-}
-
-/**
- * A button that reverts the task's integrated work, or reapplies it. It asks for confirmation, and shows the result of
- * the tests.
- */
-export function Revert({task, isTaken}) {
-  // Whether to revert or to reapply is fixed when the dialog opens, because the commit's state may change meanwhile.
-  const [open, setOpen] = useState(null);
-  const reapply = open?.reapply ?? isTaken;
-  const [force, setForce] = useState(false);
-  const [error, setError] = useState('');
-  const what = reapply ? 'Reapply' : 'Revert';
-  const close = () => { setOpen(null); setError(''); };
-  const send = async () => {
-    setError('');
-    const answer = await post(`/api/task/${task.task_id}/revert`, {force, reapply});
-    if (!answer.ok) return setError(fault(answer));
-    close();
-    return toast(`${reapply ? 'Reapplied' : 'Reverted'} by ${answer.data.by.slice(0, 10)} on ${answer.data.branch}. ${answer.data.judged}`, 'good');
-  };
-  return html`<${Button} sends kind=${reapply ? 'small' : 'danger small'} onClick=${() => setOpen({reapply: isTaken})}>${what}…<//>
-    <${Dialog} open=${open !== null} title=${`${what} the work of task ${task.task_id}?`} onClose=${close}>
-      <p>A commit on top ${reapply ? 'brings its change back' : 'undoes its change'}; history is not rewritten. The tests that the
-        change reaches are run first, which may take a while.</p>
-      <${Check} label="Even if other tests fail" checked=${force} onChange=${(event) => setForce(event.target.checked)} />
-      ${error ? html`<p class="error" role="alert">${error}</p>` : null}
-      <footer><${Button} autofocus onClick=${close}>${reapply ? 'Leave it out' : 'Keep the work'}<//><${Button} sends kind=${reapply ? 'main' : 'danger'} onClick=${send}>${what}<//></footer>
-    <//>`;
 }

@@ -6,11 +6,10 @@ import {OnBranch} from '../../app/on_branch.js';
 import {Button, Label, Moment, Pill} from '../../app/parts.js';
 import {retryOne} from '../../app/queue_acts.js';
 import {markRead} from '../../app/reads.js';
+import {reapply, revert} from '../../app/revert.js';
 import {ChangedTests, OpenCounts, OpenRemarks} from '../../app/remarks.js';
 import {VerifyAgain} from '../../app/verify.js';
 import {html} from '../../app/ui.js';
-import {Revert} from './actions.js';
-
 
 function Row({task, commit, isNewest}) {
   const again = commit.discarded_at ? `branch ${commit.branch} ${commit.commit}` : `show ${commit.commit.slice(0, 12)}`;
@@ -28,7 +27,8 @@ function Row({task, commit, isNewest}) {
         ${commit.reviewed_at ? html`<span class="hint">read <${Moment} at=${commit.reviewed_at} /></span>`
           : html`<${Button} sends kind="small" onClick=${() => markRead('Marked as read.', undefined, `/api/task/${task.task_id}/reviewed`)}>Mark as read<//>`}
         ${isNewest && commit.waits ? html`<${OnBranch} commit=${commit} kind="small" />` : null}
-        ${isNewest && commit.integrated ? html`<${Revert} task=${task} isTaken=${Boolean(commit.reverted_by)} />` : null}
+        ${isNewest && commit.integrated ? commit.reverted_by ? html`<${Button} sends kind="small" onClick=${() => reapply(commit)}>Reapply…<//>`
+    : html`<${Button} sends kind="danger small" onClick=${() => revert(commit)}>Revert…<//>` : null}
       </span></div>${result}`}<//>
     <p class="what">${commit.subject}</p>
     <${OpenRemarks} remarks=${commit.remarks} /><${ChangedTests} paths=${commit.changed_tests} /><${ChangedTests} paths=${commit.removed_tests} what="Removed" />

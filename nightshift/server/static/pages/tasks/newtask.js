@@ -1,6 +1,6 @@
 // The form for a new task. Input that was not sent is stored for the tab, so that a reload of the page loses nothing.
 
-import {fault, post} from '../../app/api.js';
+import {post} from '../../app/api.js';
 import {forNow} from '../../app/kept.js';
 import {Button, Card, Field} from '../../app/parts.js';
 import {status, toast, useFocusKey} from '../../app/shell.js';
