@@ -57,8 +57,8 @@ it.
 
 **Other behaviour.** `stop()` and `start()` take the server away and bring it back on the same port. While `portal` is
 set, every page is that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With
-`keys={…}` a request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and
-`/api/embed` return hashed words, or the vectors that `embed` makes of the texts. `listed` is added to each row of the
+`keys={…}` a request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings`
+returns hashed words, or the vectors that `embed` makes of the texts. `listed` is added to each row of the
 list of models, `props` are the properties that llama.cpp's server reports, and `capabilities` are a model's
 capabilities as Ollama reports them.
 """
@@ -297,8 +297,8 @@ class WireServer:
             )
         if request.path == "/api/show":
             return self._show(str(body.get("model") or body.get("name")))
-        if request.path in ("/v1/embeddings", "/api/embed"):
-            return _embeddings(request.path, body, self.embed)
+        if request.path == "/v1/embeddings":
+            return _embeddings(body, self.embed)
         return _refuse(request.path, 404, "there is no such page", "not_found")
 
     def _show(self, model: str) -> web.Response:
@@ -442,11 +442,9 @@ async def _reset(request: web.Request, response: web.StreamResponse | None = Non
     return response or web.Response()
 
 
-def _embeddings(path: str, body: Mapping[str, Any], embed: Embed) -> web.Response:
+def _embeddings(body: Mapping[str, Any], embed: Embed) -> web.Response:
     given = body.get("input") or ""
     vectors = embed([given] if isinstance(given, str) else given)
-    if path.startswith("/api"):
-        return web.json_response({"model": body.get("model"), "embeddings": vectors})
     data = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(vectors)]
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     return web.json_response({"object": "list", "data": data, "model": body.get("model"), "usage": usage})

@@ -1,4 +1,4 @@
-"""Embedders at a network address: those of Ollama, of OpenAI, and of any server with OpenAI's `/v1/embeddings`.
+"""Embedders at a network address: OpenAI, Ollama, and any other server with OpenAI's `/v1/embeddings`.
 
 Texts are sent only to the address that the owner has set: no redirect is followed, and an address of this machine is
 never reached through a proxy. Each answer has a time limit and a size limit.
@@ -7,12 +7,11 @@ never reached through a proxy. Each answer has a time limit and a size limit.
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from nightshift.core.text.masking import printable
@@ -48,19 +47,28 @@ class Passing(EmbedderMissing):
     """The endpoint cannot be reached or is busy; a retry may help."""
 
 
-class RemoteEmbedder(ABC):
-    """An embedder at a network address.
+OFFICIAL = "https://api.openai.com/v1"
+OPENAI_MODEL = "text-embedding-3-small"
+OLLAMA_MODEL = "nomic-embed-text"
+
+
+class OpenAIEmbedder:
+    """OpenAI's embeddings.
 
     Args:
         model: the model's name at that address.
-        base_url: the address.
+        base_url: the address including `/v1`; OpenAI's own by default.
+        api_key: the key; the owner's own servers often need none.
         limits: limits of requests.
     """
 
-    vendor: ClassVar[str]
+    vendor = "openai"
 
-    def __init__(self, *, model: str, base_url: str, limits: Limits | None = None) -> None:
-        self.model, self.base_url, self.limits = model, base_url.rstrip("/"), limits or Limits()
+    def __init__(
+        self, *, model: str, base_url: str | None = None, api_key: str | None = None, limits: Limits | None = None
+    ) -> None:
+        self.model, self.base_url, self.limits = model, (base_url or OFFICIAL).rstrip("/"), limits or Limits()
+        self._key = api_key
         self._dims, self._floor = 0, 1.0
 
     @property
@@ -81,15 +89,19 @@ class RemoteEmbedder(ABC):
     def load(self) -> None:
         """Check whether the endpoint answers, and measure the length and the floor of its vectors.
 
+        Without a key, no request is sent to OpenAI itself.
+
         Raises:
             EmbedderMissing: the endpoint does not answer, or refuses.
         """
+        if self.base_url == OFFICIAL and not self._key:
+            raise EmbedderMissing("openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
         self._dims = 0
         rows = self._rows(["?"])
         self._dims = int(rows.shape[1])
         self._floor = floor_of(self.embed)
 
-    def close(self) -> None:  # noqa: B027  nothing is held
+    def close(self) -> None:
         """See `Loadable.close`; no connection is kept open."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -102,7 +114,6 @@ class RemoteEmbedder(ABC):
         parts = [self._rows(texts[at : at + size]) for at in range(0, len(texts), size)]
         return np.concatenate(parts) if parts else np.zeros((0, self._dims), dtype=np.float32)
 
-    @abstractmethod
     def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Send one request, without retries.
 
@@ -110,6 +121,21 @@ class RemoteEmbedder(ABC):
             Passing: a retry may help.
             EmbedderMissing: a retry will not help.
         """
+        client = self._client
+        import openai  # noqa: PLC0415  loaded by `_client`
+
+        try:
+            # By default the package asks for base64, which servers similar to OpenAI often do not support.
+            answer = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float")
+            return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
+        except openai.APIStatusError as error:
+            raise self._refused(error.status_code, error.message) from None
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+            detail = printable(str(cause), max_chars=200) or type(cause).__name__
+            raise Passing(f"{self.vendor} at {self.base_url} cannot be reached ({detail})") from None
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError):
+            raise EmbedderMissing(f"{self.vendor} at {self.base_url} does not speak OpenAI's format") from None
 
     def _rows(self, texts: Sequence[str]) -> Vectors:
         # Endpoints refuse empty texts.
@@ -140,29 +166,50 @@ class RemoteEmbedder(ABC):
             raise EmbedderMissing(f"{self.name} returns vectors that are not numbers")
         return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
-    def http_options(self, package: Any) -> dict[str, Any]:
-        """Return the arguments with which the vendor's package creates its client of `httpx` or a similar library."""
-        limits = self.limits
-        return {
+    @cached_property
+    def _client(self) -> Any:
+        # The package uses `httpx` if it is in `sys.modules`. If another thread is just importing it, the entry may be
+        # half loaded, so the import is completed first.
+        with suppress(ImportError):
+            import httpx  # noqa: F401, PLC0415
+        try:
+            import httpx2  # noqa: PLC0415  a fraction of a second
+            import openai  # noqa: PLC0415
+        except ImportError as error:
+            raise EmbedderMissing(f"the package openai is not installed ({error}); `make run` installs it") from None
+        http = openai.DefaultHttpxClient(
             # No connection is kept open, because it is unknown when the last text has been embedded.
-            "limits": package.Limits(max_keepalive_connections=0),
-            "timeout": package.Timeout(limits.whole_s, connect=limits.connect_s),
-            "trust_env": urlsplit(self.base_url).hostname not in _LOOPBACK,
-            "follow_redirects": False,
-            "headers": UNCOMPRESSED,
-            "event_hooks": {"response": [_limit(package, limits)]},
-        }
+            limits=httpx2.Limits(max_keepalive_connections=0),
+            timeout=httpx2.Timeout(self.limits.whole_s, connect=self.limits.connect_s),
+            trust_env=urlsplit(self.base_url).hostname not in _LOOPBACK,
+            follow_redirects=False,
+            headers=UNCOMPRESSED,
+            event_hooks={"response": [_limit(httpx2, self.limits)]},
+        )
+        return openai.OpenAI(api_key=self._key or "none", base_url=self.base_url, max_retries=0, http_client=http)
 
-    def refused(self, status: int, text: str, *, mend: str) -> EmbedderMissing:
+    def _refused(self, status: int, text: str) -> EmbedderMissing:
         """Return the error for an HTTP status. The server's message is shown, except in errors about keys."""
         detail = "" if status in (401, 403) else f": {printable(text, max_chars=200)}"
-        message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {mend}"
+        message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {self._describe_remedy(status)}"
         return Passing(message) if status in PASSING or status >= 500 else EmbedderMissing(message)
 
-    def describe_unreached(self, error: Exception) -> Passing:
-        """Return the error for a connection that failed or broke."""
-        detail = printable(str(error), max_chars=200) or type(error).__name__
-        return Passing(f"{self.vendor} at {self.base_url} cannot be reached ({detail})")
+    def _describe_remedy(self, status: int) -> str:
+        if status in (401, 403):
+            return "check OPENAI_API_KEY"
+        return f"check EMBEDDER_MODEL ({self.model}) and OPENAI_BASE_URL"
+
+
+class OllamaEmbedder(OpenAIEmbedder):
+    """Ollama's embeddings. The server truncates texts that are longer than the model's context."""
+
+    vendor = "ollama"
+
+    def __init__(self, *, model: str, base_url: str, limits: Limits | None = None) -> None:
+        super().__init__(model=model, base_url=f"{base_url.rstrip('/')}/v1", limits=limits)
+
+    def _describe_remedy(self, status: int) -> str:  # noqa: ARG002  as above
+        return f"run `ollama pull {self.model}`"
 
 
 def _limit(package: Any, limits: Limits) -> Callable[[Any], None]:
@@ -189,102 +236,3 @@ def _limit(package: Any, limits: Limits) -> Callable[[Any], None]:
         response.stream = Limited(response.stream)
 
     return hook
-
-
-OLLAMA_MODEL = "nomic-embed-text"
-
-
-class OllamaEmbedder(RemoteEmbedder):
-    """Ollama's embeddings. The server truncates texts that are longer than the model's context."""
-
-    vendor = "ollama"
-
-    def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """See `RemoteEmbedder.ask`."""
-        client = self._client
-        import httpx  # noqa: PLC0415  loaded by `_client`
-        import ollama  # noqa: PLC0415
-
-        try:
-            return client.embed(model=self.model, input=list(texts), truncate=True).embeddings  # type: ignore[no-any-return]
-        except ollama.ResponseError as error:
-            raise self.refused(error.status_code, error.error, mend=f"run `ollama pull {self.model}`") from None
-        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
-            raise self.describe_unreached(error) from None
-        except (ValueError, TypeError, AttributeError):
-            raise EmbedderMissing(f"ollama at {self.base_url} does not speak Ollama's own format") from None
-
-    @cached_property
-    def _client(self) -> Any:
-        try:
-            import httpx  # noqa: PLC0415  a fraction of a second
-            import ollama  # noqa: PLC0415
-        except ImportError as error:
-            raise EmbedderMissing(f"the package ollama is not installed ({error}); `make run` installs it") from None
-        return ollama.Client(host=self.base_url, **self.http_options(httpx))
-
-
-OFFICIAL = "https://api.openai.com/v1"
-OPENAI_MODEL = "text-embedding-3-small"
-
-
-class OpenAIEmbedder(RemoteEmbedder):
-    """OpenAI's embeddings.
-
-    Args:
-        model: the model's name.
-        base_url: the address including `/v1`; OpenAI's own by default.
-        api_key: the key; the owner's own servers often need none.
-        limits: limits of requests.
-    """
-
-    vendor = "openai"
-
-    def __init__(
-        self, *, model: str, base_url: str | None = None, api_key: str | None = None, limits: Limits | None = None
-    ) -> None:
-        super().__init__(model=model, base_url=base_url or OFFICIAL, limits=limits)
-        self._key = api_key
-
-    def load(self) -> None:
-        """See `RemoteEmbedder.load`. Without a key, no request is sent to OpenAI itself."""
-        if self.base_url == OFFICIAL and not self._key:
-            raise EmbedderMissing("openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
-        super().load()
-
-    def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """See `RemoteEmbedder.ask`."""
-        client = self._client
-        import openai  # noqa: PLC0415  loaded by `_client`
-
-        try:
-            # By default the package asks for base64, which servers similar to OpenAI often do not support.
-            answer = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float")
-            return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
-        except openai.APIStatusError as error:
-            raise self.refused(error.status_code, error.message, mend=self._mend(error.status_code)) from None
-        except openai.APIConnectionError as error:
-            raise self.describe_unreached(
-                error.__cause__ if isinstance(error.__cause__, Exception) else error
-            ) from None
-        except (openai.OpenAIError, ValueError, TypeError, AttributeError):
-            raise EmbedderMissing(f"openai at {self.base_url} does not speak OpenAI's format") from None
-
-    def _mend(self, status: int) -> str:
-        if status in (401, 403):
-            return "check OPENAI_API_KEY"
-        return f"check EMBEDDER_MODEL ({self.model}) and OPENAI_BASE_URL"
-
-    @cached_property
-    def _client(self) -> Any:
-        # The package uses `httpx` if it is in `sys.modules`. If another thread is just importing it, the entry may be
-        # half loaded, so the import is completed first.
-        with suppress(ImportError):
-            import httpx  # noqa: F401, PLC0415
-        try:
-            import httpx2  # noqa: PLC0415  a fraction of a second
-            import openai  # noqa: PLC0415
-        except ImportError as error:
-            raise EmbedderMissing(f"the package openai is not installed ({error}); `make run` installs it") from None
-        http = openai.DefaultHttpxClient(**self.http_options(httpx2))
-        return openai.OpenAI(api_key=self._key or "none", base_url=self.base_url, max_retries=0, http_client=http)
