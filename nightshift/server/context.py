@@ -25,14 +25,6 @@ from nightshift.core.text.masking import Masker
 from nightshift.models.live import LiveCalls
 from nightshift.queue.manager import QueueManager
 from nightshift.server.reads import Reads
-from nightshift.server.settings_answers import (
-    ChangeIn,
-    ModelTested,
-    ModelTestIn,
-    NoticeTestIn,
-    SettingsChanged,
-    SettingsShown,
-)
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.step_store import StepStore
@@ -40,6 +32,14 @@ from nightshift.storage.db.step_store import StepStore
 if TYPE_CHECKING:
     from nightshift.attempt.verifying import UnderWay, Verified
     from nightshift.server.proof.page import Proof
+    from nightshift.server.routes.settings import (
+        ChangeIn,
+        ModelTested,
+        ModelTestIn,
+        NoticeTestIn,
+        SettingsChanged,
+        SettingsShown,
+    )
     from nightshift.storage.db.state_store import Commit
     from nightshift.storage.memory.store import LongTermMemory
 

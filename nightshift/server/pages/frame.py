@@ -19,7 +19,7 @@ from nightshift.server.pages.assets import Assets
 from nightshift.server.pages.boot import boot_data
 from nightshift.server.pages.page_table import PAGES, Page
 from nightshift.server.query import LoginQuery, Query, read_query
-from nightshift.server.timeline.transcript import as_text
+from nightshift.server.timeline.step_detail import as_text
 
 MAX_SHOWN_CHARS = 200_000
 TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"

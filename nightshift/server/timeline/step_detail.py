@@ -17,6 +17,7 @@ from nightshift.core.events import Event
 from nightshift.core.tasks.attempt_state import AttemptState, Brief, Reflection
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Task
+from nightshift.core.tool_text import with_calls
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.case_files import CaseFiles
 from nightshift.server.formatting import Mask, Passage, full_text, passage, short, shorten
@@ -24,7 +25,6 @@ from nightshift.server.schemas import Answer, LogLine, log_line
 from nightshift.server.timeline.reading import ShownFinding, show_findings, timeline_steps
 from nightshift.server.timeline.timeline_answers import TimelineStep
 from nightshift.server.timeline.tool_reading import TEXT_CHARS, StepToolCall, tool_calls
-from nightshift.server.timeline.transcript import transcript
 from nightshift.server.timeline.verdict_answers import VerdictRow, verdict_row
 from nightshift.storage.db.event_log import EventFilter
 from nightshift.storage.db.step_store import Call, StepRow
@@ -38,6 +38,8 @@ MOST_CALLS = 60
 MOST_FILES = 500
 MOST_LINES = 200
 _NOTHING = Passage(text="", chars=0, cut=False)
+Part = tuple[str, str]
+"""The role of a message, and its text."""
 _TESTED = {(Phase.TESTING, Outcome.OK), (Phase.TESTING, Outcome.REDO), (Phase.COMMIT, Outcome.REDO)}
 
 
@@ -256,3 +258,19 @@ def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:
 def _line(event: Event, mask: Mask) -> LogLine:
     """Return the event without its data, which only the log page shows."""
     return log_line(replace(event, message=short(event.message, mask, 2000), data={}))
+
+
+def transcript(context: AppContext, call: Call) -> list[Part]:
+    """Return the messages, thoughts and reply of a model call as stored.
+
+    Thoughts and reply may still contain secrets.
+    """
+    reply = with_calls(context.steps.artifact(call.reply) or "", call.tool_calls)
+    thoughts = [("thoughts", call.thoughts)] if call.thoughts else []
+    return [*context.steps.prompt(call.prompt), *thoughts, ("reply", reply)]
+
+
+def as_text(context: AppContext, call: Call) -> str:
+    """Return a whole model call as plain text, with secrets masked."""
+    mask = context.mask
+    return "\n\n".join(f"===== {role}\n{full_text(text, mask)}" for role, text in transcript(context, call))
