@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from nightshift.core.clock import from_text, to_text
+from nightshift.core.clock import to_text
 from nightshift.core.errors import IllegalMove, UnknownApproval
 from nightshift.core.events import ApprovalData, Kind, Level
 from nightshift.core.tasks.change_checks import Answerer, Approval, Ask, AskKind, holding
@@ -18,7 +18,7 @@ from nightshift.core.tasks.task import Task
 from nightshift.queue import store
 from nightshift.queue.store import Transaction
 from nightshift.queue.transitions import leave, make_spent_column, move
-from nightshift.storage.db.codec import storable
+from nightshift.storage.db.codec import read_row, storable
 from nightshift.storage.db.sqlite import Connection, Row
 
 _SHARED = (AskKind.PACKAGE, AskKind.ENVIRONMENT)
@@ -288,16 +288,11 @@ def _overdue(conn: Connection, asked_before: datetime) -> list[Approval]:
 
 
 def _approval(row: Row) -> Approval:
-    granted = row["granted"]
-    return Approval(
-        id=row["id"],
-        task_id=row["task_id"],
-        attempt=row["attempt"],
+    return read_row(
+        Approval,
+        row,
         ask=Ask(kind=AskKind(row["kind"]), subject=row["subject"], question=row["question"], default=row["fallback"]),
-        asked_at=from_text(row["asked_at"]),
-        granted=None if granted is None else bool(granted),
         answer=row["answer"] or "",
-        answered_at=row["answered_at"] and from_text(row["answered_at"]),
         answered_by=Answerer(row["answered_by"]) if row["answered_by"] else None,
         wanted=row["wanted"] or "",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from nightshift.core.clock import from_text, to_text
+from nightshift.core.clock import to_text
 from nightshift.core.errors import IllegalMove, InvalidTask
 from nightshift.core.events import Kind
 from nightshift.core.program import format_command
@@ -12,7 +12,8 @@ from nightshift.core.tasks.states import ENDED, Status
 from nightshift.core.tasks.task import MAX_MESSAGE_CHARS, MOST_MESSAGES, OwnerMessage, Task
 from nightshift.queue import store
 from nightshift.queue.store import Transaction
-from nightshift.storage.db.sqlite import Connection, Row
+from nightshift.storage.db.codec import read_row
+from nightshift.storage.db.sqlite import Connection
 
 
 def add(tx: Transaction, task_id: int, text: str, *, interrupts: bool) -> OwnerMessage:
@@ -35,7 +36,7 @@ def add(tx: Transaction, task_id: int, text: str, *, interrupts: bool) -> OwnerM
     ).fetchone()
     about = tx.emitter.bind(task_id=task_id, attempt=task.attempt or None)
     about.emit(Kind.OWNER_SAID, masked_text[:1000], interrupts=interrupts)
-    return _message(row)
+    return read_row(OwnerMessage, row)
 
 
 def _too_late(task: Task) -> str:
@@ -59,7 +60,7 @@ def _fault(text: str, message_count: int) -> str:
 def of_task(conn: Connection, task_id: int) -> tuple[OwnerMessage, ...]:
     """List the messages to a task, oldest first."""
     rows = conn.execute("SELECT * FROM task_messages WHERE task_id = ? ORDER BY id", (task_id,))
-    return tuple(map(_message, rows))
+    return tuple(read_row(OwnerMessage, row) for row in rows)
 
 
 def interrupting(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
@@ -73,14 +74,3 @@ def _newest(conn: Connection, task_ids: Collection[int]) -> Iterator[tuple[int, 
         (newest,) = conn.execute(query, (task_id,)).fetchone()
         if newest is not None:
             yield task_id, newest
-
-
-def _message(row: Row) -> OwnerMessage:
-    return OwnerMessage(
-        id=row["id"],
-        task_id=row["task_id"],
-        attempt=row["attempt"],
-        text=row["text"],
-        interrupts=bool(row["interrupts"]),
-        at=from_text(row["at"]),
-    )

@@ -17,10 +17,10 @@ from nightshift.core.errors import StaleFence, UnknownTask
 from nightshift.core.events import Emitter, Event
 from nightshift.core.tasks.forking import Fork
 from nightshift.core.tasks.queueing import WAITING_FOR
-from nightshift.core.tasks.states import Ending, Status
+from nightshift.core.tasks.states import Status
 from nightshift.core.tasks.task import Spent, Task, TaskSpec, key_range
 from nightshift.core.text.masking import Masker
-from nightshift.storage.db.codec import decode, encode_sparse, like, spec_digest, storable
+from nightshift.storage.db.codec import decode, encode_sparse, like, read_row, spec_digest, storable
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection, Row
 
@@ -176,7 +176,7 @@ def next_due(conn: Connection) -> datetime | None:
     """Return when the next scheduled task is due; None if there is none."""
     query = "SELECT MIN(not_before) FROM tasks WHERE status = 'scheduled' AND not_before IS NOT NULL"
     text = conn.execute(query).fetchone()[0]
-    return _time(text)
+    return None if text is None else from_text(text)
 
 
 def list_blocked_by(conn: Connection, task_id: int) -> list[Entry]:
@@ -380,13 +380,13 @@ def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
 def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
     """Read the origin of a fork, and the digest of the state that it began with; None if the task is not a fork."""
     row = conn.execute("SELECT * FROM task_forks WHERE task_id = ?", (task_id,)).fetchone()
-    return None if row is None else (_fork(row), row["work"])
+    return None if row is None else (read_row(Fork, row), row["work"])
 
 
 def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
     """List the newest hundred forks of a task with their ids, oldest first."""
     query = "SELECT * FROM task_forks WHERE source = ? ORDER BY task_id DESC LIMIT 100"
-    return [(row["task_id"], _fork(row)) for row in conn.execute(query, (source,))][::-1]
+    return [(row["task_id"], read_row(Fork, row)) for row in conn.execute(query, (source,))][::-1]
 
 
 def list_held_beside(conn: Connection, task_id: int) -> list[int]:
@@ -422,48 +422,15 @@ def _spec(row: Row) -> tuple[TaskSpec, str]:
 
 def _task(row: Row, spec: TaskSpec) -> Task:
     priority = row["priority"]  # the specification stays as submitted; the owner may have changed the priority
-    return Task(
-        id=row["id"],
+    return read_row(
+        Task,
+        row,
         spec=spec if spec.priority == priority else replace(spec, priority=priority),
-        status=Status(row["status"]),
-        created_at=from_text(row["created_at"]),
-        project=row["project"],
-        ending=row["ending"] and Ending(row["ending"]),
-        reason=row["reason"],
-        attempt=row["attempt"],
-        crashes=row["crashes"],
-        worker=row["worker"],
-        fence=row["fence"],
-        lease_until=_time(row["lease_until"]),
-        not_before=_time(row["not_before"]),
-        cancel_requested=bool(row["cancel_requested"]),
-        iterations=row["iterations"],
         commit=row["commit_id"],
-        branch=row["branch"],
         spent=_read_spent(row["spent"]),
         spent_before=_read_spent(row["spent_before"]),
-        started_at=_time(row["started_at"]),
-        ended_at=_time(row["ended_at"]),
-        hub_id=row["hub_id"],
-        hub_fence=row["hub_fence"],
-        draft_attempt=row["draft_attempt"],
     )
 
 
 def _read_spent(text: str) -> Spent:
     return _NOTHING if text == "{}" else Spent(**json.loads(text))
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)
-
-
-def _fork(row: Row) -> Fork:
-    return Fork(
-        source=row["source"],
-        attempt=row["attempt"],
-        step_no=row["step_no"],
-        model=row["model"],
-        noted=bool(row["noted"]),
-        held=bool(row["held"]),
-    )

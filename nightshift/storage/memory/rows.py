@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from nightshift.core.clock import from_text, to_text
+from nightshift.core.clock import to_text
 from nightshift.core.tasks.lesson import Lesson
-from nightshift.storage.db.codec import storable
+from nightshift.storage.db.codec import read_row, storable
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
 from nightshift.storage.memory.elsewhere import TABLES
@@ -252,10 +252,8 @@ def read_stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
     for match in near:
         select = f"{_LESSON[match.kind]} WHERE id = ? AND retired = 0"
         if row := conn.execute(select, (match.item,)).fetchone():
-            fields = dict(zip(row.keys(), tuple(row), strict=True))
-            fields["at"] = from_text(fields["at"])
             there = elsewhere.tally(conn, match.kind, match.item)
-            fields["times_used"] += there.used
-            fields["helped"] += there.helped
-            memories.append(Stored(kind=match.kind, similarity=match.similarity, **fields))
+            used, helped = row["times_used"] + there.used, row["helped"] + there.helped
+            values = {"kind": match.kind, "similarity": match.similarity, "times_used": used, "helped": helped}
+            memories.append(read_row(Stored, row, **values))
     return memories
