@@ -2,7 +2,7 @@
 
     .venv/bin/python engine/bench/synthesis.py [--budget 20] [--only NAME] [--show]
 
-The stubs are in `engine/bench/stubs.py`. Each stub runs through the sandbox like the stub of a task.
+The stubs are in `engine/bench/stubs.txt`. Each stub runs through the sandbox like the stub of a task.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from engine.bench.stubs import STUBS, Task
+from engine.bench.stubs import Task, read_stubs
 from nightshift.core.code.tree import FileTree
 from nightshift.core.ports import Sandbox
 from nightshift.sandbox import choose, run_python
@@ -102,7 +102,7 @@ async def main() -> None:
     arguments = parser.parse_args()
     rows = []
     async with open_sandbox() as (sandbox, runner):
-        for task in STUBS:
+        for task in read_stubs():
             if arguments.only not in task.name:
                 continue
             rows.append(await row_of(task, arguments.budget, sandbox, runner))
