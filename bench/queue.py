@@ -1,6 +1,6 @@
 """Measures the queue: claims with a long backlog, and durable cycles compared with huey in the same run.
 
-    .venv/bin/python bench/queue.py [--quick] [--seconds S] [--rounds N] [--flush-ms MS]
+    .venv/bin/python bench/queue.py [--quick] [--seconds S] [--rounds N]
 
 A cycle is enqueue + claim + complete with 500 bytes of payload and 1,000 tasks waiting. Each of the three operations is
 durable before the next begins. Both systems flush at each commit (WAL, synchronous=FULL; for huey `fsync=True`, which
@@ -9,10 +9,8 @@ compare the ratios. Our four claimers are coroutines over one writer, as in the 
 storage, as in its consumer (enqueue, dequeue, execute with a stored result). Our queue has leases, fences, a
 state machine and an event for each move in every cycle; huey has none of them.
 
-The most that group commit can save is the time of the flush. Disks of virtual machines often acknowledge a flush from a
-cache, in a tenth of a millisecond; a disk that really writes needs one to ten. So the cycles are measured a second time
-with `--flush-ms` (default 2) added to every fsync and fdatasync of both systems, by some lines of C that are loaded
-before the C library. This second measurement needs a C compiler and is skipped without one.
+The most that group commit can save is the time of the flush, which is printed first. Disks of virtual machines often
+acknowledge a flush from a cache, in a tenth of a millisecond; a disk that really writes needs one to ten.
 """
 
 # ruff: noqa: E402  the path comes first, see below
@@ -27,9 +25,7 @@ sys.path[0] = str(ROOT)  # not this folder, because its queue.py would hide the 
 import argparse
 import asyncio
 import os
-import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -233,43 +229,11 @@ def flushes(folder: Path) -> None:
     print(f"disk: fdatasync of 4 KB p50 {p50 * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms\n", flush=True)
 
 
-SLOWER = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <time.h>
-static int later(const char *name, int fd) {
-    long us = atol(getenv("FLUSH_US"));
-    struct timespec rest = {us / 1000000, us % 1000000 * 1000};
-    nanosleep(&rest, 0);
-    return ((int (*)(int))dlsym(RTLD_NEXT, name))(fd);
-}
-int fsync(int fd) { return later("fsync", fd); }
-int fdatasync(int fd) { return later("fdatasync", fd); }
-"""
-
-
-def again_with_slower_flushes(folder: Path, flags: argparse.Namespace) -> None:
-    """Run the cycles again, in a process whose flushes are slowed down."""
-    compiler, source, library = shutil.which("cc"), folder / "slower.c", folder / "slower.so"
-    if compiler is None:
-        print("\nno C compiler: the cycles with slower flushes are left out")
-        return
-    source.write_text(SLOWER)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
-    print(f"\nthe same with {flags.flush_ms:g} ms added to each flush", flush=True)
-    own = ["--only-cycles", "--seconds", str(flags.seconds), "--rounds", str(flags.rounds), "--folder", str(folder)]
-    extra = {"LD_PRELOAD": str(library), "FLUSH_US": str(int(flags.flush_ms * 1000))}
-    subprocess.run([sys.executable, __file__, *own], check=True, env={**os.environ, **extra})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the queue.")
     parser.add_argument("--quick", action="store_true", help="20,000 instead of 200,000 tasks, one round of a second")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of one system's turn")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--flush-ms", type=float, default=2.0, help="what a slower disk's flush takes longer")
-    parser.add_argument("--only-cycles", action="store_true", help="no claims, and the flushes as they are")
     parser.add_argument("--folder", type=Path, default=ROOT / "state", help="where the databases are made")
     flags = parser.parse_args()
     if flags.quick:
@@ -278,11 +242,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-queue-", dir=flags.folder) as name:
         folder = Path(name)
         flushes(folder)
-        if not flags.only_cycles:
-            claims(folder, 20_000 if flags.quick else 200_000, 100 if flags.quick else 400)
+        claims(folder, 20_000 if flags.quick else 200_000, 100 if flags.quick else 400)
         cycles(folder, flags.seconds, flags.rounds)
-        if not flags.only_cycles:
-            again_with_slower_flushes(folder, flags)
 
 
 if __name__ == "__main__":
