@@ -6,7 +6,6 @@ import re
 import sys
 import time
 
-from nightshift.core.tasks.states import Ending
 from tests.support.home import ROOT, Home
 from tests.support.terminal import Terminal
 
@@ -62,23 +61,6 @@ def test_the_prompt_takes_tasks_and_commands_until_ctrl_d(home: Home) -> None:
             shown.expect("nightshift> ")
         shown.type("\x04")
         assert shown.rest()[0] == 0
-
-
-def test_the_prompt_announces_when_a_task_typed_in_it_has_ended(home: Home) -> None:
-    with home.daemon() as context, terminal(home) as shown:
-        shown.expect("nightshift> ")
-        shown.type("do it\n")
-        shown.expect("task 1 queued")
-        task = context.queue.claim("worker-1").result()
-        assert task is not None
-        context.queue.finish(
-            task.id, task.fence, Ending.COMMITTED, commit="c0ffee" * 6, branch="agent/1-do-it"
-        ).result()
-        shown.type("/sta")
-        shown.expect("task 1 done: commit c0ffeec0ff on agent/1-do-it")
-        shown.expect("nightshift> /sta")
-        shown.type("tus\n")
-        shown.expect("1 done")
 
 
 def test_following_the_log_goes_on_until_ctrl_c(home: Home) -> None:
