@@ -21,19 +21,9 @@ from nightshift.remote.forges.hooks import is_signed
 from nightshift.remote.forges.poller import Poller
 from nightshift.remote.forges.sync import Services as SyncServices
 from nightshift.remote.forges.texts import Evidence
+from nightshift.server.proof.page import WORTH
 
 LOOK_S = 2.0
-WORTH: Mapping[Label, str] = {
-    Label.VERIFIED: "the owner's tests passed, and cases that no prompt showed gave the right values",
-    Label.TESTS_PASSED: "the owner's tests passed; no case was held out from the model",
-    Label.BEHAVIOUR_KEPT: "tests of the base that reach the change passed without it and with it",
-    Label.SELF_TESTED: "tests that the agent wrote itself passed; they fail without the change",
-    Label.EXIT_CODE: "a command ended with exit status 0; what it checked is not known",
-    Label.DOCUMENTED: "only documentation was changed, and it was checked",
-    Label.REMOVED: "files were removed, and the remaining tests passed",
-    Label.DOUBTFUL: "the tests passed, but other evidence speaks against them; it is integrated only on request",
-}
-"""Explanations of the labels, for readers who do not know the manual."""
 
 
 def connections_of(settings: Settings) -> tuple[Connection, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from nightshift.app.extras import make_extras
 from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Fields, Lines, Table, Tone, cell, stamp
 from nightshift.client.session import Session
@@ -23,12 +24,15 @@ from nightshift.core.hub import Signed
 from nightshift.core.program import format_command
 from nightshift.core.tasks.states import Status, cause_first
 from nightshift.core.text.formats import duration, money
+from nightshift.remote.hub import shared_schema
+from nightshift.remote.hub.budget import spending
+from nightshift.remote.hub.database import SharedDatabase
+from nightshift.remote.hub.shared_schema import ROLE
 from nightshift.storage.db.codec import to_json_value
 
 if TYPE_CHECKING:
     from nightshift.core.hub import NodeStatus, Overview
     from nightshift.remote.hub.connection import HubConnection
-    from nightshift.remote.hub.database import SharedDatabase
     from nightshift.remote.hub.queue import HubQueue
 
 NEWEST_FAILURES, VERIFIED = 5, 200
@@ -88,8 +92,6 @@ def _open_connection(session: Session) -> HubConnection:
 
 
 def _ensure_extra(session: Session) -> None:
-    from nightshift.app.extras import make_extras  # noqa: PLC0415  # a hub alone needs it
-
     make_extras(session.settings, lambda event: print(event.message, file=sys.stderr)).ensure("hub")
 
 
@@ -105,8 +107,6 @@ def open_database(session: Session) -> Iterator[SharedDatabase]:
     if url is None:
         raise ConfigError([NO_DATABASE])
     _ensure_extra(session)
-    from nightshift.remote.hub.database import SharedDatabase  # noqa: PLC0415  # as above
-
     database = SharedDatabase(url.get_secret_value(), most=1)
     try:
         yield database
@@ -160,10 +160,9 @@ def init(session: Session) -> int:
 
 
 def _init_database(session: Session, answer: dict[str, object]) -> list[str]:
-    from nightshift.remote.hub.shared_schema import ROLE, has_role, has_vectors, make  # noqa: PLC0415  # as above
-
     with open_database(session) as database:
-        is_new, granted, searches = make(database), has_role(database), has_vectors(database)
+        is_new, granted = shared_schema.make(database), shared_schema.has_role(database)
+        searches = shared_schema.has_vectors(database)
     answer |= {"database_made": is_new, "role": ROLE if granted else None, "pgvector": searches}
     lines = [f"the shared database {'was made' if is_new else 'is'} ready"]
     if granted:
@@ -415,9 +414,6 @@ def workspace(session: Session, url: str | None) -> int:
 def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -> int:
     """Show the common budget of all nodes, or set it. Limits that are not given stay as they are."""
     with open_database(session) as database:
-        from nightshift.remote.hub import shared_schema  # noqa: PLC0415  # as above
-        from nightshift.remote.hub.budget import spending  # noqa: PLC0415  # as above
-
         for name, value in wanted.items():
             if off or value is not None:
                 shared_schema.set_option(database, name, None if off else f"{value:g}")

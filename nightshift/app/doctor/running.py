@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 from collections.abc import Iterator
 from typing import Any
 
 from nightshift.app.doctor.context import CheckContext, Finding, fault, note, ok, read_json, warning
+from nightshift.client.connection import NetworkConnection
+from nightshift.client.errors import DaemonGone
 from nightshift.config.access import Access
 from nightshift.core.text.formats import duration
 
@@ -48,7 +49,7 @@ def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
     access = context.settings.access
     try:
         health, report = _get(access, "/healthz"), _get(access, "/api/status")
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (DaemonGone, ValueError) as error:
         text = f"Nightshift does not answer on port {access.port}: {error}"
         yield fault(
             "api", text, f"look at {context.settings.log_file}; if it hangs: kill {pid}, it continues where it stopped"
@@ -62,7 +63,7 @@ def read_status(context: CheckContext) -> dict[str, Any] | None:
     """Return the status that this home's daemon reports; None if no daemon runs or it does not answer."""
     try:
         return _get(context.settings.access, "/api/status") if context.holder is not None else None
-    except (OSError, http.client.HTTPException, ValueError):
+    except (DaemonGone, ValueError):
         return None
 
 
@@ -97,13 +98,7 @@ def _counts(queue: dict[str, int]) -> str:
 
 def _get(access: Access, path: str) -> dict[str, Any]:
     """Return the JSON object of a response, whatever its status code."""
-    token = access.token
-    connection = http.client.HTTPConnection(access.host, access.port, timeout=WALL_S)
-    try:
-        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
-        answer = json.loads(connection.getresponse().read(5_000_000))
-    finally:
-        connection.close()
+    answer = json.loads(NetworkConnection(access).send("GET", path, wall_s=WALL_S).content)
     if not isinstance(answer, dict):
         raise ValueError("something else answers there")
     return answer
