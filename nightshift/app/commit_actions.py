@@ -79,45 +79,14 @@ class CommitActions:
             asked.cancel()
 
 
-async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply: bool) -> Reverted:
-    """Revert the commit that a task integrated, or reapply it, on a home whose daemon does not run.
-
-    Raises:
-        AlreadyRunning: a daemon works on this home; the caller must send the request to that daemon.
-        UnknownTask: there is no such task.
-        NotReverted: the commit cannot be reverted, or should not or need not be; the message says why.
-        GitError: the repository cannot be used.
-    """
-    async with _alone(task_id, settings) as services:
-        return await Reverter(services).revert(task_id, force=force, reapply=reapply)
-
-
-async def integrate_alone(task_id: int, settings: Settings, *, force: bool) -> Integrated:
-    """Integrate the commit that waits on the branch of a task, on a home whose daemon does not run.
-
-    Raises:
-        AlreadyRunning: a daemon works on this home; the caller must send the request to that daemon.
-        UnknownTask: there is no such task.
-        BranchRefused: the commit stays on its branch; the message says why.
-    """
-    async with _alone(task_id, settings) as services:
-        return await BranchIntegrator(services).integrate(task_id, force=force)
-
-
-async def discard_alone(task_id: int, settings: Settings) -> Discarded:
-    """Remove the branch on which a commit of a task waits, on a home whose daemon does not run.
-
-    Raises:
-        AlreadyRunning: a daemon works on this home; the caller must send the request to that daemon.
-        UnknownTask: there is no such task.
-        BranchRefused: the branch stays; the message says why.
-    """
-    async with _alone(task_id, settings) as services:
-        return await BranchIntegrator(services).discard(task_id)
-
-
 @asynccontextmanager
-async def _alone(task_id: int, settings: Settings) -> AsyncIterator[CommitServices]:
+async def services_alone(task_id: int, settings: Settings) -> AsyncIterator[CommitServices]:
+    """Yield the services for a task's commit on a home whose daemon does not run.
+
+    Raises:
+        AlreadyRunning: a daemon works on this home; the caller must send the request to that daemon.
+        UnknownTask: there is no such task.
+    """
     if not settings.db_path.exists():
         raise UnknownTask(task_id)
     with ExitStack() as stack:

@@ -20,15 +20,13 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
 from types import MappingProxyType
 
 from nightshift.config.load import Settings, load_settings, service_manager, set_variables
 from nightshift.core.errors import ConfigError, NightshiftError
-from nightshift.core.events import Event
-from nightshift.core.tasks.task import Task, TaskSpec
 from nightshift.storage.files.whole import forbid_others_to_write
 
 STDERR = 2
@@ -133,22 +131,6 @@ def share_heap() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(ARENAS, 1)
-
-
-async def run_one(spec: TaskSpec, settings: Settings, on_event: Callable[[Event], None]) -> Task:
-    """Do one task in the foreground, without a daemon, and return it in its final state.
-
-    Args:
-        spec: the task.
-        settings: settings of the home whose database and workspace are used.
-        on_event: called with each event of the task, on another thread.
-
-    Raises:
-        NightshiftError: another daemon works on this home, or something needed is missing.
-    """
-    from nightshift.app.single import run_single  # noqa: PLC0415 - as above
-
-    return await run_single(spec, settings, on_event)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from nightshift.app.acp import AgentPlaces, agent, nowhere
@@ -28,12 +28,7 @@ from nightshift.storage.memory.store import LongTermMemory
 
 
 def make_models(
-    settings: Settings,
-    store: StoreServices,
-    clock: Clock,
-    runs: SandboxRuns,
-    ensure_extra: EnsureExtra | None = None,
-    agents: AgentPlaces = nowhere,
+    settings: Settings, store: StoreServices, clock: Clock, chain: Sequence[BaseModelHandler]
 ) -> ModelHandler:
     """Make the gateway to the models.
 
@@ -41,12 +36,7 @@ def make_models(
         settings: define the models.
         store: contains steps, events and the state that survives a restart.
         clock: gives the times of calls and pauses.
-        runs: the sandbox access of backends that run code.
-        ensure_extra: installs the packages of a backend when they are first needed.
-        agents: returns the place where an agent works.
-
-    Raises:
-        ConfigError: a backend is unknown, or selected but not configured.
+        chain: the backends, see `chain_of`.
     """
     services = GatewayServices(
         steps=store.steps,
@@ -58,26 +48,17 @@ def make_models(
         clock=clock,
         live=LiveCalls(clock),
     )
-    chain = chain_of(settings, runs, ensure_extra, agents)
     return ModelHandler(chain, _routing_config(settings, store.mask), _spending_limits(settings), services)
 
 
 def prepare_models(
-    models: ModelHandler,
-    settings: Settings,
-    mask: Masker,
-    runs: SandboxRuns,
-    ensure_extra: EnsureExtra | None = None,
-    agents: AgentPlaces = nowhere,
+    models: ModelHandler, settings: Settings, mask: Masker, chain: Sequence[BaseModelHandler]
 ) -> Callable[[], None]:
-    """Check new settings for the gateway, and return the function that applies them on the gateway's event loop.
+    """Return the function that applies new settings and a new chain on the gateway's event loop.
 
     See `ModelHandler.reload`.
-
-    Raises:
-        ConfigError: a backend is unknown, or selected but not configured.
     """
-    chain, config = chain_of(settings, runs, ensure_extra, agents), _routing_config(settings, mask)
+    config = _routing_config(settings, mask)
     return lambda: models.reload(chain, config, _spending_limits(settings))
 
 
@@ -88,6 +69,12 @@ def chain_of(
     agents: AgentPlaces = nowhere,
 ) -> tuple[BaseModelHandler, ...]:
     """Return the backends in the order in which they are asked.
+
+    Args:
+        settings: define the models.
+        runs: the sandbox access of backends that run code.
+        ensure_extra: installs the packages of a backend when they are first needed.
+        agents: returns the place where an agent works.
 
     Raises:
         ConfigError: a backend is unknown, or selected but not configured.

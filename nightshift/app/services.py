@@ -9,13 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nightshift.agent.services import AgentSettings, EditFormat
 from nightshift.app.acp import AgentPlaces, prepare_agents
 from nightshift.app.environments import SetupConsent, decisions_of, make_environments
 from nightshift.app.extras import make_extras
-from nightshift.app.models import make_memory, make_models, prepare_models
+from nightshift.app.models import chain_of, make_memory, make_models, prepare_models
 from nightshift.app.repository_settings import RepositoryService
 from nightshift.app.store import StoreServices
 from nightshift.app.submission import choose_language_here, machine_check
@@ -36,6 +35,7 @@ from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Explore, Language, Limits, TaskSpec
 from nightshift.git.manager import GitManager
 from nightshift.maintenance.program_files import ProgramFiles
+from nightshift.models.base import BaseModelHandler
 from nightshift.models.chain import phase_routes
 from nightshift.models.gateway import ModelHandler
 from nightshift.remote.mcp_client.client import ServerTools
@@ -53,9 +53,6 @@ from nightshift.verdict.languages.javascript.plan import refusal as javascript_r
 from nightshift.verdict.runner import SuiteRunner
 from nightshift.verdict.shell import ShellRunner
 from nightshift.verdict.suite_runs import SuiteRuns
-
-if TYPE_CHECKING:
-    from nightshift.models.acp.agent import AgentPlace
 
 STAGING = "staging"
 """Name of the folder of packed trees, below the daemon's state folder."""
@@ -197,9 +194,7 @@ class Services:
         self._runs: SuiteRuns | str = "the sandbox is being tested"
         self._place_agents: AgentPlaces = lambda: "the sandbox is being tested"
         self.extras = make_extras(settings, store.events.emit)
-        self.models: ModelHandler = make_models(
-            settings, store, clock, self._engine_runs, self.extras.ensure, self._agents
-        )
+        self.models: ModelHandler = make_models(settings, store, clock, self._chain(settings))
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
         stack.callback(self.extras.close)  # close it before the memory, whose threads may wait for an extra
         self.git = make_git(settings, store, clock)
@@ -273,10 +268,12 @@ class Services:
         return self.attempt_services
 
     def prepare_models(self, settings: Settings) -> Callable[[], None]:
-        """Prepare the models for new settings, see `app.models.prepare_models` (an `app.reload.ReloadHook`)."""
-        return prepare_models(
-            self.models, settings, self._store.mask, self._engine_runs, self.extras.ensure, self._agents
-        )
+        """Prepare the models for new settings (an `app.reload.ReloadHook`).
+
+        Raises:
+            ConfigError: a backend is unknown, or selected but not configured.
+        """
+        return prepare_models(self.models, settings, self._store.mask, self._chain(settings))
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
         """Check new settings and prepare everything that is made from them (an `app.reload.ReloadHook`).
@@ -441,13 +438,10 @@ class Services:
             environments=sandbox_services.environments,
         )
 
-    def _agents(self) -> AgentPlace | str:
-        """Return the folder and sandbox for an agent, or the reason why there is none yet."""
-        return self._place_agents()
-
-    def _engine_runs(self) -> SuiteRuns | str:
-        """Return the runner of the built-in engine's candidate changes, or the reason why nothing can be run yet."""
-        return self._runs
+    def _chain(self, settings: Settings) -> tuple[BaseModelHandler, ...]:
+        """Return the backends. They ask for the runner and the place of agents only when they need them."""
+        agents = lambda: self._place_agents()  # noqa: E731, PLW0108  it is replaced once there is a sandbox
+        return chain_of(settings, lambda: self._runs, self.extras.ensure, agents)
 
 
 def _with_remark(report: str, remark: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypedDict
 
 from nightshift.config.load import Settings
 from nightshift.core.clock import Clock, from_text, utc_now
@@ -59,7 +58,7 @@ class StoreServices:
         def apply() -> None:
             self.mask.learn(settings.secrets)
             self.queue.policy = _retries(settings)
-            self.file_log.renew(**_limits(settings))
+            _renew_log(self.file_log, settings)
 
         return apply
 
@@ -76,7 +75,13 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
     db = stack.enter_context(Database(settings.db_path))
     mask = Masker(settings.secrets)
     events = EventLog(db, clock, mask)
-    file_log = _file_log(settings, events, clock)
+    emitter = Emitter(events.emit)
+    file_log = FileLog(
+        settings.log_file,
+        clock=clock,
+        report=lambda text: emitter.emit(Kind.WORKER_ERROR, text, level=Level.ERROR),
+    )
+    _renew_log(file_log, settings)
     stack.callback(file_log.close)
     stack.callback(events.subscribe(file_log))
     state, workspace = StateStore(db, clock=clock, events=events), str(settings.workspace.resolve())
@@ -103,29 +108,8 @@ def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> 
     )
 
 
-def _file_log(settings: Settings, events: EventLog, clock: Clock) -> FileLog:
-    def report(text: str) -> None:
-        Emitter(events.emit).emit(Kind.WORKER_ERROR, text, level=Level.ERROR)
-
-    return FileLog(
-        settings.log_file,
-        **_limits(settings),
-        clock=clock,
-        report=report,
-    )
-
-
-class _Limits(TypedDict):
-    """Arguments of a file log that may change while the log is open."""
-
-    level: Level
-    max_bytes: int
-    backups: int
-    days: float
-
-
-def _limits(settings: Settings) -> _Limits:
-    return _Limits(
+def _renew_log(file_log: FileLog, settings: Settings) -> None:
+    file_log.renew(
         level=Level(settings.log_level),
         max_bytes=settings.log_max_mb << 20,
         backups=settings.log_keep,

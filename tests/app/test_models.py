@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightshift.app.acp import nowhere
-from nightshift.app.models import make_models, prepare_models
+from nightshift.app.models import chain_of, make_models, prepare_models
 from nightshift.app.store import open_store
 from nightshift.config.load import Settings, load_settings
 from nightshift.core.clock import utc_now
@@ -34,9 +34,9 @@ async def test_routing_follows_the_setting_and_a_reload_of_it(tmp_path: Path) ->
         store = open_store(fixed, stack)
         specs = [parse_spec({"description": "Do it"}) for _ in range(2)]
         ids = [store.queue.submit(spec).result().task_id for spec in specs]
-        models, routes = make_models(fixed, store, utc_now, nowhere), ModelResults(store.db)
+        models, routes = make_models(fixed, store, utc_now, chain_of(fixed, nowhere)), ModelResults(store.db)
         for now in (fixed, measured):
-            prepare_models(models, now, store.mask, nowhere)()
+            prepare_models(models, now, store.mask, chain_of(now, nowhere))()
             for task_id in ids:
                 request = ask(task_id=task_id, kind=Kind.LIBRARY, step_no=int(now is measured))
                 await models.for_task(task_id, Limits(), Spent()).complete(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from nightshift.app.main import run_one
+from nightshift.app.single import run_single
 from nightshift.client.errors import Exit
 from nightshift.client.following import print_outcome, show_progress
 from nightshift.client.new_task import task_body, text_or_stdin
@@ -24,7 +24,7 @@ def run(session: Session, values: Values) -> int:
         show_progress(session, log_line(event if event.at else replace(event, at=utc_now())))
 
     body = task_body(text_or_stdin(" ".join(values["text"])), values)
-    task = asyncio.run(run_one(parse_spec(body), session.settings, on_event))
+    task = asyncio.run(run_single(parse_spec(body), session.settings, on_event))
     session.disconnect()
     code = print_outcome(session, session.get(f"/api/task/{task.id}"))
     return Exit.INTERRUPTED if task.status is Status.CANCELLED else code

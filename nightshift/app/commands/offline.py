@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from nightshift.client.connection import ANSWER_WALL_S, Answer, Connection, Reply, Request
 from nightshift.client.session import Session
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from flask import Flask
     from flask.testing import FlaskClient
 
+    from nightshift.attempt.revert import CommitServices
     from nightshift.config.load import Settings
     from nightshift.core.code.tree import Tree
     from nightshift.core.tasks.task import Language, TaskSpec
@@ -193,27 +194,32 @@ class _CommitActions:
         self._settings = settings
 
     def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-        from nightshift.app.commit_actions import revert_alone  # noqa: PLC0415  # few requests need it
+        from nightshift.attempt.revert import Reverter  # noqa: PLC0415  # few requests need it
 
-        return _run(revert_alone(task_id, self._settings, force=force, reapply=reapply))
+        return self._run(task_id, lambda services: Reverter(services).revert(task_id, force=force, reapply=reapply))
 
     def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
-        from nightshift.app.commit_actions import integrate_alone  # noqa: PLC0415  # as above
+        from nightshift.attempt.branch_integration import BranchIntegrator  # noqa: PLC0415  # as above
 
-        return _run(integrate_alone(task_id, self._settings, force=force))
+        return self._run(task_id, lambda services: BranchIntegrator(services).integrate(task_id, force=force))
 
     def discard(self, task_id: int) -> Future[Discarded]:
-        from nightshift.app.commit_actions import discard_alone  # noqa: PLC0415  # as above
+        from nightshift.attempt.branch_integration import BranchIntegrator  # noqa: PLC0415  # as above
 
-        return _run(discard_alone(task_id, self._settings))
+        return self._run(task_id, lambda services: BranchIntegrator(services).discard(task_id))
 
+    def _run(self, task_id: int, act: Callable[[CommitServices], Awaitable[T]]) -> Future[T]:
+        import asyncio  # noqa: PLC0415  # what the status does without
 
-def _run(action: Coroutine[Any, Any, T]) -> Future[T]:
-    import asyncio  # noqa: PLC0415  # what the status does without
+        from nightshift.app.commit_actions import services_alone  # noqa: PLC0415  # few requests need it
 
-    done = Future[T]()
-    done.set_result(asyncio.run(action))
-    return done
+        async def run() -> T:
+            async with services_alone(task_id, self._settings) as services:
+                return await act(services)
+
+        done = Future[T]()
+        done.set_result(asyncio.run(run()))
+        return done
 
 
 def _check(spec: TaskSpec, settings: Settings, database: Database) -> None:
