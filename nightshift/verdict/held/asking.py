@@ -5,20 +5,17 @@ code that has seen all the tests could leave the answers in a file or in shared 
 inputs enter the two sandboxes; the results are compared here. The calls are made in the order of the tests, and they
 include the calls that the model has seen. The order does not reveal the answers, and a function with state finds the
 same state as in the tests.
-
-The oracle runs once for each tree.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nightshift.core.code import literals
 from nightshift.core.isolation import Ended
-from nightshift.core.tasks.held_out import Compare, HeldOut, ValueCase, digest
+from nightshift.core.tasks.held_out import Compare, HeldOut, ValueCase
 from nightshift.core.tasks.verdicts import SuiteJob
 from nightshift.sandbox.inside import values
 from nightshift.verdict import answer
@@ -28,7 +25,6 @@ from nightshift.verdict.languages.plan import Plan, calls_alone
 from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import FIRST_S
 
-REMEMBERED = 64
 BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
 TRUTHS = frozenset({"True", "False", "None", None})
 ENOUGH = 3
@@ -102,7 +98,6 @@ class Asker:
 
     def __init__(self, runs: SuiteRuns) -> None:
         self._runs = runs
-        self._oracles: OrderedDict[tuple[object, ...], tuple[ValueCase, ...]] = OrderedDict()
 
     async def ask(self, job: SuiteJob) -> Asked:
         """Run the job's held-out cases on its changed tree.
@@ -156,13 +151,7 @@ class Asker:
         rest = [case for case in held.cases if case not in open_]
         if not open_:
             return rest, ()
-        key = (job.base.commit, digest(job.start), digest(held.oracle), *open_)
-        if key not in self._oracles:
-            self._oracles[key] = await self._of_oracle(job, open_)
-            while len(self._oracles) > REMEMBERED:
-                self._oracles.popitem(last=False)
-        answered = self._oracles[key]
-        if answered:
+        if answered := await self._of_oracle(job, open_):
             return [*rest, *answered], ()
         return rest, ("the oracle answered nothing",)
 

@@ -19,7 +19,7 @@ from nightshift.verdict.environments.locks import requirement_files
 from nightshift.verdict.environments.missing_modules import ImportMemory
 from nightshift.verdict.environments.requirements import PackageSurvey
 from nightshift.verdict.languages.python import package_layout
-from nightshift.verdict.languages.repository_commands.find import find, list_read_files
+from nightshift.verdict.languages.repository_commands.find import find
 
 MANY, FEW = 2000, 60
 FILES = {f"mod_{n}.py": f"import os\n\n\ndef f{n}():\n    return {n}\n" for n in range(MANY)}
@@ -71,7 +71,7 @@ STEPS: dict[str, Callable[[ListedTree], Any]] = {
         DeclaredFiles(tree, NEW).nearest(("requirements.txt", "uv.lock")),
         requirement_files(DeclaredFiles(tree, NEW).paths, ""),
     ),
-    "linters": lambda tree: (list_read_files(tree), find(tree)),
+    "linters": find,
     "projects of the workspace": lambda tree: (projects_of(tree), len(Scope(project="").of(tree).entries())),
     "what differs from the tree before": lambda tree: differing(BEFORE, tree),
 }

@@ -14,7 +14,6 @@ becomes a note and stops nothing.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -49,7 +48,7 @@ from nightshift.verdict.checks.linters.tools import (
     mypy_targets,
 )
 from nightshift.verdict.checks.policy import Policy
-from nightshift.verdict.languages.repository_commands.find import find, list_read_files
+from nightshift.verdict.languages.repository_commands.find import find
 
 MOST = 10
 """Maximum number of findings that go back to the author at once. Fixing the first often fixes others."""
@@ -128,7 +127,7 @@ class LinterCheck:
     ) -> None:
         self._shell, self._policy, self._limits, self._fetch, self._clock = shell, policy, limits, fetch, clock
         self._bases = OrderedDict[tuple[str, ...], _Looked]()
-        self._commands = OrderedDict[bytes, Found]()
+        self._commands = OrderedDict[str, Found]()
         self._there = OrderedDict[tuple[str, str], bool]()
         self._away = dict[str, tuple[float, str]]()
 
@@ -158,12 +157,9 @@ class LinterCheck:
         )
 
     def _find_linters(self, tree: Tree) -> Found:
-        key = hashlib.sha256(
-            "\n".join(f"{path} {tree.entries()[path]}" for path in list_read_files(tree)).encode()
-        ).digest()
-        if key not in self._commands:
-            _remember(self._commands, key, find(tree))
-        return self._commands[key]
+        if tree.commit not in self._commands:
+            _remember(self._commands, tree.commit, find(tree))
+        return self._commands[tree.commit]
 
     async def _examine_work(self, work: _Work, declared_linter: FoundLinter) -> list[Finding]:
         """List the new findings of one linter, or a note with the reason if there is no usable result."""

@@ -20,7 +20,6 @@ from nightshift.core.tasks.task import Language
 from nightshift.core.text.encoding import decode
 from nightshift.verdict.languages import language_of
 from nightshift.verdict.languages.python import pytest_settings
-from nightshift.verdict.languages.python.pytest_settings import CONFIG_FILES
 from nightshift.verdict.languages.repository_commands import readers
 from nightshift.verdict.languages.repository_commands.lines import NAMES, unwrapped
 
@@ -55,17 +54,7 @@ _OF_OTHERS = (
 )  # fmt: skip
 """Files that mark the root as a program in another language, even if scripts in a supported language are beside them.
 """
-_LOOKED_AT = frozenset({
-    *(name for names, _ in _READERS for name in names), *(name for name, _, _ in _IMPLIED), *_LINTER_FILES,
-    *CONFIG_FILES, ".flake8", ".gitlab-ci.yml", ".pre-commit-config.yaml",
-})  # fmt: skip
 _PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
-
-
-def list_read_files(tree: Tree) -> list[str]:
-    """Return the paths of the files that `find` reads, or whose presence it checks."""
-    entries = listing_of(tree.entries())
-    return [*(path for path in _LOOKED_AT if path in entries), *_pipelines(entries)]
 
 
 def _pipelines(entries: Listing[str]) -> list[str]:
