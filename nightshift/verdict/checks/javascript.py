@@ -88,10 +88,6 @@ class _Reader:
                 yield from self._call(node)
             case "import_statement":
                 yield from self._module(node, javascript.literal(node.child_by_field_name("source")))
-            case "spread_element":
-                yield from self._environment(node, node.named_children[0] if node.named_children else None)
-            case "for_in_statement":
-                yield from self._environment(node, node.child_by_field_name("right"))
             case "member_expression" | "subscript_expression":
                 yield from self._member(node)
             case "assignment_expression" | "augmented_assignment_expression":
@@ -109,8 +105,6 @@ class _Reader:
             yield replace(seen, line=node.start_point.row + 1)
         if target in {"require", "process.getBuiltinModule"} or (function and function.type == "import"):
             yield from self._check_loaded(node, arguments)
-        if target in {"Object.entries", "Object.keys", "Object.values", "Object.assign", "JSON.stringify"}:
-            yield from self._environment(node, arguments[-1] if arguments else None)
 
     def _rules(self, target: str, function: Node | None, arguments: list[Node]) -> Iterator[str]:
         if target in _CALLS:
@@ -188,10 +182,6 @@ class _Reader:
         text = self._names.resolve(node) or ""
         if text.startswith(("process.env.NODE_TEST", "process.env.JEST_WORKER", "process.env.VITEST")):
             yield _at(node, "js.test-detection", text)
-
-    def _environment(self, node: Node, value: Node | None) -> Iterator[Finding]:
-        if value and self._names.resolve(value) == "process.env":
-            yield _at(node, "js.environment", "process.env")
 
 
 def _makes_function(target: str, function: Node | None, arguments: list[Node]) -> bool:

@@ -127,10 +127,7 @@ class Names:
         return f"{base}.{name}"
 
     def _name_loaded(self, node: Node, depth: int) -> str | None:
-        """Return the dotted name that `require("fs")`, `import("fs")` or `Reflect.get(…)` results in.
-
-        The result is None for any other call, and if the name is unknown.
-        """
+        """Return the module that `require("fs")` or `import("fs")` loads; None for other calls and unknown names."""
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if function is None or arguments is None:
@@ -138,9 +135,6 @@ class Names:
         if function.type == "import" or node_text(function) in {"require", "process.getBuiltinModule"}:
             module = self.text(arguments.named_children[0], depth + 1) if arguments.named_children else UNKNOWN
             return None if UNKNOWN in module else module.removeprefix("node:")
-        if node_text(function) == "Reflect.get" and len(arguments.named_children) > 1:
-            base, name = self.resolve(arguments.named_children[0], depth + 1), self.text(arguments.named_children[1])
-            return f"{base}.{name}" if base and UNKNOWN not in name else None
         return None
 
     def _import(self, node: Node) -> None:
@@ -168,7 +162,5 @@ class Names:
             if inner.type == "shorthand_property_identifier_pattern":
                 self._aliases[node_text(inner)] = f"{module}.{node_text(inner)}"
             elif inner.type == "pair_pattern":
-                key = inner.child_by_field_name("key")
-                computed = key is not None and key.type == "computed_property_name" and key.named_children
-                name = self.text(key.named_children[0]) if key and computed else node_text(key)
+                name = node_text(inner.child_by_field_name("key"))
                 self._aliases[node_text(inner.child_by_field_name("value"))] = f"{module}.{name}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -27,9 +26,6 @@ from nightshift.verdict.checks.python_calls import (
 MAX_CHARS = 400_000
 MAX_DEPTH = 3
 _TEST_LIBRARIES = frozenset({"pytest", "_pytest", "unittest", "nose", "hypothesis", "doctest"})
-# Matches an encoding declaration, as in PEP 263.
-_ENCODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_USUAL_ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "iso-8859-1", "cp1252"})
 _CLIENTS = frozenset({
     "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib", "imaplib", "poplib", "telnetlib", "paramiko",
     "websockets", "http.client", "urllib.request", "xmlrpc.client", "grpc", "pycurl",
@@ -43,7 +39,6 @@ _SHARED = frozenset({
     "os", "os.path", "time", "random", "json", "math", "pathlib.Path", "unittest", "unittest.TestCase", "pytest",
     "threading", "io", "socket", "subprocess", "operator", "functools",
 })  # fmt: skip
-_WHOLE_ENVIRONMENT = frozenset(f"os.environ.{name}" for name in ("copy", "items", "values", "keys"))
 _TYPED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
 _NATIVE = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
 
@@ -65,15 +60,7 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
     if tree is None:
         return []
     names = Names(tree)
-    reader = _Reader(names, hooks, is_test=is_test, depth=depth)
-    return list(dict.fromkeys((*_odd_encoding(text), *reader.read())))
-
-
-def _odd_encoding(text: str) -> Iterator[Finding]:
-    """Report an unusual encoding declaration, because Python may then read other code than this checker does."""
-    for number, line in enumerate(text.split("\n", 2)[:2], 1):
-        if (match := _ENCODING.match(line[:400])) and match[1].lower().replace("_", "-") not in _USUAL_ENCODINGS:
-            yield Finding("python.encoding", number, f"`{match[0].strip()[:60]}`")
+    return list(dict.fromkeys(_Reader(names, hooks, is_test=is_test, depth=depth).read()))
 
 
 def commands(text: str) -> list[Command]:
@@ -110,11 +97,6 @@ class _Reader:
         self._inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         typed = (node for node in nodes if isinstance(node, _TYPED))
         self._types = {id(inner) for node in typed for note in _annotations(node) for inner in ast.walk(note)}
-        self._one_variable = {
-            id(node.value if isinstance(node, ast.Subscript) else node.comparators[0])
-            for node in nodes
-            if isinstance(node, ast.Subscript | ast.Compare)
-        }
 
     @functools.cached_property
     def _looped(self) -> set[int]:
@@ -182,19 +164,15 @@ class _Reader:
                 yield replace(inner, line=node.lineno)
 
     def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Finding]:
-        """Report functions that match a rule and are mentioned without a call, and uses of `os.environ` as a whole."""
+        """Report functions that match a rule and are mentioned without a call."""
         if isinstance(node.ctx, ast.Store):
             return
         if id(node) in self._types:
             return
         target = self._names.resolve(node)
-        if target in _WHOLE_ENVIRONMENT:
-            yield Finding("python.environment", node.lineno, f"`{_show_node(node)}`")
         if target is None or id(node) in self._inner:
             return
-        rule = "python.environment" if target == "os.environ" else find_rule(target)
-        asked_for_one = target == "os.environ" and id(node) in self._one_variable
-        if rule and id(node) not in self._called and not asked_for_one:
+        if (rule := find_rule(target)) and id(node) not in self._called:
             yield Finding(rule, node.lineno, f"`{_show_node(node)}`")
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Finding]:

@@ -22,7 +22,6 @@ SEEN = {
     ],
     "python.eval-built": ["e = str(a)\nfor b in c:\n    e += b\neval(e)", "eval('+'.join(x))"],
     "python.exec": ["exec(open(p).read())"],
-    "python.encoding": ["# -*- coding: utf-7 -*-\n"],
     "python.compile": ["compile(x, 'a', 'exec')"],
     "python.import-builtin": ["__import__(name)"],
     "python.dynamic-import": ["import importlib\nimportlib.import_module(name)"],
@@ -51,7 +50,6 @@ SEEN = {
     "python.permissions": ["import os\nos.chmod(p, 0o777)", "import os\nos.chmod(p, 0o4755)", "p.chmod(0o666)"],
     "python.privilege": ["import os\nos.setuid(0)"],
     "python.pickle": ["from marshal import loads\nloads(x)"],
-    "python.environment": ["import os\nd = os.environ.copy()", "import os\nd = {**os.environ}"],
     "python.test-detection": [
         "import sys\nif 'pytest' in sys.modules: pass", "import os\nos.environ.get('PYTEST_CURRENT_TEST')",
         "import sys\nsys.modules.get('pytest')", "import sys\nx = 'pytest' in sys.argv[0]", "import pytest",
@@ -80,6 +78,7 @@ UNSEEN = [
     "import os\nos.environ['A']; os.environ.get('B'); 'C' in os.environ; os.environ.setdefault('A', 'b')",
     "import os\nos.chmod(p, 0o644); os.remove('build/x')", "import shutil, tempfile\nshutil.rmtree(tempfile.mkdtemp())",
     "def f(path):\n    import os\n    os.remove(path)", "import sys\nsys.exit(1)\nlogger = sys.modules[__name__]",
+    "import os\nd = {**os.environ}", "# coding: euc-jp\n",
     "import hashlib\nhashlib.md5(b'')", "x = 'import os; os.system(1)'", "globals()['x'] = 1",
     "x = 1\ny = 2\n# coding: rot13\n",
     "import socket\ndef f(s: socket.socket, t: 'x' = None) -> socket.socket | None:\n    u: socket.socket = s",

@@ -154,16 +154,6 @@ def _of_substitute_user(command: Command, depth: int) -> Iterator[Command]:
             yield from _script(value if equals else "".join(command.args[at + 1 : at + 2]), command, depth)
 
 
-def _of_env(command: Command, depth: int) -> Iterator[Command]:
-    """List the commands of `env -S TEXT`, which splits a text into a command."""
-    for at, word in enumerate(command.args):
-        if word in {"-S", "--split-string"}:
-            yield from _script(" ".join(command.args[at + 1 :]), command, depth)
-        elif word.startswith(("-S", "--split-string=")):
-            rest = word.removeprefix("--split-string=").removeprefix("-S")
-            yield from _script(" ".join((rest, *command.args[at + 1 :])), command, depth)
-
-
 def _of_find(command: Command, depth: int) -> Iterator[Command]:
     """List the commands of `find PATHS -exec COMMAND ;`, with each path in place of `{}`."""
     del depth
@@ -228,7 +218,6 @@ _READERS: dict[str, Callable[[Command, int], Iterator[Command]]] = {
     "runuser": _of_substitute_user,
     "script": _of_substitute_user,
     "npx": _of_substitute_user,
-    "env": _of_env,
     "find": _of_find,
     "xargs": _of_xargs,
 }
