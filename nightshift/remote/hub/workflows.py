@@ -7,7 +7,7 @@ not alter the order of commands in code that running workflows have already exec
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -46,34 +46,43 @@ def step_of(priority: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A shared task as its node submits it.
+class Described:
+    """The description of a shared task.
 
     Attributes:
-        spec: the task as text; empty for a long task.
-        blob: for a long task, the id of its text in the remote repository.
-        fence: the fencing token of the previous run, if the task is tried again.
-        attempt: the attempt number of the previous run, if the task is tried again.
+        fence: the fencing token of the task's last attempt.
+        attempt: the number of the task's last attempt.
     """
 
     id: int
-    spec: str
-    blob: str = ""
     title: str
     repository: str
     share: str
     needs: list[str] = field(default_factory=list)
     priority: int = 1
     not_before: str | None = None
-    depends_on: list[int] = field(default_factory=list)
     origin: str
     origin_name: str = ""
     origin_url: str = ""
     origin_task: int | None = None
     created_at: str
-    lease_s: float = 60.0
     fence: int = 0
     attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request(Described):
+    """A shared task as its node submits it.
+
+    Attributes:
+        spec: the task as text; empty for a long task.
+        blob: for a long task, the id of its text in the remote repository.
+    """
+
+    spec: str
+    blob: str = ""
+    depends_on: list[int] = field(default_factory=list)
+    lease_s: float = 60.0
 
 
 def renew_request(before: Request, words: Request) -> Request:
@@ -96,23 +105,10 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(Described):
     """The state of a shared task, as stored in the memo of its workflow."""
 
-    id: int
-    title: str
-    repository: str
-    share: str
-    needs: list[str]
-    priority: int
     status: str
-    origin: str
-    origin_name: str
-    origin_url: str
-    origin_task: int | None
-    created_at: str
-    fence: int
-    attempt: int
     crashes: int = 0
     ending: str | None = None
     reason: str = ""
@@ -120,7 +116,6 @@ class Facts:
     node_name: str | None = None
     node_url: str | None = None
     node_task: int | None = None
-    not_before: str | None = None
     cancel_requested: bool = False
     commit: str | None = None
     branch: str | None = None
@@ -135,12 +130,7 @@ class Facts:
 
 def facts_of(request: Request, status: str) -> Facts:
     """Return the state of a newly submitted task."""
-    return Facts(
-        id=request.id, title=request.title, repository=request.repository, share=request.share, needs=request.needs,
-        priority=request.priority, status=status, origin=request.origin, origin_name=request.origin_name,
-        origin_url=request.origin_url, origin_task=request.origin_task, created_at=request.created_at,
-        not_before=request.not_before, fence=request.fence, attempt=request.attempt,
-    )  # fmt: skip
+    return Facts(**{each.name: getattr(request, each.name) for each in fields(Described)}, status=status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
