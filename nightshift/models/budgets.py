@@ -105,27 +105,18 @@ class CallEstimate:
         return Spent(model_calls=1, tokens_in=self.prompt, tokens_out=reply, cost_usd=self.cost_usd(reply))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortage:
-    """A limit without room for a call.
+class BudgetExhausted(Exception):
+    """A budget has no room for the call; the text names the limit and the amount used.
 
     Attributes:
+        budget: the budget.
         measure: the quantity that is limited.
         short: the amount that is missing for the call.
-        text: an explanation for the owner.
     """
 
-    measure: Measure
-    short: float
-    text: str
-
-
-class BudgetExhausted(Exception):
-    """A budget has no room for the call; the text names the limit and the amount used."""
-
-    def __init__(self, budget: Budget, shortage: Shortage) -> None:
-        super().__init__(f"{budget.what}: {shortage.text}")
-        self.budget, self.shortage = budget, shortage
+    def __init__(self, budget: Budget, measure: Measure, short: float, text: str) -> None:
+        super().__init__(f"{budget.what}: the limit of {text}")
+        self.budget, self.measure, self.short = budget, measure, short
 
 
 class Budget:
@@ -168,7 +159,7 @@ class Budget:
         while (granted := self._longest_reply(need)) < need.reply and self._reserved:
             await self._is_settled.wait()
         if granted < min(need.reply, LEAST_REPLY):
-            raise BudgetExhausted(self, self._shortage(need))
+            raise self._exhausted(need)
         reserved = need.as_spent(granted)
         self._reserved.append(reserved)
         try:
@@ -210,7 +201,7 @@ class Budget:
         left_usd -= need.cost_usd(0)
         return need.reply if each == 0 and left_usd >= 0 else int(left_usd * 1e6 / each) if each else -1
 
-    def _shortage(self, need: CallEstimate) -> Shortage:
+    def _exhausted(self, need: CallEstimate) -> BudgetExhausted:
         used, limits, least = self.spent, self._limits, min(need.reply, LEAST_REPLY)
         measure = next(measure for measure, reply in self._room(need, used).items() if reply < least)
         if measure is Measure.MODEL_CALLS:
@@ -225,7 +216,7 @@ class Budget:
             short = max(0.0, used.cost_usd + call_usd - limit_usd)
             next_call = f"the next call costs at least {money(call_usd)}"
             text = f"{money(limit_usd)} is reached ({money(used.cost_usd)} used, {next_call})"
-        return Shortage(measure=measure, short=short, text=f"the limit of {text}")
+        return BudgetExhausted(self, measure, short, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,7 +399,7 @@ class BudgetLedger:
             return NeedsSettings(
                 f"{cause}; the task continues when you raise CALL_TOKENS or CALL_COST_USD", Ending.BUDGET
             )
-        return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
+        return BudgetSpent(str(cause), measure=cause.measure, short=cause.short)
 
     def find_spent(self) -> SpentBudget | None:
         """Return the daily or total budget if it had no room for the last call, or None.
