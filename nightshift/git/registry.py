@@ -17,7 +17,6 @@ from nightshift.git import protocol
 from nightshift.git.commands import Git
 from nightshift.git.configuration import read_configuration
 from nightshift.git.discovery import MAIN, Place, discover, refuse_unusable, resolve_given
-from nightshift.git.names import Names
 from nightshift.git.objects import RawCommit
 from nightshift.git.processes import Processes
 from nightshift.git.repository import MOVE, NO_LOG, Repository
@@ -186,7 +185,7 @@ class Repositories:
             reader=Reader(
                 view.over(view.folder, GIT_ALTERNATE_OBJECT_DIRECTORIES=_list_submodule_stores(location.common))
             ),
-            names=Names(git),
+            names=Session(git, "cat-file", "--batch-check=%(objectname) %(objecttype)"),
             logged=Session(git, *MOVE, stderr=STDOUT),
             unlogged=Session(git, *NO_LOG, *MOVE, stderr=STDOUT),
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +22,6 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.git.commands import Git, readable, refuse_locked
 from nightshift.git.composing import NewObjects
 from nightshift.git.configuration import Configuration
-from nightshift.git.names import Names
 from nightshift.git.objects import Edit, RawCommit, folders_in, parse_commit
 from nightshift.git.processes import Output
 from nightshift.git.session import Session
@@ -75,7 +75,7 @@ class Repository:
     storing: SharedLock
     store: Store
     reader: Reader
-    names: Names
+    names: Session
     logged: Session
     unlogged: Session
     trees: dict[str, GitTree] = field(default_factory=dict)
@@ -145,9 +145,16 @@ class Repository:
     def resolve(self, *names: str) -> list[str | None]:
         """Return the full id of the commit that each name stands for, or None.
 
-        A name that looks like an option is still treated as a name.
+        Names are not cached, because references may move. A name that looks like an option is still treated as a name.
         """
-        return self.names.resolve(*names)
+        asked = [name for name in names if "\n" not in name]
+        lines = "".join(f"{name}^{{commit}}\n" for name in asked).encode("utf-8", "surrogateescape")
+        answers = self.names.ask(lines, partial(_read_lines, count=len(asked)))
+        ids = {
+            name: line.split()[0] if line.endswith(" commit") else None
+            for name, line in zip(asked, answers, strict=True)
+        }
+        return [ids.get(name) for name in names]
 
     def close(self) -> None:
         """End the open processes and clear the caches; later calls start the processes again."""
@@ -198,6 +205,13 @@ class Repository:
         for folder in {(self.common / name).parent for name in names}:
             with contextlib.suppress(FileNotFoundError):  # The repository does not store references as files
                 flush(folder)
+
+
+def _read_lines(answer: Output, count: int) -> list[str]:
+    lines = [answer.readline() for _ in range(count)]
+    if not all(line.endswith(b"\n") for line in lines):
+        raise EOFError("cut off")
+    return [line.decode("utf-8", "replace").rstrip("\n") for line in lines]
 
 
 def _read_refusal(answer: Output) -> str:

@@ -1,4 +1,4 @@
-"""A repository caches only the most recently used trees."""
+"""A repository is read again only where it changed, and its references at every question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from nightshift.core.tasks.revisions import Author
 from nightshift.git.registry import Repositories
-from tests.support.git_repo import make_repo
+from tests.git.conftest import Bench
+from tests.support.git_repo import git, make_repo
 
 BY = b"A <a@b> 1700000000 +0000"
 
@@ -45,3 +46,21 @@ def test_git_is_asked_for_its_configuration_again_only_where_that_changed(
     assert len([line for line in starts.read_text().splitlines() if "config" in line]) == looks
     assert (repository.id_format, repository.git is first.git) == (id_format, id_format == "sha1")
     repositories.close()
+
+
+def test_a_reference_that_somebody_else_moved_is_seen_at_once(bench: Bench, repo: Path) -> None:
+    def commit() -> str:
+        git(repo, "commit", "-q", "--allow-empty", "-m", "x")
+        return git(repo, "rev-parse", "HEAD")
+
+    resolve, first = bench.git._repositories.find(str(repo)).resolve, git(repo, "rev-parse", "HEAD")
+    assert resolve("main", "refs/heads/main", first[:10], "nothing") == [first, first, first, None]
+    second = commit()
+    assert resolve("HEAD") == [second]
+    git(repo, "branch", "other", first)
+    git(repo, "pack-refs", "--all")
+    third = commit()
+    assert resolve("main", "other") == [third, first]
+    git(repo, "branch", "-D", "other")
+    assert resolve("other") == [None]
+    assert resolve("ma\nin", "main", "", "x y", "@{-9}", "main") == [None, third, None, None, None, third]
