@@ -6,17 +6,10 @@ These formulas are defined here because the weekly report and the memory's evalu
 from __future__ import annotations
 
 import math
-import random
 import statistics
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 CONFIDENCE = 0.95
-LEAST = 5
-"""Minimum size of a group, because the mean of fewer values is not reliable."""
-MANY = 150
-"""Group size from which a resampled mean is practically normal, and is drawn from a normal distribution."""
-_RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +63,6 @@ def difference(first: Share, other: Share, confidence: float = CONFIDENCE) -> In
     low = middle - math.hypot(a.estimate - a.low, b.high - b.estimate)
     high = middle + math.hypot(a.high - a.estimate, b.estimate - b.low)
     return Interval(middle, max(-1.0, low), min(1.0, high))
-
-
-def mean_difference(first: Sequence[float], other: Sequence[float]) -> Interval | None:
-    """Return how much higher the mean of `first` is, with a bootstrap interval; None if a group has fewer than `LEAST`.
-
-    Percentile bootstrap: B. Efron, “Bootstrap methods: another look at the jackknife”, Annals of Statistics 7 (1979),
-    1-26. The resampling has a fixed seed, so the same values give the same interval; `MANY` limits its cost.
-    """
-    if min(len(first), len(other)) < LEAST:
-        return None
-    dice = random.Random(0)  # noqa: S311  no secret
-    a, b = _means(first, dice), _means(other, dice)
-    differences = sorted(a() - b() for _ in range(_RESAMPLES))
-    cut = int((1 - CONFIDENCE) / 2 * _RESAMPLES)
-    return Interval(statistics.fmean(first) - statistics.fmean(other), differences[cut], differences[-cut - 1])
-
-
-def _means(values: Sequence[float], dice: random.Random) -> Callable[[], float]:
-    """Return a function that draws means of resampled values."""
-    if len(values) < MANY:
-        return lambda: statistics.fmean(dice.choices(values, k=len(values)))
-    mean = statistics.fmean(values)
-    # This is `statistics.stdev` without its exact fractions, which take ten times as long.
-    error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
-    return lambda: dice.gauss(mean, error)
 
 
 def _z(confidence: float) -> float:

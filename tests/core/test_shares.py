@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.core.shares import LEAST, Interval, Share, difference, mean_difference, wilson
+from nightshift.core.shares import Interval, Share, difference, wilson
 
 SHARES = st.integers(1, 500).flatmap(lambda total: st.integers(0, total).map(lambda part: Share(part, total)))
 
@@ -37,12 +37,3 @@ def test_an_interval_holds_its_rate_and_lies_between_nothing_and_all(share: Shar
     assert share.value == interval.estimate == share.guess
     assert 0 <= interval.low <= interval.estimate + 1e-12
     assert interval.estimate - 1e-12 <= interval.high <= 1
-
-
-def test_means_are_compared_with_an_interval_that_stays_the_same() -> None:
-    low, high = [1.0, 2.0, 1.0, 2.0, 1.0, 1.0], [3.0, 4.0, 3.0, 5.0, 3.0]
-    interval = mean_difference(low, high)
-    assert interval is not None
-    assert interval.low < interval.estimate < interval.high < -1
-    assert interval == mean_difference(low, high)
-    assert mean_difference([1.0] * (LEAST - 1), high) is None

@@ -133,7 +133,6 @@ def test_what_memory_is_worth_is_told_with_its_intervals(room: Room) -> None:
     assert (got["shown"], got["control"]) == ({"part": 8, "whole": 8}, {"part": 0, "whole": 6})
     assert got["solve_rate"]["estimate"] == 1.0
     assert got["solve_rate"]["low"] > 0.3
-    assert got["iterations"] == {"estimate": 0.0, "low": 0.0, "high": 0.0}
     assert (got["failures"], got["embedder"]) == ({"active": 3, "probation": 0, "retired": 0}, "hashed")
     assert (len(got["learned"]), got["learned"][-1]["lessons"]) == (30, 6)
 

@@ -113,10 +113,9 @@ class LearnedOn(Answer):
 class Learning(Answer):
     """Measured value of memory as a whole.
 
-    `shown` are attempts that were to see lessons, `control` is a random control group that saw none. The estimates are
-    the value of the first group minus that of the control group. `solve_rate` is null while a group is empty;
-    `iterations` and `tokens` are null while a group has fewer than five attempts. `embedder` names the model that
-    computes the vectors for the search by meaning.
+    `shown` are attempts that were to see lessons, `control` is a random control group that saw none. `solve_rate` is
+    the rate of the first group minus that of the control group; null while a group is empty. `embedder` names the model
+    that computes the vectors for the search by meaning.
     """
 
     embedder: str
@@ -125,8 +124,6 @@ class Learning(Answer):
     shown: Share
     control: Share
     solve_rate: Interval | None
-    iterations: Interval | None
-    tokens: Interval | None
     learned: list[LearnedOn]
 
 
@@ -248,10 +245,7 @@ def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("GET", "/api/learning")
 def show_learning(context: AppContext) -> Learning:
-    """Show the content of the memory and its measured value.
-
-    The value is given as solve rate, iterations and tokens with and without lessons.
-    """
+    """Show the content of the memory and its measured value: the solve rate with and without lessons."""
     conn = context.database.reader()
     counts, uplift = listing.states(conn), recall_log.uplift(conn)
     days = listing.count_learned_by_day(conn, context.clock(), DAYS)

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from nightshift.core.clock import to_text
-from nightshift.core.shares import Interval, Share, difference, mean_difference
+from nightshift.core.shares import Interval, Share, difference
 from nightshift.storage.db.codec import read_row
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere
@@ -47,15 +47,12 @@ class Recalled:
 class MemoryUplift:
     """The benefit of memory as a whole: attempts assigned to see lessons compared with those assigned to see none.
 
-    `shown` and `control` count solved attempts. Each interval estimates a difference: the value with lessons minus the
-    value without. The intervals of iterations and tokens are None while too few attempts have ended.
+    `shown` and `control` count solved attempts. `solve_rate` estimates the rate with lessons minus the rate without.
     """
 
     shown: Share
     control: Share
     solve_rate: Interval
-    iterations: Interval | None
-    tokens: Interval | None
 
 
 def draw(*parts: object) -> float:
@@ -165,20 +162,11 @@ def uplift(conn: Connection) -> MemoryUplift:
     only by the random assignment.
     """
     # All rows of an attempt have the same result, and either all or none of them are in the control group.
-    select = (
-        "SELECT arm = 'control', solved, iterations, tokens FROM recalls "
-        "WHERE solved IS NOT NULL GROUP BY task_id, attempt"
-    )
+    select = "SELECT arm = 'control', solved FROM recalls WHERE solved IS NOT NULL GROUP BY task_id, attempt"
     rows = conn.execute(select).fetchall()
-    shown, control = ([end for is_control, *end in rows if is_control == group] for group in (0, 1))
-    share_shown, share_control = (Share(sum(outcome[0] for outcome in group), len(group)) for group in (shown, control))
-    return MemoryUplift(
-        shown=share_shown,
-        control=share_control,
-        solve_rate=difference(share_shown, share_control),
-        iterations=mean_difference([outcome[1] for outcome in shown], [outcome[1] for outcome in control]),
-        tokens=mean_difference([outcome[2] for outcome in shown], [outcome[2] for outcome in control]),
-    )
+    groups = ([solved for is_control, solved in rows if is_control == group] for group in (0, 1))
+    shown, control = (Share(sum(group), len(group)) for group in groups)
+    return MemoryUplift(shown=shown, control=control, solve_rate=difference(shown, control))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

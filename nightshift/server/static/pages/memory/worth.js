@@ -1,31 +1,23 @@
 // The measured value of memory: attempts with lessons compared with a random control group, with confidence intervals.
 
 import {Count, Sparkline} from '../../app/parts.js';
-import {counted, grouped, percent} from '../../app/text.js';
+import {counted, percent} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 import {Range, verdict} from './range.js';
 
-const signed = (value, text) => `${value < 0 ? '−' : '+'}${text(Math.abs(value))}`;
-const points = (value) => `${Math.round(value * 100)} points`;
-const tenths = (value) => value.toFixed(1);
-const whole = (value) => grouped(Math.round(value));
+const points = (value) => `${value < 0 ? '−' : '+'}${Math.round(Math.abs(value) * 100)} points`;
 
-const FIGURES = [
-  {name: 'solve_rate', title: 'Solved', text: points, least: 0.2},
-  {name: 'iterations', title: 'Iterations', text: tenths, least: 1, lessIsBetter: true},
-  {name: 'tokens', title: 'Tokens', text: whole, least: 1000, lessIsBetter: true},
-];
-
+const LEAST = 0.2;
 const WORDS = {good: 'better with lessons', bad: 'worse with lessons', '': 'may be chance'};
 
-function Figure({figure, found}) {
-  if (!found) return html`<tr><th scope="row">${figure.title}</th><td colspan="4" class="hint">not enough attempts yet</td></tr>`;
-  const most = Math.max(figure.least, Math.abs(found.low), Math.abs(found.high));
-  const kind = verdict(found, figure.lessIsBetter);
-  const reach = `${signed(found.low, figure.text)} to ${signed(found.high, figure.text)}`;
-  return html`<tr data-figure=${figure.name}><th scope="row">${figure.title}</th>
-    <td class="number"><b class=${kind}>${signed(found.estimate, figure.text)}</b></td>
-    <td><${Range} found=${found} most=${most} lessIsBetter=${figure.lessIsBetter} width=${200} label=${`${signed(found.estimate, figure.text)}, from ${reach}`} /></td>
+function SolveRate({found}) {
+  if (!found) return html`<tr><th scope="row">Solved</th><td colspan="4" class="hint">not enough attempts yet</td></tr>`;
+  const most = Math.max(LEAST, Math.abs(found.low), Math.abs(found.high));
+  const kind = verdict(found);
+  const reach = `${points(found.low)} to ${points(found.high)}`;
+  return html`<tr data-figure="solve_rate"><th scope="row">Solved</th>
+    <td class="number"><b class=${kind}>${points(found.estimate)}</b></td>
+    <td><${Range} found=${found} most=${most} width=${200} label=${`${points(found.estimate)}, from ${reach}`} /></td>
     <td class="hint minor">${reach}</td><td class="hint">${WORDS[kind]}</td></tr>`;
 }
 
@@ -37,8 +29,8 @@ const InUse = ({title, found}) => html`<dt>${title}</dt><dd><b><${Count} value=$
 /** The measured value of memory. @param {{learning: object}} props an answer of `/api/learning` */
 export const Worth = ({learning}) => html`<div class="worth">
   <div class="scroll" tabindex="0" role="region" aria-label="What lessons change"><table class="uplift">
-    <tbody>${FIGURES.map((figure) => html`<${Figure} key=${figure.name} figure=${figure} found=${learning[figure.name]} />`)}</tbody></table>
-    <p class="hint">Solved with lessons: ${rate(learning.shown)}; control group: ${rate(learning.control)}. Each figure is the difference, with lessons minus
+    <tbody><${SolveRate} found=${learning.solve_rate} /></tbody></table>
+    <p class="hint">Solved with lessons: ${rate(learning.shown)}; control group: ${rate(learning.control)}. The figure is the difference, with lessons minus
       without, and its 95 % interval. <code>RECALL_CONTROL_SHARE</code> sets the share of attempts that see none.</p></div>
   <dl>
     <${InUse} title="Failures" found=${learning.failures} />
