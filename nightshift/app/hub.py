@@ -135,49 +135,30 @@ def _sharing(
     repositories: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
-    """Return a function that shares lessons and budget with the hub.
+    """Return a function that shares lessons, vectors and budget with the hub.
 
-    The function reports an unreachable database once and raises nothing.
+    The function reports an unreachable database once and raises nothing. The memory searches the hub's vectors from now
+    on.
     """
-    share, trouble = _lessons_shared(database, node, store, memory, repositories, report), ""
+    lessons = LessonExchange(
+        database, node, db=store.db, state=store.state, mask=store.mask, repositories=repositories, hear=memory.hear,
+        report=report,
+    )  # fmt: skip
+    vectors, trouble = SharedVectors(database, node, store.db), ""
+    memory.search_beside(vectors.of)
 
     def turn() -> None:
         nonlocal trouble
         try:
             check(database)
             beat(database, node, lease_s)
-            share()
+            lessons.turn()
+            vectors.send(memory.better_embedder)
             trouble = ""
         except HubError as error:
             if str(error) != trouble:
                 report(f"{error}; lessons are shared later")
             trouble = str(error)
-
-    return turn
-
-
-def _lessons_shared(
-    database: SharedDatabase,
-    node: str,
-    store: StoreServices,
-    memory: LongTermMemory,
-    repositories: SharedRepositories,
-    report: Callable[[str], None],
-) -> Callable[[], None]:
-    """Return a function that exchanges lessons and vectors with the hub.
-
-    Also let the memory search the hub's vectors from now on.
-    """
-    lessons = LessonExchange(
-        database, node, db=store.db, state=store.state, mask=store.mask, repositories=repositories, hear=memory.hear,
-        report=report,
-    )  # fmt: skip
-    vectors = SharedVectors(database, node, store.db)
-    memory.search_beside(vectors.of)
-
-    def turn() -> None:
-        lessons.turn()
-        vectors.send(memory.better_embedder)
 
     return turn
 
