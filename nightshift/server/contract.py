@@ -6,6 +6,7 @@ from nightshift.server.endpoint import Endpoint
 from nightshift.server.routes import (
     approvals,
     brief,
+    bulk,
     causes,
     commits,
     environments,
@@ -25,7 +26,7 @@ from nightshift.server.routes import (
 )
 
 _MODULES = (
-    brief, causes, tasks, timeline, approvals, commits, environments, forges, running, steering, search, watching,
+    brief, causes, tasks, bulk, timeline, approvals, commits, environments, forges, running, steering, search, watching,
     settings, repositories, logs, memory, reports, hub,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = (

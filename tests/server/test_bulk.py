@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nightshift.server.context import AppContext
-from nightshift.server.lists.bulk import MAX_AT_ONCE
+from nightshift.server.routes.bulk import MAX_AT_ONCE
 from tests.support.app_context import Client
 from tests.support.worked_task import submit, work_on
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from nightshift.client.new_task import own_time
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.queue.intake.tasks_file import read_tasks
-from nightshift.server.lists.task_list import TasksQuery
 from nightshift.server.log.log_query import LogsQuery
 from nightshift.server.query import BadQuery, Query, moment, read_query
+from nightshift.server.routes.tasks import TasksQuery
 
 
 def test_all_faults_are_told_together() -> None:

@@ -152,6 +152,7 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
     from nightshift.server.routes import (  # noqa: PLC0415  # as above
         approvals,
         brief,
+        bulk,
         causes,
         commits,
         environments,
@@ -183,7 +184,7 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
         commit_actions=_CommitActions(settings),
     )
     # Importing the whole API would take a tenth of a second longer.
-    modules = (tasks, timeline, approvals, brief, causes, commits, environments, running, steering, logs)
+    modules = (tasks, bulk, timeline, approvals, brief, causes, commits, environments, running, steering, logs)
     return create_api(context, [endpoint for module in modules for endpoint in module.routes.endpoints])
 
 

@@ -14,8 +14,8 @@ from nightshift.core.tasks.states import Ending, Status, cause_first
 from nightshift.core.tasks.task import Spent
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes
-from nightshift.server.lists.bulk import PriorityIn
 from nightshift.server.query import Id, Query
+from nightshift.server.routes.bulk import PriorityIn
 from nightshift.server.schemas import Answer, Sent
 
 MOST_TASKS = 200

@@ -9,8 +9,8 @@ from nightshift.core.tasks.states import Status
 from nightshift.server.context import AppContext, Busy
 from nightshift.server.endpoint import Routes
 from nightshift.server.formatting import short
-from nightshift.server.lists.task_list import TasksQuery, list_of_tasks
 from nightshift.server.query import Query
+from nightshift.server.routes.tasks import TasksQuery, list_tasks
 from nightshift.server.schemas import Answer
 
 routes = Routes()
@@ -59,7 +59,7 @@ def search(context: AppContext, query: SearchQuery) -> Hits:
     return Hits(
         tasks=[
             TaskHit.from_values(task, title=short(task.description.partition("\n")[0], context.mask))
-            for task in list_of_tasks(context.queue, wanted, context.mask).tasks
+            for task in list_tasks(context, wanted).tasks
         ],
         settings=_settings(context, words) if any(len(word) >= LEAST_CHARS for word in words) else [],
     )

@@ -1,4 +1,4 @@
-"""Controls work in progress: priorities, messages to open tasks, actions on many tasks, and restarts of workers."""
+"""Controls work in progress: priorities, messages to open tasks, and restarts of workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.core.tasks.task import MAX_MESSAGE_CHARS
 from nightshift.core.text.strict import without_nul
 from nightshift.server.context import AppContext, Busy, wait_for
 from nightshift.server.endpoint import Routes
-from nightshift.server.lists.bulk import BulkDone, BulkIn, Prioritised, PriorityIn, act_on_many
+from nightshift.server.routes.bulk import Prioritised, PriorityIn
 from nightshift.server.schemas import Answer, Sent
 
 routes = Routes()
@@ -45,15 +45,6 @@ class Said(Answer):
     task_id: int
     status: Status
     interrupted: bool
-
-
-@routes.endpoint("POST", "/api/tasks/bulk")
-def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
-    """Cancel, retry or prioritise many tasks. The answer has the result for each task.
-
-    If `next_after` is not null, send it as `after` to continue with the remaining tasks.
-    """
-    return act_on_many(context.queue, body)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/priority")

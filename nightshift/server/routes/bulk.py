@@ -14,7 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, StrictBool, StrictInt, model_validator
+from pydantic import Field, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from nightshift.core.errors import StoreError, StoreFull, TaskError
@@ -23,14 +23,16 @@ from nightshift.core.tasks.task import MAX_PRIORITY, Task
 from nightshift.queue.listing import Order, Place
 from nightshift.queue.manager import QueueManager
 from nightshift.queue.store import Standing
-from nightshift.server.context import WRITE_WALL_S
-from nightshift.server.lists.task_list import TaskSelection
+from nightshift.server.context import WRITE_WALL_S, AppContext
+from nightshift.server.endpoint import Routes
 from nightshift.server.query import MAX_ID, Id
+from nightshift.server.routes.tasks import TaskSelection
 from nightshift.server.schemas import Answer, Sent
 
 MAX_AT_ONCE = 500
 
 _UPWARDS = Order(descending=False)
+routes = Routes()
 _log = logging.getLogger(__name__)
 
 
@@ -110,12 +112,6 @@ class BulkDone(Answer):
     next_after: int | None
 
 
-class RetryIn(Sent):
-    """Options for retrying a task. With `from_draft` the new attempt starts from the change in the task's draft."""
-
-    from_draft: StrictBool = False
-
-
 class PriorityIn(Sent):
     """New priority of a task. A task with a higher priority runs sooner."""
 
@@ -130,8 +126,13 @@ class Prioritised(Answer):
     priority: int
 
 
-def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
-    """Act on the selected tasks, or only count them in a dry run."""
+@routes.endpoint("POST", "/api/tasks/bulk")
+def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
+    """Cancel, retry or prioritise many tasks. The answer has the result for each task.
+
+    If `next_after` is not null, send it as `after` to continue with the remaining tasks.
+    """
+    queue, asked = context.queue, body
     if asked.ids is not None:
         ids, more = sorted(set(asked.ids)), None
         statuses = queue.statuses(ids)

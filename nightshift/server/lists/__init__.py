@@ -1,1 +1,0 @@
-"""Lists tasks, and acts on many tasks at once."""
