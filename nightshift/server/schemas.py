@@ -179,13 +179,11 @@ class TaskDetail(TaskSummary):
 class Tasks(Answer):
     """A page of tasks.
 
-    `next` is the `cursor` of the next page, null on the last page. `next_after` is the `after` of the next page; it is
-    null on the last page, and always null unless the tasks are sorted by descending id. `total` counts the tasks of all
-    pages. `counts` counts tasks by status, ignoring the filter by status.
+    `next` is the `cursor` of the next page, null on the last page. `total` counts the tasks of all pages. `counts`
+    counts tasks by status, ignoring the filter by status.
     """
 
     tasks: list[TaskSummary]
-    next_after: int | None
     next: str | None
     total: int
     counts: dict[Status, int]

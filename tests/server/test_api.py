@@ -122,11 +122,11 @@ def test_tasks_are_listed_page_by_page_newest_first(client: Client, context: App
     while True:
         page = client.get(f"/api/tasks?limit=3{after}").json
         seen += [task["task_id"] for task in page["tasks"]]
-        if page["next_after"] is None:
+        if page["next"] is None:
             break
-        after = f"&after={page['next_after']}"
+        after = f"&cursor={page['next']}"
     assert seen == [7, 6, 5, 4, 3, 2, 1]
-    assert client.get("/api/tasks?limit=7").json["next_after"] is None
+    assert client.get("/api/tasks?limit=7").json["next"] is None
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,6 @@ def test_kind_and_repository_are_filters(reader: Client) -> None:
     ("query", "field"),
     [
         ("status=failed,nope", "status"), ("sort=colour", "sort"), ("q=" + "x" * 201, "q"), ("cursor=%ff%fe", "cursor"),
-        ("sort=cost&after=3", "after"), ("after=3&cursor=W10", "after"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_query_is_named(reader: Client, query: str, field: str) -> None:

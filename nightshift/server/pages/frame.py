@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from flask import Blueprint, Flask, Response, abort, redirect, render_template, request
 from markupsafe import Markup
 from werkzeug.routing import Map
-from werkzeug.wrappers import Response as BaseResponse
 
 from nightshift.core.errors import UnknownTask
 from nightshift.core.program import format_command, program
@@ -18,48 +18,21 @@ from nightshift.server.context import AppContext
 from nightshift.server.pages.assets import Assets
 from nightshift.server.pages.boot import boot_data
 from nightshift.server.pages.page_table import PAGES, Page
-from nightshift.server.query import LoginQuery, Query, read_query
+from nightshift.server.query import LoginQuery, read_query
 from nightshift.server.timeline.step_detail import as_text
 
 MAX_SHOWN_CHARS = 200_000
-TASK_RULE = f"/task/<int(max={2**63 - 1}):task_id>"
-
-_Q = TypeVar("_Q", bound=Query)
-
-
-class Pages:
-    """Views of addresses whose content the server builds without a script; each method serves one address."""
-
-    def __init__(self, context: AppContext) -> None:
-        self._context = context
-
-    def call(self, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
-        """Show a model call as plain text: the whole prompt and the whole reply."""
-        calls = self._context.steps.calls(task_id, attempt, step_no)
-        if model_call := next((call for call in calls if call.call_no == call_no), None):
-            return Response(as_text(self._context, model_call), mimetype="text/plain")
-        if gone := self._context.reads.find_pruned(task_id):
-            text = f"The prompts and replies of task {task_id} were pruned on {gone.at:%Y-%m-%d} ({gone.setting}).\n"
-            return Response(text, status=410, mimetype="text/plain")
-        raise UnknownTask(task_id)
-
-    def login(self) -> str:
-        """Render the login form. Flask only shows the form; `auth.login` handles its submission."""
-        return render_template("login.html", here="login", wrong=_query(LoginQuery).wrong)
-
-    def icon(self) -> BaseResponse:
-        """Redirect to the icon, for browsers that request `/favicon.ico`."""
-        return redirect("static/icons/idle.svg")
+CALL_RULE = f"/task/<int(max={2**63 - 1}):task_id>/call/<int:attempt>/<int:step_no>/<int:call_no>"
 
 
 def register(app: Flask, context: AppContext, assets: Assets) -> None:
     """Register all pages, and the variables and filters that their templates use."""
-    pages, blueprint = Pages(context), Blueprint("pages", __name__)
+    blueprint = Blueprint("pages", __name__)
     for page in PAGES:
         blueprint.add_url_rule(page.rule, page.name, _draw(context, assets, app.url_map, page))
-    blueprint.add_url_rule(f"{TASK_RULE}/call/<int:attempt>/<int:step_no>/<int:call_no>", view_func=pages.call)
-    blueprint.add_url_rule("/login", view_func=pages.login)
-    blueprint.add_url_rule("/favicon.ico", view_func=pages.icon)
+    blueprint.add_url_rule(CALL_RULE, "call", partial(_call, context))
+    blueprint.add_url_rule("/login", "login", _login)
+    blueprint.add_url_rule("/favicon.ico", "icon", lambda: redirect("static/icons/idle.svg"))
     app.register_blueprint(blueprint)
     navigation = [page for page in PAGES if page.key and (context.hub or not page.needs_hub)]
     add_filter(app, context.mask)
@@ -91,5 +64,18 @@ def _draw(context: AppContext, assets: Assets, routes: Map, page: Page) -> Calla
     return view
 
 
-def _query(model: type[_Q]) -> _Q:
-    return read_query(model, request.query_string.decode("latin-1"))
+def _call(context: AppContext, task_id: int, attempt: int, step_no: int, call_no: int) -> Response:
+    """Show a model call as plain text: the whole prompt and the whole reply."""
+    calls = context.steps.calls(task_id, attempt, step_no)
+    if model_call := next((call for call in calls if call.call_no == call_no), None):
+        return Response(as_text(context, model_call), mimetype="text/plain")
+    if gone := context.reads.find_pruned(task_id):
+        text = f"The prompts and replies of task {task_id} were pruned on {gone.at:%Y-%m-%d} ({gone.setting}).\n"
+        return Response(text, status=410, mimetype="text/plain")
+    raise UnknownTask(task_id)
+
+
+def _login() -> str:
+    """Render the login form. Flask only shows the form; `auth.login` handles its submission."""
+    query = read_query(LoginQuery, request.query_string.decode("latin-1"))
+    return render_template("login.html", here="login", wrong=query.wrong)

@@ -20,7 +20,7 @@ from nightshift.server.bodies import read_task_body
 from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.formatting import Mask, short
-from nightshift.server.query import BadQuery, Bound, Id, Query, moment
+from nightshift.server.query import BadQuery, Bound, Query, moment
 from nightshift.server.schemas import Child, Draft, Iteration, Moved, Sent, Submitted, TaskDetail, Tasks, TaskSummary
 from nightshift.storage.db.codec import storable
 from nightshift.storage.db.commit_signs import Signs
@@ -71,10 +71,7 @@ class TasksQuery(TaskSelection):
     sort: Sort = Field(Sort.ID, description="the sort field; ties are sorted by id")
     order: Literal["asc", "desc"] = Field("desc", description="ascending or descending")
     limit: int = Field(50, ge=1, le=500, description="maximum number of results")
-    after: Id | None = Field(
-        None, description="the last task_id of the previous page; only when sorted by id, descending"
-    )
-    cursor: str | None = Field(None, max_length=20_000, description="the `next` of the previous page, in any order")
+    cursor: str | None = Field(None, max_length=20_000, description="the `next` of the previous page")
 
     def sorting(self) -> Order:
         """Return the sort order that the query's fields describe."""
@@ -84,16 +81,9 @@ class TasksQuery(TaskSelection):
         """Return the position after which the page begins, None for the first page.
 
         Raises:
-            BadQuery: `after` or `cursor` belongs to another order, or is invalid.
+            BadQuery: `cursor` belongs to another order, or is invalid.
         """
-        order = self.sorting()
-        if self.after is not None:
-            if self.cursor is not None or order != Order():
-                raise BadQuery(
-                    {"after": "works only when sorted by id, descending; otherwise send `cursor`, and never both"}
-                )
-            return Place(value=self.after, task_id=self.after)
-        return None if self.cursor is None else _parse_cursor(self.cursor, order)
+        return None if self.cursor is None else _parse_cursor(self.cursor, self.sorting())
 
 
 class RetryIn(Sent):
@@ -158,7 +148,6 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
     return Tasks(
         # Load the tasks one at a time: a task is loaded with its files, which may be megabytes.
         tasks=[_summary(context, position.task_id) for position in shown],
-        next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,
         total=page.total(wanted.statuses),
         counts=dict(page.counts),

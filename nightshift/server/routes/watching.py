@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response
 
 from nightshift.core.clock import Moment
-from nightshift.core.tasks.forecast import Estimate, TimeEstimate
+from nightshift.core.tasks.forecast import Forecast
 from nightshift.core.tasks.revisions import LogLine, RepositoryState, RepositoryStates, RepositoryStatus
 from nightshift.core.text.masking import printable
 from nightshift.server.context import AppContext
@@ -91,21 +91,13 @@ def _newest(line: LogLine) -> NewestCommit:
 
 
 class ForecastAnswer(Answer):
-    """Forecast for the open tasks (`core.tasks.forecast.Forecast`), with sentences that describe it.
+    """Forecast for the open tasks, with sentences that describe its figures.
 
     `line` is a summary. `range` gives the range into which the result falls in eight of ten cases. Each of these texts
     is empty if there is nothing to say. Times in them are in the time zone of the daemon's machine.
     """
 
-    tasks: int
-    for_owner: int
-    for_later: int
-    for_model: int
-    measured: int
-    takes_s: Estimate | None
-    done_at: TimeEstimate | None
-    cost_usd: Estimate | None
-    left_usd: float | None
+    figures: Forecast
     line: str
     range: str
 
@@ -113,7 +105,8 @@ class ForecastAnswer(Answer):
 @routes.endpoint("GET", "/api/forecast")
 def show_forecast(context: AppContext) -> ForecastAnswer:
     """Forecast when the open tasks will end and what they will cost, from the durations of earlier tasks."""
-    return ForecastAnswer.from_values(*context.reads.forecast(context.work(), context.clock()))
+    figures, sentences = context.reads.forecast(context.work(), context.clock())
+    return ForecastAnswer.from_values(sentences, figures=figures)
 
 
 @routes.endpoint("GET", "/api/git")
