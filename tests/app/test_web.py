@@ -17,7 +17,6 @@ from nightshift.core.tasks.revisions import Author
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.git.manager import GitManager
 from nightshift.queue.manager import QueueManager
-from nightshift.server.routes.watching import repositories
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import Commit, StateStore
@@ -74,15 +73,19 @@ def test_the_repositories_of_tasks_are_told_with_what_is_ours(bench: Bench, tmp_
     for number, integrated in ((1, True), (2, True), (3, False)):
         state.record_commit(commit(shop, number, integrated=integrated)).result()
     state.record_push(str(shop), f"{1:040x}").result()
-    overview = repositories(bench.watch())
+    overview = bench.watch()
     own, gone, first, second = overview.repositories
-    assert (own.own, own.path) == (True, str(bench.settings.workspace))
-    assert (gone.path, "no folder" in gone.error, gone.branch) == (str(tmp_path / "gone"), True, None)
-    assert (first.path, first.branch, first.changed, first.our_commits, first.unpushed) == (str(shop), "main", 0, 3, 1)
-    assert first.pushed_at is not None
-    assert first.newest is not None
-    assert first.newest.commit == git(shop, "rev-parse", "HEAD")
-    assert (second.path, second.changed, second.our_commits, second.pushed_at) == (str(api), 1, 0, None)
+    assert (own.is_own, own.repo) == (True, str(bench.settings.workspace))
+    assert (gone.repo, "no folder" in gone.error, gone.status) == (str(tmp_path / "gone"), True, None)
+    assert first.status is not None
+    assert (first.repo, first.status.branch, first.status.changed) == (str(shop), "main", 0)
+    assert (first.ours.commits, first.ours.unpushed) == (3, 1)
+    assert first.ours.pushed_at is not None
+    assert first.status.newest is not None
+    assert first.status.newest.id == git(shop, "rev-parse", "HEAD")
+    assert second.status is not None
+    assert (second.repo, second.status.changed) == (str(api), 1)
+    assert (second.ours.commits, second.ours.pushed_at) == (0, None)
     assert (overview.more, overview.auto_push) == (0, bench.settings.git_auto_push)
     assert overview.at is not None
 

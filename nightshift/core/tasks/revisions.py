@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from nightshift.core.clock import Moment
 from nightshift.core.code.tree import Tree
 from nightshift.core.tasks.projects import WHOLE, Scope
 
@@ -101,7 +102,7 @@ class LogLine:
     """One commit of a history; `task_id` is read from the commit's trailer."""
 
     id: str
-    at: datetime
+    at: Moment
     author: str
     subject: str
     task_id: int | None = None
@@ -150,8 +151,8 @@ class OurCommits:
     repo: str
     commits: int = 0
     unpushed: int = 0
-    last_at: datetime | None = None
-    pushed_at: datetime | None = None
+    last_at: Moment | None = None
+    pushed_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +175,6 @@ class RepositoryStates:
     """
 
     auto_push: bool
-    at: datetime | None = None
+    at: Moment | None = None
     repositories: tuple[RepositoryState, ...] = ()
     more: int = 0

@@ -7,18 +7,19 @@ import {html} from './ui.js';
 /** Kinds of events that change the state of repositories. */
 export const MOVED = ['integrated', 'commit_recorded', 'discarded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
 
-export const nameOf = ({path, own}) => (own ? 'own workspace' : path.replace(/\/+$/, '').split('/').pop());
+export const nameOf = ({repo, is_own: isOwn}) => (isOwn ? 'own workspace' : repo.replace(/\/+$/, '').split('/').pop());
 
 /** Says whether integrated commits were pushed to the remote. */
-export function Push({repo}) {
-  if (!repo.remote) return 'no remote';
-  if (repo.unpushed) return html`<span class="warn" title=${repo.remote}>${counted(repo.unpushed, 'commit')} to push</span>`;
-  return repo.pushed_at ? html`<span title=${repo.remote}>pushed <${Moment} at=${repo.pushed_at} /></span>`
-    : html`<span title=${repo.remote}>nothing to push</span>`;
+export function Push({state: {status, ours}}) {
+  if (!status?.remote) return 'no remote';
+  if (ours.unpushed) return html`<span class="warn" title=${status.remote}>${counted(ours.unpushed, 'commit')} to push</span>`;
+  return ours.pushed_at ? html`<span title=${status.remote}>pushed <${Moment} at=${ours.pushed_at} /></span>`
+    : html`<span title=${status.remote}>nothing to push</span>`;
 }
 
 /** Describe how the branch differs from its upstream, and how many files the owner changed by hand. */
-export function standing({ahead, behind, upstream, changed}) {
+export function standing({status}) {
+  const {ahead, behind, upstream, changed} = status ?? {};
   const parts = [];
   if (ahead) parts.push(`${ahead} ahead of ${upstream}`);
   if (behind) parts.push(`${behind} behind ${upstream}`);

@@ -109,15 +109,17 @@ function Repository({repo}) {
 
 const address = (repo) => `/repositories?repo=${encodeURIComponent(repo)}`;
 
+const Newest = ({commit}) => html`${commit.task_id
+  ? html`<a href=${`/task/${commit.task_id}`}>${firstLine(commit.subject, 70)}</a>` : firstLine(commit.subject, 70)}
+  <br /><small><${Moment} at=${commit.at} />, ${commit.author}</small>`;
+
 const COLUMNS = [
-  {key: 'path', label: 'Repository', cell: (row) => html`<a href=${address(row.path)}><b>${nameOf(row)}</b></a>
-    <br /><small>${row.path}</small>${row.error ? html`<br /><small class="bad">${row.error}</small>` : null}`},
-  {key: 'branch', label: 'Branch', cell: (row) => (row.branch ? html`<code>${row.branch}</code><br /><small>${standing(row)}</small>` : '')},
-  {key: 'newest', label: 'Newest commit', minor: true, cell: ({newest}) => newest && html`${newest.task_id
-    ? html`<a href=${`/task/${newest.task_id}`}>${firstLine(newest.subject, 70)}</a>` : firstLine(newest.subject, 70)}
-    <br /><small><${Moment} at=${newest.at} />, ${newest.author}</small>`},
-  {key: 'our_commits', label: 'Nightshift commits', number: true, minor: true, cell: (row) => row.our_commits ?? ''},
-  {key: 'pushed_at', label: 'Pushed', minor: true, cell: (row) => row.branch && html`<${Push} repo=${row} />`},
+  {key: 'repo', label: 'Repository', cell: (row) => html`<a href=${address(row.repo)}><b>${nameOf(row)}</b></a>
+    <br /><small>${row.repo}</small>${row.error ? html`<br /><small class="bad">${row.error}</small>` : null}`},
+  {key: 'branch', label: 'Branch', cell: (row) => (row.status?.branch ? html`<code>${row.status.branch}</code><br /><small>${standing(row)}</small>` : '')},
+  {key: 'newest', label: 'Newest commit', minor: true, cell: ({status}) => status?.newest && html`<${Newest} commit=${status.newest} />`},
+  {key: 'ours', label: 'Nightshift commits', number: true, minor: true, cell: (row) => row.ours?.commits ?? ''},
+  {key: 'pushed_at', label: 'Pushed', minor: true, cell: (row) => row.status?.branch && html`<${Push} state=${row} />`},
 ];
 
 function Another() {
@@ -131,17 +133,17 @@ function Another() {
 function All() {
   const known = useData('/api/repositories', {}, MOVED);
   const found = useData('/api/git', {}, MOVED);
-  const seen = Object.fromEntries((found.data?.repositories ?? []).map((each) => [each.path, each]));
+  const seen = Object.fromEntries((found.data?.repositories ?? []).map((each) => [each.repo, each]));
   return html`<${Card} title="Repositories" actions=${html`<${Another} />`}
     hint="choose one to see how it is tested, and its effective settings">
-    <${Loaded} of=${known}>${(data) => html`<${Table} label="Repositories" columns=${COLUMNS} keyOf=${(row) => row.path}
-      onOpen=${(row) => choose(row.path)} rows=${data.repositories.map((path) => seen[path] ?? {path})} />`}<//><//>`;
+    <${Loaded} of=${known}>${(data) => html`<${Table} label="Repositories" columns=${COLUMNS} keyOf=${(row) => row.repo}
+      onOpen=${(row) => choose(row.repo)} rows=${data.repositories.map((repo) => seen[repo] ?? {repo})} />`}<//><//>`;
 }
 
 function Repositories() {
   if (!chosen.value) return html`<h1 class="unseen">Repositories</h1><${All} /><${Environments} />`;
   return html`<p><a href="/repositories">All repositories</a></p>
-    <div class="bar"><h1>${nameOf({path: chosen.value})}</h1></div>
+    <div class="bar"><h1>${nameOf({repo: chosen.value})}</h1></div>
     <${Repository} key=${chosen.value} repo=${chosen.value} />`;
 }
 

@@ -16,12 +16,13 @@ const Commit = ({commit}) => html`<li class="commit" data-commit=${commit.commit
   <small><code>${commit.commit.slice(0, 8)}</code> ${commit.target || commit.branch}
     ${commit.label ? ` · ${words(commit.label)}` : ''}${' · '}<${Moment} at=${commit.at} /></small></li>`;
 
-function Repository({repo}) {
-  return html`<li class="repository" data-repo=${repo.path}>
-    <p><a href=${`/repositories?repo=${encodeURIComponent(repo.path)}`} title=${repo.path}>${nameOf(repo)}</a> ${repo.branch ? html`<code>${repo.branch}</code>` : null}</p>
-    ${repo.error ? html`<small class="bad">${repo.error}</small>`
-    : html`<small>${counted(repo.our_commits, 'commit')} of Nightshift · <${Push} repo=${repo} /></small>
-      ${standing(repo) ? html`<small>${standing(repo)}</small>` : null}`}</li>`;
+function Repository({state}) {
+  const {repo, status, ours, error} = state;
+  return html`<li class="repository" data-repo=${repo}>
+    <p><a href=${`/repositories?repo=${encodeURIComponent(repo)}`} title=${repo}>${nameOf(state)}</a> ${status?.branch ? html`<code>${status.branch}</code>` : null}</p>
+    ${error ? html`<small class="bad">${error}</small>`
+    : html`<small>${counted(ours.commits, 'commit')} of Nightshift · <${Push} state=${state} /></small>
+      ${standing(state) ? html`<small>${standing(state)}</small>` : null}`}</li>`;
 }
 
 function Repositories() {
@@ -29,7 +30,7 @@ function Repositories() {
   return html`<${Loaded} of=${found}>${({repositories, more, at, auto_push: pushes}) => (repositories.length ? html`
     <p class="hint">${counted(repositories.length + more, 'repository', 'repositories')},
       ${' '}${pushes ? 'pushed after each integration' : 'pushed by you'}</p>
-    <ul class="plain repositories">${repositories.map((each) => html`<${Repository} key=${each.path} repo=${each} />`)}</ul>`
+    <ul class="plain repositories">${repositories.map((each) => html`<${Repository} key=${each.repo} state=${each} />`)}</ul>`
     : at === null ? html`<p class="hint">Repositories are being checked.</p>` : null)}<//>`;
 }
 
