@@ -13,7 +13,6 @@ from nightshift.core.tasks.queueing import PauseReason
 from nightshift.core.tasks.states import DaemonState, Ending, Phase, Status
 from nightshift.core.tasks.task import Kind as TaskKind
 from nightshift.core.tasks.task import Language, Spent
-from nightshift.storage.db.event_log import LogPage
 from nightshift.storage.db.step_store import PhaseTime
 
 T = TypeVar("T")
@@ -263,8 +262,3 @@ def log_line(event: Event) -> LogLine:
     """Return the event as the API and the stream show it."""
     assert event.at is not None, "only stored events are shown"
     return LogLine.from_values(event, timestamp=event.at, event=event.kind, data=dict(event.data))
-
-
-def logs_of(page: LogPage) -> Logs:
-    """Return a page of the log as the API shows it."""
-    return Logs(events=[log_line(event) for event in page.events], first_id=page.first_id, last_id=page.last_id)

@@ -17,50 +17,30 @@ BODY_WALL_S = 120.0
 DRAIN_WALL_S = 1.0
 
 
-class Bucket:
-    """A token bucket of size `burst`, refilled at `rate_per_s`."""
-
-    def __init__(self, rate_per_s: float, burst: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._rate_per_s = rate_per_s
-        self._burst = burst
-        self._now = now
-        self._left = float(burst)
-        self._at = now()
-
-    def wait_s(self) -> float:
-        """Return the seconds until the next `take` is allowed; 0 if it is allowed now."""
-        at = self._now()
-        self._left = min(self._burst, self._left + (at - self._at) * self._rate_per_s)
-        self._at = at
-        return 0.0 if self._left >= 1 else (1 - self._left) / self._rate_per_s
-
-    def take(self) -> None:
-        """Remove one token from the bucket."""
-        self._left -= 1
-
-
 class Attempts:
-    """Counts wrong tokens by client address.
+    """Counts wrong tokens by client address: each address may send `burst` at once, and then `rate_per_s`.
 
     Above `MAX_ADDRESSES` addresses, the one that failed least recently is dropped.
     """
 
-    def __init__(self, rate_per_s: float = 0.5, burst: int = 20) -> None:
-        self._rate_per_s = rate_per_s
-        self._burst = burst
-        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+    def __init__(self, rate_per_s: float = 0.5, burst: int = 20, now: Callable[[], float] = time.monotonic) -> None:
+        self._rate_per_s, self._burst, self._now = rate_per_s, burst, now
+        # For each address, the number of wrong tokens that it may still send, and the time of that number.
+        self._allowed: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def failed(self, address: str) -> None:
         """Count a wrong token; raises `Refused` if this address sent too many."""
-        bucket = self._buckets.setdefault(address, Bucket(self._rate_per_s, self._burst))
-        self._buckets.move_to_end(address)
-        if wait_s := bucket.wait_s():
-            seconds = math.ceil(wait_s)
+        now = self._now()
+        left, at = self._allowed.get(address, (float(self._burst), now))
+        left = min(self._burst, left + (now - at) * self._rate_per_s)
+        self._allowed[address] = (left - 1 if left >= 1 else left, now)
+        self._allowed.move_to_end(address)
+        if len(self._allowed) > MAX_ADDRESSES:
+            self._allowed.popitem(last=False)
+        if left < 1:
+            seconds = math.ceil((1 - left) / self._rate_per_s)
             why = f"too many wrong tokens; try again in {seconds} s"
             raise Refused(429, why, headers=[(b"retry-after", str(seconds).encode())])
-        bucket.take()
-        if len(self._buckets) > MAX_ADDRESSES:
-            self._buckets.popitem(last=False)
 
 
 async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: float = BODY_WALL_S) -> Receive | None:

@@ -10,8 +10,8 @@ from nightshift.core.clock import utc_now
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Endpoint, Routes
 from nightshift.server.log.log_query import FollowQuery, LogsQuery, TextQuery, check_place
-from nightshift.server.schemas import Logs, log_line, logs_of
-from nightshift.storage.db.event_log import LogPage, LogReader
+from nightshift.server.schemas import Logs, log_line
+from nightshift.storage.db.event_log import LogReader
 
 DOWNLOAD_PAGE = 500
 """Number of events that a download reads at a time."""
@@ -22,7 +22,10 @@ routes = Routes()
 def list_logs(context: AppContext, query: LogsQuery) -> Logs:
     """List events, oldest first: the events after `after`, before `before` or since `at`, or else the newest events."""
     check_place(query)
-    return logs_of(_page(context, query))
+    pages = context.events.pages(query.wanted, query.accepts())
+    after = context.events.cursor_at(query.at) if query.at else query.after
+    page = pages.before(query.before, query.limit) if after is None else pages.after(after, query.limit)
+    return Logs(events=[log_line(event) for event in page.events], first_id=page.first_id, last_id=page.last_id)
 
 
 @routes.endpoint("GET", "/api/logs/download", media="application/x-ndjson")
@@ -44,13 +47,6 @@ def _read_lines(context: AppContext, pages: LogReader, reached: int, end: int) -
         page = pages.after(reached, DOWNLOAD_PAGE)
         reached = page.last_id
         yield "".join(f"{context.mask(log_line(e).model_dump_json())}\n" for e in page.events if e.id <= end)
-
-
-def _page(context: AppContext, query: LogsQuery) -> LogPage:
-    events = context.events
-    pages = events.pages(query.wanted, query.accepts())
-    after = events.cursor_at(query.at) if query.at else query.after
-    return pages.before(query.before, query.limit) if after is None else pages.after(after, query.limit)
 
 
 STREAM = Endpoint(

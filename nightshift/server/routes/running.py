@@ -39,23 +39,6 @@ class Health(Answer):
     faults: list[str]
 
 
-def look(context: AppContext) -> Health:
-    """Check the health of the daemon: read the database, commit an empty transaction, and collect faults."""
-    reads, writes = (
-        _works(context.events.newest_id),
-        _works(lambda: context.database.write(_nothing).result(PROBE_WALL_S)),
-    )
-    faults = list(context.faults())
-    return Health(
-        status="ok" if reads and writes and not faults else "failing",
-        state=context.status().overall.state if reads else None,
-        database=reads,
-        writer=writes,
-        loop_lag_s=context.loop_lag_s() if context.loop_lag_s else None,
-        faults=faults,
-    )
-
-
 def _works(probe: Callable[[], object]) -> bool:
     try:
         probe()
@@ -138,9 +121,23 @@ def install_extra(context: AppContext, name: str) -> Installing:
 
 @routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health})
 def check_health(context: AppContext) -> Reply:
-    """Check whether the daemon can do its work. The status is 503 if it cannot."""
-    health = look(context)
-    return Reply(answer=health, status=200 if health.status == "ok" else 503)
+    """Check whether the daemon can do its work: read the database, commit an empty transaction, and collect faults.
+
+    The status is 503 if it cannot.
+    """
+    reads = _works(context.events.newest_id)
+    writes = _works(lambda: context.database.write(_nothing).result(PROBE_WALL_S))
+    faults = list(context.faults())
+    is_well = reads and writes and not faults
+    health = Health(
+        status="ok" if is_well else "failing",
+        state=context.status().overall.state if reads else None,
+        database=reads,
+        writer=writes,
+        loop_lag_s=context.loop_lag_s() if context.loop_lag_s else None,
+        faults=faults,
+    )
+    return Reply(answer=health, status=200 if is_well else 503)
 
 
 def _tell_pause(context: AppContext, pause: PauseState) -> Paused:

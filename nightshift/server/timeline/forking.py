@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 
 from nightshift.core.errors import InvalidTask, UnknownStep
-from nightshift.core.status import ModelStatus
 from nightshift.core.tasks.forking import MAX_NOTE_CHARS, Fork, make_fork_spec
 from nightshift.core.tasks.states import DaemonState, Status
 from nightshift.core.tasks.task import Task
@@ -143,14 +142,9 @@ def _model(context: AppContext, wanted: str, field: str = "model") -> str:
     status = context.status()
     if status.state is DaemonState.STOPPED:
         raise InvalidTask({field: "only a running daemon knows which models exist; start it, or leave this out"})
-    names = {label_of(each): each for each in status.models}
+    names = {f"{each.name}={each.model}" if each.model else each.name: each for each in status.models}
     for label, each in names.items():
         if wanted in {label, each.name, each.model}:
             return label
     labels = ", ".join(names) or "none"
     raise InvalidTask({field: f"{wanted!r} is not one of the configured backends: {labels}"})
-
-
-def label_of(model: ModelStatus) -> str:
-    """Return the name by which a fork selects a backend: `backend=model`, or only the backend if it names no model."""
-    return f"{model.name}={model.model}" if model.model else model.name
