@@ -1,7 +1,7 @@
 """Reads `stubs.txt`: small functions without a body, with typical tests, and checks that the search does not see.
 
-A stub begins with a line `=== name` and its text. The lines of its tests follow below `--- tests` (each an `assert`, all
-in one test), and the hidden checks below `--- hidden`.
+A stub begins with a line `=== name` and its text. The lines of its tests follow below `--- tests` (each an `assert`,
+all in one test), and the hidden checks below `--- hidden`.
 """
 
 from __future__ import annotations

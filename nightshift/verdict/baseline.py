@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nightshift.core.text.plain_data import from_plain
+from nightshift.storage.db.codec import from_json_value
 from nightshift.storage.files.whole import write_whole
 from nightshift.verdict.run import NativeRun
 
@@ -66,7 +66,7 @@ class Baselines:
 
 def _read(path: Path) -> Iterable[tuple[str, NativeRun]]:
     try:
-        stored = from_plain(_Kept, json.loads(path.read_bytes()))
+        stored = from_json_value(_Kept, json.loads(path.read_bytes()))
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, RecursionError) as error:

@@ -23,8 +23,9 @@ from tests.support.temporal import needs_server
 pytestmark = needs_server
 
 
-def until_all_ended(fed: Federation, within_s: float = 900) -> None:
-    until(lambda: not fed.open_tasks(), within_s=within_s)
+def until_all_ended(fed: Federation, count: int) -> None:
+    # The server lists a task some time after it was submitted.
+    until(lambda: len(fed.tasks()) == count and not fed.open_tasks(), within_s=900)
 
 
 def assert_each_landed_once(fed: Federation, count: int) -> None:
@@ -46,7 +47,7 @@ def test_three_nodes_share_a_queue_and_the_pages_of_each_tell_how_its_own_tasks_
         daemons = [fed.daemon(name) for name in "abc"]
         sent = [(daemon, daemon.submit(**task(number))) for number, daemon in enumerate(daemons * 3, 1)]
         last = daemons[0].submit(**task(90, depends_on=[sent[0][1], sent[3][1]]))
-        until_all_ended(fed)
+        until_all_ended(fed, 10)
         assert_each_landed_once(fed, 10)
         assert {hub_task.node_name for hub_task in fed.tasks()} == {"a", "b", "c"}
         for daemon, number in [*sent, (daemons[0], last)]:
@@ -64,14 +65,14 @@ def test_a_node_that_dies_is_replaced_and_goes_on_alone_when_it_comes_back_in_ti
         until(lambda: any(request.phase == "CODING" for request in fed.models.requests))
         first.kill()
         fed.daemon("a", WORKER_COUNT="1", HUB_LEASE_S="60")
-        until_all_ended(fed)
+        until_all_ended(fed, 1)
         assert [request.phase for request in fed.models.requests].count("PLANNING") == 1
         fed.models.fail_next("hang", phase="CODING")
         first.submit(**task(8))
         until(lambda: [request.phase for request in fed.models.requests].count("CODING") == 3)
         first.kill()
         fed.daemon("b", WORKER_COUNT="1")
-        until_all_ended(fed)
+        until_all_ended(fed, 2)
         assert_each_landed_once(fed, 2)
         assert [hub_task.node_name for hub_task in sorted(fed.tasks(), key=lambda task: task.id)] == ["a", "b"]
         fed.daemon("a", WORKER_COUNT="1")
@@ -115,7 +116,7 @@ def test_what_waits_for_the_branch_lands_together(tmp_path: Path) -> None:
             daemons[number % 3].submit(**task(number))
         until(lambda: len([entry for entry in asyncio.run(landing.entries(line)) if entry.commit]) == 6, within_s=120)
         asyncio.run(landing._signal(line, "leave", 999, 1))
-        until_all_ended(fed)
+        until_all_ended(fed, 6)
         assert_each_landed_once(fed, 6)
         log = "".join((daemon.home / "logs" / "agent.log").read_text() for daemon in daemons)
         assert "judged and landed with 5 more" in log

@@ -142,7 +142,7 @@ class Daemon:
         assert status in {200, 201}, (status, body)
         return int(body["task_id"])
 
-    def wait(self, *task_ids: int, within_s: float = 120) -> list[dict[str, Any]]:
+    def wait(self, *task_ids: int, within_s: float = 600) -> list[dict[str, Any]]:
         """Wait until these tasks have ended, and return their final states."""
         end = time.monotonic() + within_s
         tasks: list[dict[str, Any]] = []

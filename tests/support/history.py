@@ -20,12 +20,13 @@ from nightshift.core.events import Event, Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptState, Reflection, Step, Try
 from nightshift.core.tasks.change_checks import Ask, AskKind
 from nightshift.core.tasks.queueing import PauseSource
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import CaseResult, Evidence, Failure, Label, Result, Verdict
 from nightshift.storage.db.commit_ledger import CommitLedger, Pending
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.state_store import Commit
 from nightshift.storage.memory.embedders import choose
 from nightshift.storage.memory.store import LongTermMemory

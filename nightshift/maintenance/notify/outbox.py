@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from nightshift.core.text.plain_data import from_plain
 from nightshift.maintenance.notify.notices import Notice, digest
+from nightshift.storage.db.codec import from_json_value
 
 FIRST_REST_S, LONGEST_REST_S = 60.0, 3600.0
 MAX_TRIES = 76
@@ -92,4 +92,4 @@ class Outbox:
 
 def read_outbox(row: Mapping[str, Any]) -> Outbox:
     """Parse a stored outbox. Version 0.2.0 and earlier ones called the queues lanes."""
-    return from_plain(Outbox, {"queues": row.get("lanes", {}), **row})
+    return from_json_value(Outbox, {"queues": row.get("lanes", {}), **row})

@@ -80,7 +80,7 @@ class Client:
                 return None
             raise
 
-    async def pages(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
+    async def pages(self, path: str, key: str = "", /, **query: str | int) -> list[Mapping[str, Any]]:
         """Return all rows of a list, from all its pages. `key` names the list if the answer is an object."""
         rows: list[Mapping[str, Any]] = []
         address = self._address(path, query)

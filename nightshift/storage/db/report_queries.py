@@ -20,9 +20,10 @@ from typing import Any
 from nightshift.core.clock import from_text, to_text
 from nightshift.core.events import Kind, MoveData
 from nightshift.core.tasks.change_checks import Answerer, AskKind
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.storage.db.codec import read_row
-from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_of, signs_of
+from nightshift.storage.db.commit_signs import Signs, files_of, signs_of
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.pruning import events_pruned
 from nightshift.storage.db.sqlite import Row

@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from nightshift.core.dialogue import Completion, ModelRequest
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.core.tasks.states import Phase
 from nightshift.core.tasks.task import Spent
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.state_store import Commit
 from tests.support.store import Store
 
