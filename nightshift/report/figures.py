@@ -15,7 +15,7 @@ from nightshift.report.commit_figures import CommitFigures, Surroundings
 from nightshift.report.learning import Learning
 from nightshift.report.model_figures import Usage
 from nightshift.report.task_figures import TaskFigures, last_ends
-from nightshift.storage.db.report_queries import CommitRow, EndedTask, LogRow, ReportLog, ReportQueries
+from nightshift.storage.db.report_queries import CommitRow, EndedTask, LogRow, ReportQueries
 
 READ = frozenset({Kind.REGRESSION, *model_figures.KINDS, Kind.DRAFT_LEFT})
 """Events that the figures need in full; all other events are only counted."""
@@ -61,16 +61,16 @@ class Summary:
         return self.events.get(kind, 0)
 
 
-def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> Summary:
+def fold(queries: ReportQueries, since: datetime, until: datetime) -> Summary:
     """Compute all figures of one span."""
-    log_since = max(since, log.whole_since() or since)
+    log_since = max(since, queries.whole_since() or since)
     # A task's database row has only the task's last ending; earlier endings are in the log.
-    ended = last_ends([*log.earlier_ends(since, until), *queries.ended(since, until)])
+    ended = last_ends([*queries.earlier_ends(since, until), *queries.ended(since, until)])
     # A revert may follow after the span, so reverts are read from the complete log.
-    reverts = log.events(None, datetime.max.replace(tzinfo=UTC), {Kind.REVERTED})
+    reverts = queries.events(None, datetime.max.replace(tzinfo=UTC), {Kind.REVERTED})
     commits = _as_they_stood(queries.commits(since, until), reverts, until)
     failures, asks = queries.failures(since, until), queries.asks(since, until)
-    rows = log.events(log_since, until, READ)
+    rows = queries.events(log_since, until, READ)
     around = Surroundings(failures=failures, asks=asks, first_uses=queries.first_uses(until), log=rows)
     return Summary(
         since=since,
@@ -81,13 +81,13 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
             failures,
             queries.list_needed(since, until),
             submitted=queries.count_created(since, until),
-            open_at_end=queries.open_count(until) - log.count_reopened(until),
+            open_at_end=queries.open_count(until) - queries.count_reopened(until),
         ),
         usage=model_figures.fold(queries.calls(since, until), commits, rows),
         commits=commit_figures.fold(commits, around, queries.unread_before(since, until)),
         learning=learning.fold(failures, queries.pattern_count(since, until), queries.trials(until), since),
         open_asks=sum(ask.answered_at is None for ask in asks),
-        events=log.counts(log_since, until),
+        events=queries.counts(log_since, until),
         drafts=_drafts(rows, ended),
     )
 

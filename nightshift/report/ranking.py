@@ -10,7 +10,7 @@ from nightshift.report.commit_figures import Surroundings, rank_commits
 from nightshift.report.risk import Ranked
 from nightshift.storage.db.commit_ledger import CommitLedger
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.report_queries import ReportLog, ReportQueries
+from nightshift.storage.db.report_queries import ReportQueries
 
 LOOKED_BACK = timedelta(days=30)
 """Age limit of the failures, questions and regressions that a rank considers. Older ones are many, and earlier reports
@@ -40,7 +40,7 @@ def find_regressions(database: Database, now: datetime) -> set[str]:
     Raises:
         StoreError: the database cannot be read.
     """
-    log = ReportLog(database).events(now - LOOKED_BACK, now, {Kind.REGRESSION})
+    log = ReportQueries(database).events(now - LOOKED_BACK, now, {Kind.REGRESSION})
     return {str(row.data.get("commit")) for row in log}
 
 
@@ -60,6 +60,6 @@ def ranks(database: Database, ids: Iterable[int], now: datetime) -> dict[int, Ra
         failures=queries.failures(since, now),
         asks=queries.asks(since, now),
         first_uses=queries.first_uses(now) if uses_packages else {},
-        log=ReportLog(database).events(since, now, {Kind.REGRESSION}),
+        log=queries.events(since, now, {Kind.REGRESSION}),
     )
     return {ranked.commit.id: ranked for ranked in rank_commits(commits, around)}

@@ -14,7 +14,7 @@ from nightshift.report import markdown
 from nightshift.report.figures import Summary, fold, mask_summary
 from nightshift.report.weeks import report_name
 from nightshift.storage.db.database import Database
-from nightshift.storage.db.report_queries import ReportLog, ReportQueries
+from nightshift.storage.db.report_queries import ReportQueries
 from nightshift.storage.files.whole import write_whole
 
 __all__ = ["Summary", "render", "summarise", "write_report"]
@@ -28,7 +28,7 @@ def summarise(database: Database, since: datetime, until: datetime) -> Summary:
     Raises:
         StoreError: the database cannot be read.
     """
-    return fold(ReportQueries(database), ReportLog(database), since, until)
+    return fold(ReportQueries(database), since, until)
 
 
 def render(summary: Summary, mask: Mask | None = None) -> str:

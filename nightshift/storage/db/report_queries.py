@@ -3,16 +3,16 @@
 A span includes its first moment and excludes its last (since ≤ t < until). Everything is returned as it was at the end
 of the span, so that a report which is made again later says the same: a commit that was read after the span is unread
 in the report, and a fix that was found after the span is not known. If a task ended and was tried again after the span,
-only the log shows its earlier end (`ReportLog`).
+only the log shows its earlier end (`ReportQueries.earlier_ends`).
 
-Old events are deleted (pruned). `ReportLog.whole_since` returns the time from which the log is still complete. With it,
-a report that is made late names the missing data instead of counting zero.
+Old events are deleted (pruned). `ReportQueries.whole_since` returns the time from which the log is still complete. With
+it, a report that is made late names the missing data instead of counting zero.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -184,78 +184,6 @@ _MOVES = "e.kind IN ('task_moved', 'task_claimed', 'task_recovered')"
 _ENDS = ", ".join(f"'{status}'" for status in sorted(ENDED))
 
 
-class ReportLog:
-    """Queries on the event log. May be used from any thread."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def whole_since(self) -> datetime | None:
-        """Return the time from which the log is complete; None if no events were ever deleted."""
-        pruned = events_pruned(self._db.reader())
-        return pruned.before if pruned else None
-
-    def counts(self, since: datetime, until: datetime) -> dict[str, int]:
-        """Count the events of each kind in the span."""
-        query = "SELECT kind, count(*) FROM execution_logs WHERE at >= ? AND at < ? GROUP BY kind ORDER BY kind"
-        return {row[0]: int(row[1]) for row in self._rows(query, to_text(since), to_text(until))}
-
-    def events(self, since: datetime | None, until: datetime, kinds: Iterable[Kind]) -> list[LogRow]:
-        """List the events of some kinds in the span, in the order of storing.
-
-        If `since` is None, the span has no beginning.
-        """
-        wanted = sorted(kinds)
-        marks = ", ".join("?" * len(wanted))
-        query = (
-            "SELECT id, at, kind, message, task_id, data FROM execution_logs "  # noqa: S608  # question marks
-            f"WHERE at >= ? AND at < ? AND kind IN ({marks}) ORDER BY id"
-        )
-        return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
-
-    def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
-        """List the ends of tasks in the span that were followed by another try, in the order of time."""
-        rows = self._rows(
-            f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
-            "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
-            f"JOIN task_specs s ON s.task_id = t.id WHERE {_MOVES} AND e.at >= ? AND e.at < ? "
-            f"AND json_extract(e.data, '$.to') IN ({_ENDS}) "
-            "AND (t.ended_at IS NULL OR e.at < t.ended_at) ORDER BY e.id",
-            *(to_text(since), to_text(until)),
-        )
-        return [_earlier(row) for row in rows]
-
-    def count_reopened(self, at: datetime) -> int:
-        """Count the tasks that had ended before `at` and were tried again at `at` or later."""
-        rows = self._rows(
-            "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
-            f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
-            "AND (t.ended_at IS NULL OR t.ended_at >= ?) GROUP BY e.task_id",
-            *(to_text(at), to_text(at)),
-        )
-        return sum(row["became"] in ENDED for row in rows)
-
-    def _rows(self, query: str, *values: str | int) -> Sequence[Row]:
-        return self._db.reader().execute(query, values).fetchall()
-
-
-def _earlier(row: Row) -> EndedTask:
-    """Return the task as it was at an event about its end. Fields that the event lacks have their current values."""
-    data: MoveData = json.loads(row["data"])
-    return replace(
-        read_ended_task(dict(row) | {"ended_at": row["at"]}),
-        status=Status(data["to"]),
-        ending=Ending(ending) if (ending := data.get("ending")) else None,
-        reason=str(data.get("reason", "")),
-        attempt=row["attempt_then"] or 0,
-        iterations=row["iteration_then"] or 0,
-    )
-
-
-def _log_row(row: Row) -> LogRow:
-    return read_row(LogRow, row, data=json.loads(row["data"]))
-
-
 TASK_COLUMNS = (
     "t.id, t.status, t.ending, t.reason, t.description, t.attempt, t.iterations, t.created_at, t.not_before, "
     "t.started_at, t.ended_at, coalesce(json_extract(s.spec, '$.kind'), '') AS kind, "
@@ -272,7 +200,7 @@ _COMMITS = (
 
 
 class ReportQueries:
-    """Queries on tasks, commits and calls. May be used from any thread."""
+    """Queries on tasks, commits, calls and the event log. May be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -284,7 +212,7 @@ class ReportQueries:
             "WHERE t.ended_at >= ? AND t.ended_at < ? ORDER BY t.id",
             *(since, until),
         )
-        return [read_ended_task(row) for row in rows]
+        return [read_row(EndedTask, row) for row in rows]
 
     def count_created(self, since: datetime, until: datetime) -> int:
         """Count the tasks that were submitted in the span."""
@@ -319,8 +247,7 @@ class ReportQueries:
     def commits_by_id(self, ids: Iterable[int], until: datetime) -> list[CommitRow]:
         """List the commits with these ids, oldest first."""
         query = f"{_COMMITS} WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.id"  # noqa: S608  # a constant
-        rows = self._db.reader().execute(query, (json.dumps(sorted(ids)),)).fetchall()
-        return [_commit(row, until) for row in rows]
+        return [_commit(row, until) for row in self._rows(query, json.dumps(sorted(ids)))]
 
     def unread_before(self, since: datetime, until: datetime) -> int:
         """Count the commits older than the span that were neither read nor reverted before `until`."""
@@ -355,7 +282,7 @@ class ReportQueries:
             "WHERE f.created_at >= ? AND f.created_at < ? ORDER BY f.id",
             *(until, since, until),
         )
-        return [_failure(row) for row in rows]
+        return [read_row(FailureRow, row, lesson=row["lesson"] if row["solved"] else "") for row in rows]
 
     def list_needed(self, since: datetime, until: datetime) -> dict[int, list[int]]:
         """Return the dependencies of each task of the span that failed because of a dependency."""
@@ -382,7 +309,7 @@ class ReportQueries:
             "ORDER BY ended, task_id, attempt",
             until,
         )
-        return [_trial(row) for row in rows]
+        return [read_row(TrialRow, row, at=from_text(row["ended"])) for row in rows]
 
     def asks(self, since: datetime, until: datetime) -> list[AskRow]:
         """List the questions that were asked or answered in the span, or were open at its end, oldest first."""
@@ -393,13 +320,68 @@ class ReportQueries:
         )
         return [_ask(row, until) for row in rows]
 
-    def _rows(self, query: str, *values: datetime) -> list[Row]:
-        return self._db.reader().execute(query, [to_text(value) for value in values]).fetchall()
+    def whole_since(self) -> datetime | None:
+        """Return the time from which the log is complete; None if no events were ever deleted."""
+        pruned = events_pruned(self._db.reader())
+        return pruned.before if pruned else None
+
+    def counts(self, since: datetime, until: datetime) -> dict[str, int]:
+        """Count the events of each kind in the span."""
+        query = "SELECT kind, count(*) FROM execution_logs WHERE at >= ? AND at < ? GROUP BY kind ORDER BY kind"
+        return {row[0]: int(row[1]) for row in self._rows(query, since, until)}
+
+    def events(self, since: datetime | None, until: datetime, kinds: Iterable[Kind]) -> list[LogRow]:
+        """List the events of some kinds in the span, in the order of storing.
+
+        If `since` is None, the span has no beginning.
+        """
+        wanted = sorted(kinds)
+        marks = ", ".join("?" * len(wanted))
+        query = (
+            "SELECT id, at, kind, message, task_id, data FROM execution_logs "  # noqa: S608  # question marks
+            f"WHERE at >= ? AND at < ? AND kind IN ({marks}) ORDER BY id"
+        )
+        rows = self._rows(query, since or "", until, *wanted)
+        return [read_row(LogRow, row, data=json.loads(row["data"])) for row in rows]
+
+    def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
+        """List the ends of tasks in the span that were followed by another try, in the order of time."""
+        rows = self._rows(
+            f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
+            "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
+            f"JOIN task_specs s ON s.task_id = t.id WHERE {_MOVES} AND e.at >= ? AND e.at < ? "
+            f"AND json_extract(e.data, '$.to') IN ({_ENDS}) "
+            "AND (t.ended_at IS NULL OR e.at < t.ended_at) ORDER BY e.id",
+            *(since, until),
+        )
+        return [_earlier(row) for row in rows]
+
+    def count_reopened(self, at: datetime) -> int:
+        """Count the tasks that had ended before `at` and were tried again at `at` or later."""
+        rows = self._rows(
+            "SELECT e.task_id, max(e.id), json_extract(e.data, '$.to') AS became FROM execution_logs e "  # noqa: S608  # constants
+            f"JOIN tasks t ON t.id = e.task_id WHERE {_MOVES} AND e.at < ? "
+            "AND (t.ended_at IS NULL OR t.ended_at >= ?) GROUP BY e.task_id",
+            *(at, at),
+        )
+        return sum(row["became"] in ENDED for row in rows)
+
+    def _rows(self, query: str, *values: datetime | str) -> list[Row]:
+        given = [to_text(value) if isinstance(value, datetime) else value for value in values]
+        return self._db.reader().execute(query, given).fetchall()
 
 
-def read_ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
-    """Convert a row with the columns `TASK_COLUMNS`. The task must have ended."""
-    return read_row(EndedTask, row)
+def _earlier(row: Row) -> EndedTask:
+    """Return the task as it was at an event about its end. Fields that the event lacks have their current values."""
+    data: MoveData = json.loads(row["data"])
+    return replace(
+        read_row(EndedTask, dict(row) | {"ended_at": row["at"]}),
+        status=Status(data["to"]),
+        ending=Ending(ending) if (ending := data.get("ending")) else None,
+        reason=str(data.get("reason", "")),
+        attempt=row["attempt_then"] or 0,
+        iterations=row["iteration_then"] or 0,
+    )
 
 
 def _commit(row: Row, until: datetime) -> CommitRow:
@@ -415,14 +397,6 @@ def _commit(row: Row, until: datetime) -> CommitRow:
         signs=signs_of(row["signs"]),
         allowed=tuple(json.loads(row["allow"])),
     )
-
-
-def _failure(row: Row) -> FailureRow:
-    return read_row(FailureRow, row, lesson=row["lesson"] if row["solved"] else "")
-
-
-def _trial(row: Row) -> TrialRow:
-    return read_row(TrialRow, row, at=from_text(row["ended"]))
 
 
 def _ask(row: Row, until: datetime) -> AskRow:
