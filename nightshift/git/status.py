@@ -6,6 +6,8 @@ repository, with the checkout's index and files, and the view defines no filters
 
 from __future__ import annotations
 
+import re
+
 from nightshift.core.errors import GitError
 from nightshift.core.tasks.revisions import RepositoryStatus
 from nightshift.git import history, protocol
@@ -58,15 +60,10 @@ def _count_changed(repository: Repository, newest: str, timeout_s: float) -> int
 
 def _read_tracked(repository: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
     """Return the branch's upstream branch, and by how many commits the branch is ahead of it and behind it."""
-    if not head:
+    form = "--format=%(upstream:lstrip=2) %(upstream:track,nobracket)"
+    tracked = repository.git.ask("for-each-ref", form, head, timeout_s=timeout_s).text if head else ""
+    name, _, differs = tracked.partition(" ")
+    if not name or differs == "gone":
         return None, None, None
-    tracked = repository.git.ask("for-each-ref", "--format=%(upstream)", head, timeout_s=timeout_s).text
-    ours, theirs = repository.resolve(head, tracked) if tracked else (None, None)
-    if not (ours and theirs):
-        return None, None, None
-    counted = repository.view.ask("rev-list", "--left-right", "--count", f"{ours}...{theirs}", timeout_s=timeout_s)
-    name = tracked.removeprefix("refs/remotes/")
-    if counted.code:
-        return name, None, None
-    ahead, behind = map(int, counted.text.split())
-    return name, ahead, behind
+    counts = {side: int(count) for side, count in re.findall(r"(ahead|behind) (\d+)", differs)}
+    return name, counts.get("ahead", 0), counts.get("behind", 0)

@@ -30,7 +30,8 @@ from nightshift.remote.forges.port import (
 )
 
 Row = Mapping[str, Any]
-Query = dict[str, str | int]
+Query = dict[str, Any]
+"""Parameters of a request."""
 STATES = {
     "open": PullState.OPEN, "opened": PullState.OPEN, "locked": PullState.OPEN, "merged": PullState.MERGED,
     "closed": PullState.CLOSED,
@@ -271,7 +272,8 @@ def check_of(row: Row) -> Check:
 
 
 def _author(row: Row) -> Row:
-    return row.get("user") or row.get("author") or {}
+    author: Row = row.get("user") or row.get("author") or {}
+    return author
 
 
 @contextmanager
