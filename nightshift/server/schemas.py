@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import fields
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -34,8 +35,14 @@ class Answer(BaseModel):
         If several objects in `values` have the same attribute, the first of these objects is used.
         """
         names = [name for name in cls.model_fields if name not in own]
-        fields = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
-        return cls(**fields, **own)
+        copied = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
+        return cls(**copied, **own)
+
+
+def extend(kind: type[T], value: Any, **own: Any) -> T:
+    """Build a dataclass whose class extends that of `value`. Fields in `own` are set to the values given there."""
+    copied = {field.name: getattr(value, field.name) for field in fields(value)}
+    return kind(**{**copied, **own})
 
 
 class Sent(BaseModel):

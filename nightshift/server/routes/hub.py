@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -10,13 +11,12 @@ from pydantic import Field, StrictBool
 from nightshift.core.clock import Moment
 from nightshift.core.errors import HubError
 from nightshift.core.hub import Hub, HubAct, HubTask, NodeStatus, NoHub, Signed
-from nightshift.core.tasks.states import Ending, Status, cause_first
-from nightshift.core.tasks.task import Spent
+from nightshift.core.tasks.states import Status, cause_first
 from nightshift.server.context import AppContext
 from nightshift.server.endpoint import Routes
 from nightshift.server.query import Id, Query
 from nightshift.server.routes.bulk import PriorityIn
-from nightshift.server.schemas import Answer, Sent
+from nightshift.server.schemas import Answer, Sent, extend
 
 MOST_TASKS = 200
 NodeState = Literal["up", "draining", "lost", "removed"]
@@ -71,43 +71,20 @@ class HubState(Answer):
     nodes: list[HubNode]
 
 
-class HubTaskRow(Answer):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubTaskRow(HubTask):
     """A task of the hub.
 
-    `node` is the node that has the task or had it last. `origin` is the node where the task was submitted. `node_task`
-    and `origin_task` are the task's ids on these nodes. `reason` begins with how the task ended. `cause` is the same
-    reason with the last failure first and the ending in brackets; it equals `reason` if no failure is known. `signed`
-    says whether the result has a valid signature of the node that had the task; it is null until the task has ended.
-    `node_page` is the task's page on the dashboard of `node`, and `origin_page` its page on the dashboard of `origin`.
-    Both pages may be null.
+    `cause` is the reason with the last failure first and the ending in brackets; it equals `reason` if no failure is
+    known. `signed` says whether the result has a valid signature of the node that had the task; it is null until the
+    task has ended. `node_page` is the task's page on the dashboard of `node`, and `origin_page` its page on the
+    dashboard of `origin`. Both pages may be null.
     """
 
-    id: int
-    title: str
-    repository: str
-    needs: tuple[str, ...]
-    priority: int
-    status: Status
-    ending: Ending | None
-    reason: str
     cause: str
-    attempt: int
-    cancel_requested: bool
-    node: str | None
-    node_name: str | None
-    node_task: int | None
-    node_page: str | None
-    origin: str
-    origin_name: str
-    origin_task: int | None
-    origin_page: str | None
-    commit: str | None
-    branch: str | None
-    spent: Spent
     signed: Signed | None
-    not_before: Moment | None
-    created_at: Moment
-    ended_at: Moment | None
+    node_page: str | None
+    origin_page: str | None
 
 
 class HubTasks(Answer):
@@ -257,8 +234,11 @@ def _node(node: NodeStatus) -> HubNode:
 
 
 def _task(task: HubTask, signed: Signed | None) -> HubTaskRow:
-    return HubTaskRow.from_values(
+    return extend(
+        HubTaskRow,
         task,
+        node_url=linkable(task.node_url or ""),
+        origin_url=linkable(task.origin_url),
         cause=cause_first(task.reason),
         signed=signed,
         node_page=_page(task.node_url, task.node_task),

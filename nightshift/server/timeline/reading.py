@@ -17,6 +17,7 @@ from nightshift.core.tasks.task import Task
 from nightshift.server.context import AppContext
 from nightshift.server.formatting import TEXT_CHARS, Mask, full_text, passage, short
 from nightshift.server.routes.approvals import approval_row
+from nightshift.server.schemas import extend
 from nightshift.server.timeline.timeline_answers import (
     AttemptBrief,
     ForkRow,
@@ -137,7 +138,7 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
     by_try: defaultdict[int, list[TimelineStep]] = defaultdict(list)
     for step in steps:
         by_try[step.iteration].append(step)
-    return [TimelineTry.from_values(row, steps=by_try[row.iteration]) for row in rows]
+    return [extend(TimelineTry, row, steps=by_try[row.iteration]) for row in rows]
 
 
 def timeline_steps(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from nightshift.core.clock import Moment
 from nightshift.core.tasks.states import Outcome, Phase
 from nightshift.core.tasks.task import Kind, Language
 from nightshift.server.formatting import Passage
 from nightshift.server.routes.approvals import ApprovalRow
 from nightshift.server.schemas import Answer
-from nightshift.storage.db.step_store import PhaseTime
+from nightshift.storage.db.step_store import IterationRow
 
 
 class GivenFile(Answer):
@@ -93,25 +95,14 @@ class TimelineStep(Answer):
     fresh: bool
 
 
-class TimelineTry(Answer):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineTry(IterationRow):
     """One iteration of an attempt. Iteration 0 means that only planning was done.
 
     `steps` is empty if the steps were pruned; `phases` is set even then. `lessons` counts the lessons that were
     recalled by the end of the iteration, null if not known.
     """
 
-    iteration: int
-    phases: tuple[PhaseTime, ...]
-    passed: int | None
-    failed: int | None
-    total: int | None
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    lessons: int | None
-    duration_s: float
-    started_at: Moment
-    ended_at: Moment
     steps: list[TimelineStep]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from nightshift.core.clock import Clock, to_text, utc_now
+from nightshift.core.clock import Clock, Moment, to_text, utc_now
 from nightshift.core.dialogue import Completion, Finish, ModelRequest
 from nightshift.core.errors import StaleFence
 from nightshift.core.events import Event, Kind
@@ -89,8 +89,8 @@ class IterationRow:
     tokens_out: int
     cost_usd: float
     duration_s: float
-    started_at: datetime
-    ended_at: datetime
+    started_at: Moment
+    ended_at: Moment
     lessons: int | None = None
 
 
