@@ -83,6 +83,7 @@ class Moved(Answer):
 
     task_id: int
     status: Status
+    priority: int
     cancel_requested: bool
 
 

@@ -118,36 +118,28 @@ class PriorityIn(Sent):
     priority: Priority
 
 
-class Prioritised(Answer):
-    """State of a task after its priority was changed."""
-
-    task_id: int
-    status: Status
-    priority: int
-
-
 @routes.endpoint("POST", "/api/tasks/bulk")
 def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
     """Cancel, retry or prioritise many tasks. The answer has the result for each task.
 
     If `next_after` is not null, send it as `after` to continue with the remaining tasks.
     """
-    queue, asked = context.queue, body
-    if asked.ids is not None:
-        ids, more = sorted(set(asked.ids)), None
+    queue = context.queue
+    if body.ids is not None:
+        ids, more = sorted(set(body.ids)), None
         statuses = queue.statuses(ids)
-        matched, fitting = len(ids), sum(status in FITTING[asked.action] for status in statuses.values())
+        matched, fitting = len(ids), sum(status in FITTING[body.action] for status in statuses.values())
     else:
-        wanted, fits = (asked.filter or FilterIn()).filter(), FITTING[asked.action]
+        wanted, fits = (body.filter or FilterIn()).filter(), FITTING[body.action]
         meant = fits & (wanted.statuses or fits)
-        behind = Place(value=asked.after, task_id=asked.after)
+        behind = Place(value=body.after, task_id=body.after)
         # Oldest first, so that a task is retried before the tasks that depend on it.
         page = queue.list_tasks(replace(wanted, statuses=meant), _UPWARDS, MAX_AT_ONCE + 1, behind)
         matched, fitting = page.total(wanted.statuses), page.total(meant) if meant else 0
         ids = [position.task_id for position in page.places[:MAX_AT_ONCE]] if meant else []
         more = ids[-1] if meant and len(page.places) > MAX_AT_ONCE else None
-    results = [] if asked.dry_run else _act(queue, asked, ids)
-    return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if asked.dry_run else more)
+    results = [] if body.dry_run else _act(queue, body, ids)
+    return BulkDone(matched=matched, fitting=fitting, results=results, next_after=None if body.dry_run else more)
 
 
 def _act(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]:

@@ -230,9 +230,9 @@ def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
     """Mark one commit or all commits as read, or mark the commits with given ledger ids as unread again."""
     if body.undo is not None:
-        return _reviewed(context, context.reads.ledger.unread(body.undo))
+        return _answer_review(context, context.reads.ledger.unread(body.undo))
     entries = None if body.commit is None else [each.id for each in _entries(context, body.commit)]
-    return _reviewed(context, context.reads.ledger.review(entries=entries))
+    return _answer_review(context, context.reads.ledger.review(entries=entries))
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/reviewed")
@@ -241,7 +241,7 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
     context.queue.get(task_id)
     if context.reads.find_commit(task_id) is None:
         raise UnknownCommit(f"task {task_id} made no commit")
-    return _reviewed(context, context.reads.ledger.review(task_id=task_id))
+    return _answer_review(context, context.reads.ledger.review(task_id=task_id))
 
 
 @routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html")
@@ -335,7 +335,7 @@ def _wait_for(asked: Future[T]) -> T:
         raise BranchRefused("the daemon is stopping; check the task when it runs again") from None
 
 
-def _reviewed(context: AppContext, write: Future[list[Commit]]) -> Reviewed:
+def _answer_review(context: AppContext, write: Future[list[Commit]]) -> Reviewed:
     rows = _rows(context, wait_for(write))
     return Reviewed(commits=rows, unread=StateStore(context.database).unread_count())
 

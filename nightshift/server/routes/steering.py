@@ -13,8 +13,8 @@ from nightshift.core.tasks.task import MAX_MESSAGE_CHARS
 from nightshift.core.text.strict import without_nul
 from nightshift.server.context import AppContext, Busy, wait_for
 from nightshift.server.endpoint import Routes
-from nightshift.server.routes.bulk import Prioritised, PriorityIn
-from nightshift.server.schemas import Answer, Sent
+from nightshift.server.routes.bulk import PriorityIn
+from nightshift.server.schemas import Answer, Moved, Sent
 
 routes = Routes()
 
@@ -48,10 +48,10 @@ class Said(Answer):
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/priority")
-def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prioritised:
+def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Moved:
     """Set a task's priority. Tasks with a higher priority are claimed sooner."""
     task = wait_for(context.queue.prioritise(task_id, body.priority))
-    return Prioritised.from_values(task, task.spec, task_id=task.id)
+    return Moved.from_values(task, task.spec, task_id=task.id)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/say")

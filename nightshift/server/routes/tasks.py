@@ -158,14 +158,14 @@ def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
 def cancel_task(context: AppContext, task_id: int) -> Moved:
     """Cancel a task. A running task ends at its next safe point."""
     task = wait_for(context.queue.cancel(task_id))
-    return Moved.from_values(task, task_id=task.id)
+    return Moved.from_values(task, task.spec, task_id=task.id)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/retry")
 def retry_task(context: AppContext, task_id: int, body: RetryIn | None) -> Moved:
     """Queue a failed or cancelled task again, from its beginning or from the change in its draft."""
     task = wait_for(context.queue.retry(task_id, from_draft=(body or RetryIn()).from_draft))
-    return Moved.from_values(task, task_id=task.id)
+    return Moved.from_values(task, task.spec, task_id=task.id)
 
 
 def _draft(entry: Commit, mask: Mask) -> Draft:

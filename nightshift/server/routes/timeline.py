@@ -13,7 +13,7 @@ from nightshift.server.endpoint import Reply, Routes
 from nightshift.server.query import BadQuery, Query
 from nightshift.server.timeline.forking import Forked, ForkIn, Matrix, MatrixIn, fork, fork_held
 from nightshift.server.timeline.reading import timeline_of
-from nightshift.server.timeline.step_detail import StepDetail, Steps
+from nightshift.server.timeline.step_detail import StepDetail, read_step
 from nightshift.server.timeline.timeline_answers import Timeline
 
 routes = Routes()
@@ -63,7 +63,7 @@ def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Ti
 @routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}")
 def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
     """Show a step: prompts, replies, files, verdict, findings, lessons and log lines. Long texts are cut."""
-    return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
+    return read_step(context, context.queue.get(task_id), attempt, step_no, query.call)
 
 
 @routes.endpoint("GET", "/api/task/{task_id}/diff")

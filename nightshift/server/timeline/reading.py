@@ -124,11 +124,6 @@ def _attempts(rows: Sequence[IterationRow]) -> list[AttemptBrief]:
             attempt=attempt,
             iterations=max(row.iteration for row in mine),
             duration_s=sum(row.duration_s for row in mine),
-            tokens_in=sum(row.tokens_in for row in mine),
-            tokens_out=sum(row.tokens_out for row in mine),
-            cost_usd=sum(row.cost_usd for row in mine),
-            started_at=min(row.started_at for row in mine),
-            ended_at=max(row.ended_at for row in mine),
         )
         for attempt, mine in sorted(by_attempt.items())
     ]
@@ -243,7 +238,7 @@ def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
     no longer has the event. Two kinds of lessons are only in the log: those shown by an earlier version, and those
     shown by a check of a change.
     """
-    logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in _lessons_shown(context, task_id)}
+    logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in _list_shown_lessons(context, task_id)}
     rows = list[RecallRow]()
     for near in context.reads.list_near_lessons(task_id):
         log = logged.pop((near.attempt, near.kind, near.item), None)
@@ -275,7 +270,7 @@ def _finding(finding: Mapping[str, Any], mask: Mask) -> ShownFinding:
     )
 
 
-def _lessons_shown(context: AppContext, task_id: int) -> list[RecallRow]:
+def _list_shown_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
     """Return the newest lessons that a task was shown, oldest first. They are read from the log."""
     events = context.events.last(LESSONS_SHOWN, EventFilter(task_id=task_id, kind=Kind.LESSON_RECALLED))
     return [

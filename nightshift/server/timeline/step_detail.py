@@ -121,93 +121,80 @@ class StepDetail(Answer):
     lines: list[LogLine] = Field(default_factory=list)
 
 
-class Steps:
-    """Shows steps of one task; one instance serves one request.
+def read_step(context: AppContext, task: Task, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
+    """Return a step. If `alone` is the number of a model call, list only this call, with its texts in full.
 
-    Args:
-        context: the services of the server.
-        task: the task.
+    Raises:
+        UnknownStep: the step or the call does not exist, or is no longer stored.
     """
+    files = CaseFiles(context, task)
+    row, calls = context.steps.step(task.id, attempt, step_no), context.steps.calls(task.id, attempt, step_no)
+    tools = context.reads.list_tool_calls(task.id, attempt, step_no)
+    if row is None and not calls:
+        raise files.missing(f"no step {step_no} in attempt {attempt}")
+    if alone is not None and alone not in {call.call_no for call in calls}:
+        raise files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
+    if row is None:
+        detail = StepDetail(task_id=task.id, attempt=attempt, step_no=step_no)
+    else:
+        detail = _read_finished(context, row, files.work(row), calls, task.id)
+    shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
+    most = TEXT_CHARS if alone is None else ALONE_CHARS
+    wanted = [tool for tool in tools if alone in (None, tool.call_no)]
+    return detail.model_copy(
+        update={
+            "calls": _calls(context, task.id, shown, is_full=alone is not None),
+            "tools": tool_calls(context, wanted, calls, most=most),
+        }
+    )
 
-    def __init__(self, context: AppContext, task: Task) -> None:
-        self._context, self._task, self._files = context, task, CaseFiles(context, task)
 
-    def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
-        """Return a step. If `alone` is the number of a model call, list only this call, with its texts in full.
+def _read_finished(
+    context: AppContext, row: StepRow, work: AttemptState, calls: Sequence[Call], task_id: int
+) -> StepDetail:
+    mask = context.mask
+    tool_counts = context.reads.count_tool_calls(task_id, row.attempt)
+    before = context.steps.step(task_id, row.attempt, row.step_no - 1)
+    earlier = context.steps.work(before.work) if before else None
+    return StepDetail(
+        task_id=task_id,
+        attempt=row.attempt,
+        step_no=row.step_no,
+        step=timeline_steps(context, [row], calls, tool_counts)[0],
+        plan=passage(work.plan, mask, PART_CHARS),
+        summary=short(work.summary, mask),
+        feedback=passage(work.feedback, mask, PART_CHARS),
+        brief=shorten(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
+        thought=_describe_thought(row, work, mask),
+        files=_files(work, earlier, mask),
+        packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
+        verdict=verdict_row(work.verdict, mask) if work.verdict and _has_verdict(row, work, earlier) else None,
+        findings=show_findings(row.data, mask),
+        lessons=_lessons(work, mask),
+        lines=[_line(event, mask) for event in _events(context, row, task_id)],
+    )
 
-        Raises:
-            UnknownStep: the step or the call does not exist, or is no longer stored.
-        """
-        steps, task_id = self._context.steps, self._task.id
-        row, calls = steps.step(task_id, attempt, step_no), steps.calls(task_id, attempt, step_no)
-        tools = self._context.reads.list_tool_calls(task_id, attempt, step_no)
-        if row is None and not calls:
-            raise self._files.missing(f"no step {step_no} in attempt {attempt}")
-        if alone is not None and alone not in {call.call_no for call in calls}:
-            raise self._files.missing(f"no call {alone} in step {step_no} of attempt {attempt}")
-        shown = [call for call in calls if alone in (None, call.call_no)][:MOST_CALLS]
-        answer = self._detail_of(row, calls) if row else StepDetail(task_id=task_id, attempt=attempt, step_no=step_no)
-        most = TEXT_CHARS if alone is None else ALONE_CHARS
-        shown_tools = tool_calls(
-            self._context, [tool for tool in tools if alone in (None, tool.call_no)], calls, most=most
-        )
-        return answer.model_copy(update={"calls": self._calls(shown, is_full=alone is not None), "tools": shown_tools})
 
-    def _detail_of(self, row: StepRow, calls: Sequence[Call]) -> StepDetail:
-        mask, work = self._context.mask, self._files.work(row)
-        tool_counts = self._context.reads.count_tool_calls(self._task.id, row.attempt)
-        before = self._context.steps.step(self._task.id, row.attempt, row.step_no - 1)
-        earlier = self._context.steps.work(before.work) if before else None
-        return StepDetail(
-            task_id=self._task.id,
-            attempt=row.attempt,
-            step_no=row.step_no,
-            step=timeline_steps(self._context, [row], calls, tool_counts)[0],
-            plan=passage(work.plan, mask, PART_CHARS),
-            summary=short(work.summary, mask),
-            feedback=passage(work.feedback, mask, PART_CHARS),
-            brief=shorten(work.brief, mask, 4000) if earlier is None or earlier.brief != work.brief else None,
-            thought=_describe_thought(row, work, mask),
-            files=_files(work, earlier, mask),
-            packages={short(name, mask): short(version, mask) for name, version in work.packages.items()},
-            verdict=verdict_row(work.verdict, mask) if work.verdict and _has_verdict(row, work, earlier) else None,
-            findings=show_findings(row.data, mask),
-            lessons=_lessons(work, mask),
-            lines=[_line(event, mask) for event in self._events(row)],
-        )
+def _events(context: AppContext, row: StepRow, task_id: int) -> Iterator[Event]:
+    """Yield the events that were logged while the step ran, up to the event that says that it finished."""
+    events = context.events
+    wanted = EventFilter(task_id=task_id)
+    logged_events = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, wanted=wanted)
+    newest = logged_events[-1].id if logged_events else 0
+    last = next((event.id for event in logged_events if _ends(event, row)), newest)
+    return (event for event in logged_events if event.id <= last)
 
-    def _events(self, row: StepRow) -> Iterator[Event]:
-        """Yield the events that were logged while the step ran, up to the event that says that it finished."""
-        events = self._context.events
-        logged_events = events.after(
-            events.cursor_at(row.started_at), limit=MOST_LINES, wanted=EventFilter(task_id=self._task.id)
-        )
-        last = next(
-            (event.id for event in logged_events if _ends(event, row)), logged_events[-1].id if logged_events else 0
-        )
-        return (event for event in logged_events if event.id <= last)
 
-    def _calls(self, calls: Sequence[Call], *, is_full: bool) -> list[StepCall]:
-        left, most = (ALONE_CHARS, ALONE_CHARS) if is_full else (ALL_CHARS, PART_CHARS)
-        step_calls = list[StepCall]()
-        for call in calls:
-            parts = self._parts(call, most) if left > 0 else []
-            left -= sum(len(part.said.text) for part in parts)
-            step_calls.append(self._call(call, parts))
-        return step_calls
-
-    def _parts(self, call: Call, most: int) -> list[Said]:
-        mask = self._context.mask
-        return [Said(role=role, said=passage(text, mask, most)) for role, text in transcript(self._context, call)]
-
-    def _call(self, call: Call, parts: list[Said]) -> StepCall:
-        mask = self._context.mask
-        return StepCall.from_values(
-            call,
-            model=short(call.model, mask),
-            parts=parts,
-            text=f"/task/{self._task.id}/call/{call.attempt}/{call.step_no}/{call.call_no}",
-        )
+def _calls(context: AppContext, task_id: int, calls: Sequence[Call], *, is_full: bool) -> list[StepCall]:
+    left, most = (ALONE_CHARS, ALONE_CHARS) if is_full else (ALL_CHARS, PART_CHARS)
+    step_calls = list[StepCall]()
+    for call in calls:
+        texts = transcript(context, call) if left > 0 else []
+        parts = [Said(role=role, said=passage(text, context.mask, most)) for role, text in texts]
+        left -= sum(len(part.said.text) for part in parts)
+        address = f"/task/{task_id}/call/{call.attempt}/{call.step_no}/{call.call_no}"
+        step_calls.append(StepCall.from_values(call, model=short(call.model, context.mask), parts=parts, text=address))
+    return step_calls
 
 
 def _ends(event: Event, row: StepRow) -> bool:

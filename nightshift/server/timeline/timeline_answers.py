@@ -107,16 +107,11 @@ class TimelineTry(IterationRow):
 
 
 class AttemptBrief(Answer):
-    """An attempt with its totals, without its steps."""
+    """An attempt with its number of iterations and its duration, without its steps."""
 
     attempt: int
     iterations: int
     duration_s: float
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    started_at: Moment
-    ended_at: Moment
 
 
 class NowRunning(Answer):
