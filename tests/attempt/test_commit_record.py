@@ -13,11 +13,12 @@ from nightshift.attempt.regression import WithRegression
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Emitter
 from nightshift.core.tasks.attempt_state import AttemptState
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.core.tasks.states import Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
 from nightshift.core.tasks.verdicts import SuiteJob
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.commit_signs import Signs
 from tests.support.services import Opened, open_services
 
 ADD = "def add(a, b):\n    return a + b\n"

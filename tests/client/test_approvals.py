@@ -61,7 +61,7 @@ def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, co
     own = datetime.fromisoformat(asked["assumed_at"]).astimezone().isoformat(timespec="seconds")
     assert f"without an answer, used from {own}: 8080" in result
     assert home.cli("--approve", "1").out == "approval 1 answered: Which port? (task 1): 8080\n"
-    assert context.queue.answers(1)[0] == ("Which port?", "8080")
+    assert context.queue.approvals(open_only=False, task_id=1)[0].answer == "8080"
 
 
 def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, context: AppContext) -> None:

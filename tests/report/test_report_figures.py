@@ -9,6 +9,7 @@ from datetime import datetime
 from nightshift.core.events import Kind, Level
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.change_checks import Ask, AskKind
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task
@@ -16,7 +17,7 @@ from nightshift.core.text.masking import Masker
 from nightshift.report.figures import Summary
 from nightshift.report.risk import WEIGHTS
 from nightshift.report.weekly import render, summarise
-from nightshift.storage.db.commit_signs import ChangedFile, Signs
+from nightshift.storage.db.commit_signs import Signs
 from nightshift.storage.db.state_store import Commit
 from tests.support.history import FIRST, WEEK, History, verdict
 

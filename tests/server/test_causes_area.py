@@ -9,7 +9,7 @@ import pytest
 from nightshift.core.tasks.attempt_state import AttemptState
 from nightshift.core.tasks.states import Ending, Phase, Status
 from nightshift.server.context import AppContext
-from nightshift.server.routes.brief import MOST_CAUSES
+from nightshift.server.routes.causes import MOST_CAUSES
 from tests.support.app_context import Client
 from tests.support.worked_task import claim, save, submit
 

@@ -130,7 +130,7 @@ def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
         statuses = queue.statuses(ids)
         matched, fitting = len(ids), sum(status in FITTING[body.action] for status in statuses.values())
     else:
-        wanted, fits = (body.filter or FilterIn()).filter(), FITTING[body.action]
+        wanted, fits = (body.filter or FilterIn.model_validate({})).filter(), FITTING[body.action]
         meant = fits & (wanted.statuses or fits)
         behind = Place(value=body.after, task_id=body.after)
         # Oldest first, so that a task is retried before the tasks that depend on it.
