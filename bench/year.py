@@ -1,15 +1,14 @@
 """Makes the home of a simulated year from a copy of a home in which some dozens of tasks were done.
 
     .venv/bin/python bench/growth.py --home SEED --tasks 60 --fail-every 10     # makes such a home
-    .venv/bin/python bench/year.py SEED HOME [--tasks 81000] [--days 365] [--read 0] [--asks 40]
+    .venv/bin/python bench/year.py SEED HOME [--tasks 81000]
 
 The daemon of SEED must have stopped. Each simulated task is a copy of one of SEED's ended tasks, in all tables that
 have a column `task_id`. The copy has new ids (of task, failure, pattern and commit), and all its times are moved by the
 same amount. The number at the end of its file names (above_5_17.py) becomes the number of the copy, so that texts and
 paths differ. Data that a daemon would have pruned are left out: steps, replies, routes and tool calls older than
-`--work-days` (their tasks are in `pruned_work`), and events older than `--events-days`. Each remaining text gets a row
-of its own. Each `--asks`-th task asked its owner. `--read` percent of the commits are marked as read. Vectors are
-copied with noise.
+`WORK_DAYS` (their tasks are in `pruned_work`), and events older than `EVENTS_DAYS`. Each remaining text gets a row of
+its own. Each task whose number `ASKS_EVERY` divides asked its owner. No commit is read. Vectors are copied with noise.
 
 The columns are read from the database, so columns that are new in a later version are copied unchanged. The exit code
 is 1 if a foreign key is broken.
@@ -50,7 +49,7 @@ NUMBERED = re.compile(r"\b((?:test_)?above_\d+)_(\d+)\b|\b(above-\d+)-(\d+)(?=-p
 NOT_COPIED = frozenset({"task_forks", "hub_outbox", "task_dependencies", "pruned_work", "approvals", "tasks"})
 """Tables with a column `task_id` that are not copied for a simulated task, or whose rows are made in another way."""
 WORK = frozenset({"steps", "replies", "tool_calls", "model_routes"})
-"""Tables that are pruned after `--work-days`."""
+"""Tables that are pruned after `WORK_DAYS`."""
 TEXTS = frozenset({"work", "prompt", "reply", "arguments", "result", "change"})
 """Columns of the tables in `WORK` that refer to a text by its digest."""
 LESSONS = {"failures": "failure", "patterns": "pattern"}
@@ -60,19 +59,9 @@ BATCH = 2000
 NOISE = 0.05
 """Standard deviation of the noise that is added to a number of a vector."""
 
+DAYS, WORK_DAYS, EVENTS_DAYS, ASKS_EVERY = 365, 30, 90, 40
+
 Row = list[Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The options of the command line that describe the year."""
-
-    tasks: int
-    days: float
-    read_percent: float
-    asks_every: int
-    work_days: float
-    events_days: float
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,11 +101,11 @@ class Year:
         conn: the database of the new home.
         seed: the folder that the home was copied from.
         home: the folder that it was copied to.
-        wanted: the parameters of the year.
+        count: number of tasks.
     """
 
-    def __init__(self, conn: Connection, seed: Path, home: Path, wanted: Wanted) -> None:
-        self.conn, self.wanted = conn, wanted
+    def __init__(self, conn: Connection, seed: Path, home: Path, count: int) -> None:
+        self.conn, self.count = conn, count
         self.folders = {str(seed): str(home)}
         self.repo, self.random = str(home / "workspace"), random.Random(1)
         names = [row[0] for row in self.select("name FROM sqlite_master WHERE type = 'table'")]
@@ -145,15 +134,15 @@ class Year:
     def make(self) -> None:
         """Make all tasks."""
         began = time.monotonic()
-        first_task, step = self.next_id["tasks"] + 1, timedelta(days=self.wanted.days) / self.wanted.tasks
-        first = self.now - timedelta(days=self.wanted.days)
+        first_task, step = self.next_id["tasks"] + 1, timedelta(days=DAYS) / self.count
+        first = self.now - timedelta(days=DAYS)
         # The triggers check each change of a task's status, but the copied tasks are inserted in their final status.
         triggers = self.select("name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'tasks'")
         for name, _ in triggers:
             self.conn.execute(f"DROP TRIGGER {name}")
-        for start in range(0, self.wanted.tasks, BATCH):
+        for start in range(0, self.count, BATCH):
             with self.conn:
-                for number in range(start, min(start + BATCH, self.wanted.tasks)):
+                for number in range(start, min(start + BATCH, self.count)):
                     self.make_task(number, first_task + number, first + step * number)
             print(f"{self.conn.total_changes} rows, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         with self.conn:
@@ -184,10 +173,10 @@ class Year:
                 for old in self.rows[self.of("tasks", seed, "id"), table]:
                     self.make_row(copy, table, old)
         self.make_vectors(copy)
-        if copy.age_days > self.wanted.work_days:
-            pruned = to_text(began + timedelta(days=self.wanted.work_days))
+        if copy.age_days > WORK_DAYS:
+            pruned = to_text(began + timedelta(days=WORK_DAYS))
             self.conn.execute("INSERT INTO pruned_work VALUES (?, ?, 'keep_work_days')", (task, pruned))
-        if self.wanted.asks_every and number % self.wanted.asks_every == 0:
+        if number % ASKS_EVERY == 0:
             self.make_ask(copy)
 
     def make_row(self, copy: Copy, table: str, old: Row) -> None:
@@ -201,8 +190,6 @@ class Year:
         if table == "git_commits":
             changed |= {"commit_id": copy.commit, "base": self.base, "repo": self.repo}
             changed["branch"] = copy.branch(self.of(table, row, "branch"))
-            if self.random.random() * 100 < self.wanted.read_percent:
-                changed["reviewed_at"] = to_text(copy.began + timedelta(hours=9))
             self.base = copy.commit
         if table == "recalls":
             kind, item = self.of(table, old, "kind"), self.of(table, old, "item")
@@ -255,7 +242,7 @@ class Year:
 
     def days_kept(self, table: str) -> float:
         """Return the days after which the rows of a table are pruned; infinity for a table that is not pruned."""
-        pruned = {"execution_logs": self.wanted.events_days, **dict.fromkeys(WORK, self.wanted.work_days)}
+        pruned = {"execution_logs": EVENTS_DAYS, **dict.fromkeys(WORK, WORK_DAYS)}
         return pruned.get(table, float("inf"))
 
     def take_id(self, table: str) -> int:
@@ -284,27 +271,18 @@ def main() -> int:
     parser.add_argument("seed", type=Path)
     parser.add_argument("home", type=Path)
     parser.add_argument("--tasks", type=int, default=81_000)
-    parser.add_argument("--days", type=float, default=365)
-    parser.add_argument("--read", type=float, default=0, help="of a hundred commits")
-    parser.add_argument("--asks", type=int, default=40, help="each how many tasks one asks; 0: none does")
-    parser.add_argument("--work-days", type=float, default=30)
-    parser.add_argument("--events-days", type=float, default=90)
     asked = parser.parse_args()
     seed, home, began = asked.seed.resolve(), asked.home.resolve(), time.monotonic()
-    wanted = Wanted(
-        tasks=asked.tasks, days=asked.days, read_percent=asked.read, asks_every=asked.asks,
-        work_days=asked.work_days, events_days=asked.events_days,
-    )  # fmt: skip
     shutil.copytree(seed, home, symlinks=True, ignore=OF_PROCESS)
     with closing(connect(home / DATABASE)) as conn:
         conn.create_function("spec_digest", 2, spec_digest)
         conn.execute("PRAGMA synchronous = OFF")
         conn.execute("PRAGMA cache_size = -400000")
-        Year(conn, seed, home, wanted).make()
+        Year(conn, seed, home, asked.tasks).make()
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         broken = conn.execute("PRAGMA foreign_key_check").fetchall()
         size_mb = (home / DATABASE).stat().st_size / 2**20
-    print(f"{wanted.tasks} tasks in {time.monotonic() - began:.0f} s, {size_mb:.0f} MB")
+    print(f"{asked.tasks} tasks in {time.monotonic() - began:.0f} s, {size_mb:.0f} MB")
     for row in broken[:3]:
         print("leads nowhere:", tuple(row))
     return int(bool(broken))
