@@ -14,6 +14,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from psutil import Process
 
 WAIT_S, PAUSE_S = 2.0, 0.1
 """Seconds to wait for git processes of a dead daemon, which end when their input ends; and seconds between two checks.
@@ -71,23 +75,15 @@ def _wait_for(root: Path) -> list[int]:
 
 
 def _users(root: Path) -> Iterator[int]:
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit() and int(process.name) != os.getpid():
-            with contextlib.suppress(OSError):
-                if (process / "comm").read_text().startswith("git") and _works_in(process, root):
-                    yield int(process.name)
+    import psutil  # noqa: PLC0415  only where something was left
+
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # it has ended, or belongs to another user
+            if process.pid != os.getpid() and process.name().startswith("git") and _works_in(process, root):
+                yield process.pid
 
 
-def _works_in(process: Path, root: Path) -> bool:
+def _works_in(process: Process, root: Path) -> bool:
     """Return True if a process works below a folder, judged by its working directory, repository and open files."""
-    folder = f"GIT_DIR={root}/".encode()
-    if any(each.startswith(folder) for each in (process / "environ").read_bytes().split(b"\0")):
-        return True
-    links = [process / "cwd", *(process / "fd").iterdir()]
-    return any(_leads_below(link, root) for link in links)
-
-
-def _leads_below(link: Path, root: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return link.readlink() == root or link.readlink().is_relative_to(root)
-    return False
+    places = [process.environ().get("GIT_DIR", ""), process.cwd(), *(file.path for file in process.open_files())]
+    return any(Path(place).is_relative_to(root) for place in places)
