@@ -212,7 +212,7 @@ class Paused(Answer):
     holds: tuple[PauseReason, ...]
 
 
-class LogLine(Answer):
+class LogEvent(Answer):
     """One event of the log. The fields have the same names as in `logs/agent.log`."""
 
     id: int
@@ -236,7 +236,7 @@ class Logs(Answer):
     the search time of a request is limited.
     """
 
-    events: list[LogLine]
+    events: list[LogEvent]
     first_id: int
     last_id: int
 
@@ -266,7 +266,7 @@ def build_models(kind: type[Answer] = Answer) -> None:
         build_models(model)
 
 
-def log_line(event: Event) -> LogLine:
+def log_line(event: Event) -> LogEvent:
     """Return the event as the API and the stream show it."""
     assert event.at is not None, "only stored events are shown"
-    return LogLine.from_values(event, timestamp=event.at, event=event.kind, data=dict(event.data))
+    return LogEvent.from_values(event, timestamp=event.at, event=event.kind, data=dict(event.data))

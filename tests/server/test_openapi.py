@@ -252,7 +252,7 @@ def test_the_data_of_the_stream_is_a_log_line(
     context: AppContext, client: Client, described: dict[str, Any], listen: type[Listener]
 ) -> None:
     submit(context, "x")
-    schema = {"$ref": "#/components/schemas/LogLine", "components": described["components"]}
+    schema = {"$ref": "#/components/schemas/LogEvent", "components": described["components"]}
     for _, _, data in listen(client.host.port, "?after=0").take(1):
         Draft202012Validator(schema).validate(data)
     content = described["paths"]["/api/logs/stream"]["get"]["responses"]["200"]["content"]

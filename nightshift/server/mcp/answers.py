@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.server.diffs.changes import Diff, FileDiff
 from nightshift.server.diffs.hunks import SIGNS
-from nightshift.server.schemas import Answer, LogLine, TaskDetail, TaskSummary
+from nightshift.server.schemas import Answer, LogEvent, TaskDetail, TaskSummary
 
 MOST_WORDS = 300
 """Maximum number of characters of a description or a reason in a list."""
@@ -189,7 +189,7 @@ def difference_of(task_id: int, difference: Diff, offset: int) -> Difference:
     )
 
 
-def log_text(line: LogLine) -> str:
+def log_text(line: LogEvent) -> str:
     """Return an event of the log as one line of text."""
     about = "/".join(filter(None, [f"#{line.task_id}" if line.task_id else "", line.phase, line.worker]))
     return f"{line.timestamp:%Y-%m-%d %H:%M:%SZ} {line.level} {about} {line.event}: {line.message}"

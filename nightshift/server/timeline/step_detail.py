@@ -21,7 +21,7 @@ from nightshift.core.tool_text import with_calls
 from nightshift.server.context import AppContext
 from nightshift.server.diffs.case_files import CaseFiles
 from nightshift.server.formatting import Mask, Passage, full_text, passage, short, shorten
-from nightshift.server.schemas import Answer, LogLine, log_line
+from nightshift.server.schemas import Answer, LogEvent, log_line
 from nightshift.server.timeline.reading import ShownFinding, show_findings, timeline_steps
 from nightshift.server.timeline.timeline_answers import TimelineStep
 from nightshift.server.timeline.tool_reading import TEXT_CHARS, StepToolCall, tool_calls
@@ -118,7 +118,7 @@ class StepDetail(Answer):
     verdict: VerdictRow | None = None
     findings: list[ShownFinding] = Field(default_factory=list)
     lessons: list[LessonText] = Field(default_factory=list)
-    lines: list[LogLine] = Field(default_factory=list)
+    lines: list[LogEvent] = Field(default_factory=list)
 
 
 def read_step(context: AppContext, task: Task, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
@@ -242,7 +242,7 @@ def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:
     ]
 
 
-def _line(event: Event, mask: Mask) -> LogLine:
+def _line(event: Event, mask: Mask) -> LogEvent:
     """Return the event without its data, which only the log page shows."""
     return log_line(replace(event, message=short(event.message, mask, 2000), data={}))
 
