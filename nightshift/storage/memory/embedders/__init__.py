@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nightshift.storage.memory.embedders.base import Embedder, EmbedderMissing, Loadable
@@ -19,7 +18,6 @@ from nightshift.storage.memory.embedders.transformer import (
 )
 
 __all__ = [
-    "MAKERS",
     "Choice",
     "Embedder",
     "EmbedderMissing",
@@ -57,36 +55,8 @@ class Choice:
     why: str
 
 
-Maker = Callable[[str | None, Endpoints, Provisioning], Loadable | None]
-"""Creates an embedder from the name of its model. Returns None if only hashing is used."""
-
-
-def _none(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> None:  # noqa: ARG001  all are given it
-    return None
-
-
-def _sentence(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
-    return SentenceTransformerEmbedder(model or find_packaged_model() or MODEL, provisioning=provisioning)
-
-
-def _ollama(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
-    return OllamaEmbedder(model=model or OLLAMA_MODEL, base_url=endpoints.ollama_base_url)
-
-
-def _openai(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> Loadable:  # noqa: ARG001  as above
-    return OpenAIEmbedder(
-        model=model or OPENAI_MODEL, base_url=endpoints.openai_base_url, api_key=endpoints.openai_api_key
-    )
-
-
-# The setting `auto` never sends a text to another machine.
-MAKERS: Mapping[str, Maker] = {
-    "auto": _sentence,
-    "hashed": _none,
-    "sentence-transformers": _sentence,
-    "ollama": _ollama,
-    "openai": _openai,
-}
+NAMES = ("auto", "hashed", "sentence-transformers", "ollama", "openai")
+"""The names of embedders in the settings. `auto` never sends a text to another machine."""
 
 
 def choose(
@@ -95,20 +65,29 @@ def choose(
     """Choose the embedders by the name in the settings. Nothing is loaded yet.
 
     Args:
-        name: one of `MAKERS`.
+        name: one of `NAMES`.
         model: the model's name for that embedder. For a sentence-transformer, it is a folder, or a name in the Hugging
             Face cache.
         endpoints: addresses of the model servers.
         provisioning: how packages and models are installed on this machine.
 
     Raises:
-        ValueError: the name is not in `MAKERS`.
+        ValueError: the name is not in `NAMES`.
     """
-    if name not in MAKERS:
-        raise ValueError(f"there is no embedder {name!r}; known are {', '.join(MAKERS)}")
-    hashed = HashedEmbedder()
-    embedder = MAKERS[name](model, endpoints or Endpoints(), provisioning or Provisioning())
-    if embedder is None:
-        return Choice(ready=hashed, better=None, why="hashed n-grams, as the settings say")
+    if name not in NAMES:
+        raise ValueError(f"there is no embedder {name!r}; known are {', '.join(NAMES)}")
+    hashed, endpoints = HashedEmbedder(), endpoints or Endpoints()
+    embedder: Loadable
+    match name:
+        case "hashed":
+            return Choice(ready=hashed, better=None, why="hashed n-grams, as the settings say")
+        case "ollama":
+            embedder = OllamaEmbedder(model=model or OLLAMA_MODEL, base_url=endpoints.ollama_base_url)
+        case "openai":
+            embedder = OpenAIEmbedder(
+                model=model or OPENAI_MODEL, base_url=endpoints.openai_base_url, api_key=endpoints.openai_api_key
+            )
+        case _:
+            embedder = SentenceTransformerEmbedder(model or find_packaged_model() or MODEL, provisioning=provisioning)
     better = BlendedEmbedder(embedder)
     return Choice(ready=hashed, better=better, why=f"hashed n-grams until {better.name} is loaded on first use")
