@@ -37,8 +37,7 @@ class Records:
     saved: list[ToolPlace] = field(default_factory=list)
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
-        record = self.records.get(position)
-        return record and replace(record, replayed=True)
+        return self.records.get(position)
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:
         self.saved.append(position)

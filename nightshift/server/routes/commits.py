@@ -335,9 +335,9 @@ def _wait_for(asked: Future[T]) -> T:
         raise BranchRefused("the daemon is stopping; check the task when it runs again") from None
 
 
-def _answer_review(context: AppContext, write: Future[Sequence[Commit]]) -> Reviewed:
-    rows = _rows(context, wait_for(write))
-    return Reviewed(commits=rows, unread=StateStore(context.database).unread_count())
+def _answer_review(context: AppContext, write: Future[list[Commit]]) -> Reviewed:
+    commits = wait_for(write)
+    return Reviewed(commits=_rows(context, commits), unread=StateStore(context.database).unread_count())
 
 
 def _rows(

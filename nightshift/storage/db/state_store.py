@@ -14,11 +14,12 @@ from nightshift.core.clock import Clock, to_text, utc_now
 from nightshift.core.events import CommitData, Event, Kind, Level
 from nightshift.core.status import SavedReplies
 from nightshift.core.tasks.attempt_state import tests_in_words
+from nightshift.core.tasks.revisions import ChangedFile
 from nightshift.core.tasks.task import Spent
 from nightshift.core.tasks.verdicts import Label
 from nightshift.storage.db import spending
 from nightshift.storage.db.codec import encode, read_row, storable
-from nightshift.storage.db.commit_signs import ChangedFile, Signs, files_of, files_text, signs_of, signs_text
+from nightshift.storage.db.commit_signs import Signs, files_of, files_text, signs_of, signs_text
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection, Row
