@@ -39,7 +39,7 @@ def test_a_task_is_made_more_urgent(home: Home, context: AppContext) -> None:
     home.cli("add", "second")
     assert home.cli("--prioritise", "2=-5").out == "task 2 queued, priority -5\n"
     result = home.cli("--prioritise", "2=9", "--json")
-    assert result.json == {"task_id": 2, "status": "queued", "priority": 9}
+    assert result.json == {"task_id": 2, "status": "queued", "priority": 9, "cancel_requested": False}
     assert home.cli("--prioritise", "9=1").code == 4
     claimed = context.queue.claim("worker-1").result()
     assert claimed is not None
