@@ -83,7 +83,12 @@ def test_an_invalid_task_is_refused_with_its_fields_and_exit_code_2(either: Home
 def test_cancel_and_retry_move_a_task(either: Home) -> None:
     either.cli("do it")
     assert either.cli("--cancel", "1").out == "task 1 cancelled\n"
-    assert either.cli("--retry", "1", "--json").json == {"task_id": 1, "status": "queued", "cancel_requested": False}
+    assert either.cli("--retry", "1", "--json").json == {
+        "task_id": 1,
+        "status": "queued",
+        "priority": 1,
+        "cancel_requested": False,
+    }
 
 
 def test_what_is_not_there_exits_with_4_and_what_may_not_be_with_5(either: Home) -> None:

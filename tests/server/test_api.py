@@ -169,7 +169,10 @@ def test_logs_are_read_with_a_cursor(client: Client, context: AppContext) -> Non
 def test_a_queued_task_is_cancelled_at_once_and_can_be_retried(client: Client, context: AppContext) -> None:
     submit(context, "a")
     gone = client.post("/api/task/1/cancel")
-    assert (gone.status, gone.json) == (200, {"task_id": 1, "status": "cancelled", "cancel_requested": False})
+    assert (gone.status, gone.json) == (
+        200,
+        {"task_id": 1, "status": "cancelled", "priority": 1, "cancel_requested": False},
+    )
     back = client.post("/api/task/1/retry", {})
     assert (back.status, back.json["status"]) == (200, "queued")
 
