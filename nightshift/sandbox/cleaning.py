@@ -20,6 +20,7 @@ _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0e-\x1a]"
 )
 """Matches terminal control sequences, and other invisible characters."""
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 Mask = Callable[[str], str]
 _Report = TypeVar("_Report", Verdict, Trial)
@@ -59,8 +60,8 @@ def print_output(raw: str, mask: Mask) -> str:
 
 
 def text(raw: str, mask: Mask) -> str:
-    """Clean a text that may have several lines."""
-    return printable(mask(raw), max_chars=MAX_TEXT)
+    """Clean a text that may have several lines, and drop colours: 600 coloured dots would hide the failure below."""
+    return printable(mask(_COLOURS.sub("", raw)), max_chars=MAX_TEXT)
 
 
 def line(raw: str, mask: Mask) -> str:

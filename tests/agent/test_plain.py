@@ -53,6 +53,31 @@ async def test_after_a_failure_two_answers_begin_afresh_and_the_fourth_mends_wit
     assert mend[-1].text.endswith(REQUEST)
 
 
+@pytest.mark.parametrize(
+    ("path", "base", "hint"),
+    [
+        ("vowels.go", {"a.go": "// Package x.\npackage xstrings\n", "a_test.go": "package xstrings_test\n"},
+         "vowels.go belongs to package xstrings."),
+        ("sub/vowels.go", {"a.go": "package xstrings\n"}, ""),
+        ("src/case.js", {"package.json": '{"type" : "module"}'},
+         "src/case.js is an ES module: it uses import and export."),
+        ("src/case.js", {"package.json": "{}"}, ""),
+        ("src/case.js", {"package.json": '{"type": "module"}', "src/case.js": "export {};\n"}, ""),
+    ],
+)  # fmt: skip
+async def test_a_new_file_of_go_or_javascript_is_placed_before_it_is_asked_for(
+    path: str, base: dict[str, str], hint: str
+) -> None:
+    language = "go" if path.endswith(".go") else "javascript"
+    bench = bench_of("no code", base=base)
+    with pytest.raises(AssertionError, match="no reply is left"):
+        await bench.run(case_for(f"Write f in {path}", language=language))
+    before, _, after = ask(bench, 0).partition(f"Answer with the whole file {path}")
+    assert after
+    assert before.rstrip().endswith(hint)
+    assert ("belongs to" in before, "ES module" in before) == ("belongs to" in hint, "ES module" in hint)
+
+
 @pytest.mark.parametrize("shell", ['    """Add two numbers."""', "    ...", "    raise NotImplementedError"])
 async def test_functions_without_bodies_are_asked_for_once_more(shell: str) -> None:
     bench = bench_of(f"```python\ndef add(a, b):\n{shell}\n```", RIGHT)

@@ -82,6 +82,28 @@ def test_the_expected_file_is_what_the_tests_import_or_the_task_names() -> None:
     of_package = {"tests/test_pkg.py": "import pkg\n\n\ndef test_it():\n    assert pkg.f() == 1\n"}
     assert list_expected_files(case_for("Mend f in pkg/mod.py", tests=of_package), WORK, face) == ["pkg/mod.py"]
     assert list_expected_files(case_for("Mend f", tests=of_package), WORK, face) == ["pkg/__init__.py"]
+    both = case_for("Add f to pkg/mod.py and export it from pkg/__init__.py", tests=of_package)
+    assert list_expected_files(both, WORK, face) == ["pkg/mod.py", "pkg/__init__.py"]
+
+
+def test_a_missing_module_belongs_to_the_source_root_of_its_package_or_to_the_path_that_the_task_names() -> None:
+    tests = {"tests/test_new.py": "from pkg.new import f\n"}
+    in_src = View(FileTree({"src/pkg/__init__.py": ""}), {})
+    assert list_expected_files(case_for("Write f", tests=tests), WORK, in_src) == ["src/pkg/new.py"]
+    member = View(FileTree({"packages/a/src/pkg/__init__.py": ""}), {})
+    named = case_for("Add packages/a/src/pkg/new.py with f", tests=tests)
+    assert list_expected_files(named, WORK, member) == ["packages/a/src/pkg/new.py"]
+
+
+def test_a_package_that_passes_a_name_on_stands_for_the_file_that_defines_it() -> None:
+    python = View(FileTree({"pkg/__init__.py": "from pkg.a import f\nfrom pkg.b import g\n",
+                            "pkg/a.py": "def f(): ...\n", "pkg/b.py": "def g(): ...\n"}), {})  # fmt: skip
+    of_package = {"tests/test_pkg.py": "from pkg import g\n"}
+    assert list_expected_files(case_for("g() is wrong", tests=of_package), WORK, python) == ["pkg/b.py"]
+    script = View(FileTree({"src/index.js": "export { mean } from './numbers.js';\nexport { cut } from './text.js';\n",
+                            "src/numbers.js": "export function mean(v) {}\n", "src/text.js": ""}), {})  # fmt: skip
+    of_script = {"test/mean.test.js": "import { mean } from '../src/index.js';\n"}
+    assert list_expected_files(case_for("mean([]) is NaN", tests=of_script), WORK, script) == ["src/numbers.js"]
 
 
 def test_signatures_show_the_face_of_a_module() -> None:

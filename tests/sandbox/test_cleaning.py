@@ -55,6 +55,11 @@ def assert_harmless(text: str) -> None:
     assert len(text) <= MAX_TEXT + 2100
 
 
+def test_colours_are_left_out_of_what_a_run_printed() -> None:
+    (failure,) = clean(verdict_of("\x1b[0m\x1b[32m.\x1b[0m\x1b[31m [ 70%]\x1b[0m"), MASKED).failures
+    assert failure.output == ". [ 70%]"
+
+
 def test_every_text_of_a_verdict_is_masked_printable_and_bounded() -> None:
     verdict = clean(verdict_of(HOSTILE + "x" * 300_000), MASKED)
     all_texts = list(texts(verdict))

@@ -96,6 +96,10 @@ def list_named_paths(text: str) -> list[str]:
 
 _FACES = ("__init__", "index")
 """Stems of files that represent their folder in imports."""
+_DEFINES = re.compile(
+    r"^(?:export )?(?:default )?(?:async )?(?:def|class|function\*?|const|let|var) +(\w+)", re.MULTILINE
+)
+"""Matches a definition at the top level of a Python or JavaScript file."""
 
 
 def list_expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
@@ -103,26 +107,39 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
 
     Four lists are checked in this order: the changed files, the modules that the tests import, the files that the task
     names, and the packages that the tests import. The first list with exactly one file is returned. If no list has
-    exactly one file, the files of all lists are returned.
+    exactly one file, the files of all lists are returned. A package that only passes on what the task names stands for
+    the file that defines it; packages do not count if the task names files.
     """
     spec, laid_out = context.task.spec, projects.LAID_OUT if state.project else ()
     tests = {**spec.tests, **state.own_tests}
     wanted = (path for test_path, text in tests.items() for path in _list_wanted(test_path, text, view))
-    imported = [path for path in wanted if not is_test_path(path)]
     named = [
         path
         for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))
         if not is_test_path(path) and path not in tests
     ]
+    meant = (next((name for name in named if name.endswith(f"/{path}")), path) for path in wanted)
+    imported = [path for path in meant if not is_test_path(path)]
+    modules = [path for path in imported if PurePosixPath(path).stem not in _FACES]
+    faces = (
+        [] if named or modules else [path for face in imported for path in _look_through(face, spec.description, view)]
+    )
     sources = [
         [path for path in state.change if not is_test_path(path) and path not in laid_out],
-        [path for path in imported if PurePosixPath(path).stem not in _FACES],
+        modules,
         named,
-        imported,
+        faces,
     ]
     candidates = [list(dict.fromkeys(source)) for source in sources]
     single = next((source for source in candidates if len(source) == 1), None)
     return single or list(dict.fromkeys(path for source in candidates for path in source))
+
+
+def _look_through(face: str, words: str, view: View) -> list[str]:
+    """List the files from which a package takes what the words name, or the package's own file if there is none."""
+    spoken = set(re.findall(r"\w+", words))
+    behind = _list_imported(face, view.text(face) or "", view)
+    return [path for path in behind if spoken & set(_DEFINES.findall(view.text(path) or ""))] or [face]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

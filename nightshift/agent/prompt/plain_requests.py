@@ -43,6 +43,7 @@ PART_LINES = 80
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
 """Matches a name of code in a task's description."""
 _WORD = re.compile(r"\w+")
+_GO_PACKAGE = re.compile(r"^package +(\w+)", re.MULTILINE)
 _TEST = re.compile(r"\btests?\b", re.IGNORECASE)
 _LATER = "Leave out tests and example calls, which come later in a file of their own."
 _FAILURE_CHARS = 1200
@@ -168,6 +169,7 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
         sections.the_conventions(about),
         Section(title="", fill=files, rank=9),
         *([fix("", _failure(about.state), rank=2)] if approach is Approach.MEND else []),
+        fix("", " ".join(_place_new(path, about) for path in paths if path not in about.view).strip(), rank=1),
         fix("", (_PART.format(part) if part else _request(about.context, paths)) + _put_off_tests(about), rank=0),
     ]
     heat = choose_temperature(approach, about.state.iteration)
@@ -215,6 +217,19 @@ def _import_script(path: str, text: str, folder: str) -> str:
     location = posixpath.relpath(path, folder)
     location = location if location.startswith("../") else f"./{location}"
     return f'import {{ {names} }} from "{location}";' if names else f'import code from "{location}";'
+
+
+def _place_new(path: str, about: sections.PromptContext) -> str:
+    """Name the Go package or the kind of JavaScript module of a new file, which a small model guesses from its name."""
+    view, folder = about.view, posixpath.dirname(path)
+    if path.endswith(".go"):
+        beside = (near for near in view.paths() if posixpath.dirname(near) == folder and near.endswith(".go"))
+        names = (_GO_PACKAGE.search(view.text(near) or "") for near in beside if not near.endswith("_test.go"))
+        name = next(filter(None, names), None)
+        return f"{path} belongs to package {name[1]}." if name else ""
+    if is_source(path) and '"type":"module"' in re.sub(r"\s", "", view.text("package.json") or ""):
+        return f"{path} is an ES module: it uses import and export."
+    return ""
 
 
 def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section], heat: float) -> Prompt:
