@@ -95,6 +95,16 @@ def test_a_missing_module_belongs_to_the_source_root_of_its_package_or_to_the_pa
     assert list_expected_files(named, WORK, member) == ["packages/a/src/pkg/new.py"]
 
 
+def test_a_module_of_a_library_is_no_file_to_write() -> None:
+    tests = {
+        "shop/test_it.py": "from django.test import TestCase\nimport requests\nimport slugify\nfrom shop.a import f\n"
+    }
+    tree = View(FileTree({"requirements.txt": "Requests>=2\n", "shop/__init__.py": "", "shop/a.py": ""}), {})
+    assert list_expected_files(case_for("f is wrong", tests=tests), WORK, tree) == ["slugify.py", "shop/a.py"]
+    ours = View(FileTree({"src/django/__init__.py": ""}), {})
+    assert "src/django/test.py" in list_expected_files(case_for("f is wrong", tests=tests), WORK, ours)
+
+
 def test_a_package_that_passes_a_name_on_stands_for_the_file_that_defines_it() -> None:
     python = View(FileTree({"pkg/__init__.py": "from pkg.a import f\nfrom pkg.b import g\n",
                             "pkg/a.py": "def f(): ...\n", "pkg/b.py": "def g(): ...\n"}), {})  # fmt: skip

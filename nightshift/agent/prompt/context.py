@@ -25,6 +25,7 @@ from nightshift.agent.python_outline import list_wanted_files, local_files
 from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View
 from nightshift.core.code.javascript import SOURCES, is_source
+from nightshift.core.code.known_modules import OTHER_NAMES, SAME_NAMES
 from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import FileTree
 from nightshift.core.gauge import Gauge
@@ -119,6 +120,7 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
         if not is_test_path(path) and path not in tests
     ]
     meant = (next((name for name in named if name.endswith(f"/{path}")), path) for path in wanted)
+    meant = (path for path in meant if path in view or path in named or not _is_of_library(path, view))
     imported = [path for path in meant if not is_test_path(path)]
     modules = [path for path in imported if PurePosixPath(path).stem not in _FACES]
     faces = (
@@ -133,6 +135,16 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
     candidates = [list(dict.fromkeys(source)) for source in sources]
     single = next((source for source in candidates if len(source) == 1), None)
     return single or list(dict.fromkeys(path for source in candidates for path in source))
+
+
+def _is_of_library(path: str, view: View) -> bool:
+    """Check whether a missing module belongs to a well-known library: a submodule, or one that a file declares."""
+    package, _, rest = path.removesuffix(".py").partition("/")
+    if package not in SAME_NAMES and package not in OTHER_NAMES:
+        return False
+    names = {package.lower(), *(name.lower() for name in OTHER_NAMES.get(package, ()))}
+    declared = " ".join(view.text(name) or "" for name in projects.DEPENDENCY_FILES).lower()
+    return bool(rest) or any(name in declared for name in names)
 
 
 def _look_through(face: str, words: str, view: View) -> list[str]:
