@@ -93,7 +93,7 @@ def list_wanted_files(test: str, files: Container[str]) -> list[str]:
     """List the files that a test imports, including missing ones: `from pkg.mod import f` wants `pkg/mod.py`.
 
     Imports of the standard library and of test libraries want no file. For a module that exists under any source root,
-    the result is the existing file. A missing module belongs to the root that has its package.
+    the result is the existing file.
     """
     return list(filter(None, dict.fromkeys(_want(module, files) for module, _ in _imports(test))))
 
@@ -101,9 +101,7 @@ def list_wanted_files(test: str, files: Container[str]) -> list[str]:
 def _want(module: str, files: Container[str]) -> str:
     if module.split(".", 1)[0] in sys.stdlib_module_names | _TEST_LIBRARIES:
         return ""
-    package = module.partition(".")[0]
-    root = next((root for root in _ROOTS if f"{root}{package}/__init__.py" in files), "")
-    return next((path for path in places(module) if path in files), f"{root}{module.replace('.', '/')}.py")
+    return next((path for path in places(module) if path in files), module.replace(".", "/") + ".py")
 
 
 def places(module: str) -> Iterator[str]:

@@ -91,8 +91,8 @@ def test_a_missing_module_belongs_to_the_source_root_of_its_package_or_to_the_pa
     in_src = View(FileTree({"src/pkg/__init__.py": ""}), {})
     assert list_expected_files(case_for("Write f", tests=tests), WORK, in_src) == ["src/pkg/new.py"]
     member = View(FileTree({"packages/a/src/pkg/__init__.py": ""}), {})
-    named = case_for("Add packages/a/src/pkg/new.py with f", tests=tests)
-    assert list_expected_files(named, WORK, member) == ["packages/a/src/pkg/new.py"]
+    for words in ("Add packages/a/src/pkg/new.py with f", "Add f"):
+        assert list_expected_files(case_for(words, tests=tests), WORK, member) == ["packages/a/src/pkg/new.py"]
 
 
 def test_a_module_of_a_library_is_no_file_to_write() -> None:
@@ -110,6 +110,13 @@ def test_a_package_that_passes_a_name_on_stands_for_the_file_that_defines_it() -
                             "pkg/a.py": "def f(): ...\n", "pkg/b.py": "def g(): ...\n"}), {})  # fmt: skip
     of_package = {"tests/test_pkg.py": "from pkg import g\n"}
     assert list_expected_files(case_for("g() is wrong", tests=of_package), WORK, python) == ["pkg/b.py"]
+    member = {f"packages/a/src/{path}": python.text(path) or "" for path in python.paths()}
+    of_member = View(FileTree(member), {})
+    assert list_expected_files(case_for("g() is wrong", tests=of_package), WORK, of_member) == [
+        "packages/a/src/pkg/b.py"
+    ]
+    in_a = case_for("Mend packages/a/src/pkg/a.py", tests=of_package)
+    assert list_expected_files(in_a, WORK, of_member) == ["packages/a/src/pkg/a.py"]
     script = View(FileTree({"src/index.js": "export { mean } from './numbers.js';\nexport { cut } from './text.js';\n",
                             "src/numbers.js": "export function mean(v) {}\n", "src/text.js": ""}), {})  # fmt: skip
     of_script = {"test/mean.test.js": "import { mean } from '../src/index.js';\n"}

@@ -119,7 +119,7 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
         for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))
         if not is_test_path(path) and path not in tests
     ]
-    meant = (next((name for name in named if name.endswith(f"/{path}")), path) for path in wanted)
+    meant = (next((name for name in named if name.endswith(f"/{path}")), _locate(path, view)) for path in wanted)
     meant = (path for path in meant if path in view or path in named or not _is_of_library(path, view))
     imported = [path for path in meant if not is_test_path(path)]
     modules = [path for path in imported if PurePosixPath(path).stem not in _FACES]
@@ -137,6 +137,22 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
     return single or list(dict.fromkeys(path for source in candidates for path in source))
 
 
+def _locate(path: str, view: View) -> str:
+    """Return the path of a Python module that is, or whose package is, in another folder; otherwise the path itself.
+
+    In a `src` layout and in members of a workspace, modules are not at the path that their name suggests.
+    """
+    if path in view or not path.endswith(".py"):
+        return path
+    module, paths = path.removesuffix(".py"), view.paths()
+    package = module.partition("/")[0]
+    for ending in (f"/{module}.py", f"/{module}/__init__.py"):
+        if existing := next((each for each in paths if each.endswith(ending)), ""):
+            return existing
+    face = next((each for each in paths if each.endswith(f"/{package}/__init__.py")), "")
+    return face.removesuffix(f"{package}/__init__.py") + path if face else path
+
+
 def _is_of_library(path: str, view: View) -> bool:
     """Check whether a missing module belongs to a well-known library: a submodule, or one that a file declares."""
     package, _, rest = path.removesuffix(".py").partition("/")
@@ -150,7 +166,7 @@ def _is_of_library(path: str, view: View) -> bool:
 def _look_through(face: str, words: str, view: View) -> list[str]:
     """List the files from which a package takes what the words name, or the package's own file if there is none."""
     spoken = set(re.findall(r"\w+", words))
-    behind = _list_imported(face, view.text(face) or "", view)
+    behind = [_locate(path, view) for path in _list_wanted(face, view.text(face) or "", view)]
     return [path for path in behind if spoken & set(_DEFINES.findall(view.text(path) or ""))] or [face]
 
 
