@@ -26,6 +26,7 @@ from nightshift.agent.prompt.context import list_expected_files
 from nightshift.agent.prompt.text import prompt_file, quote, system
 from nightshift.agent.replies import parse
 from nightshift.agent.replies.definitions import merge_definitions
+from nightshift.agent.replies.names import without_path_line
 from nightshift.agent.replies.templates import is_copied
 from nightshift.agent.services import REASKS, WHOLE_FILE_LINES, AgentServices, EditFormat
 from nightshift.agent.tools import endings, specs
@@ -255,6 +256,8 @@ def _take(
     view, part_of = View(services.tree, draft.change), prompt.part_of
     try:
         parsed = parse(reply, expected=prompt.paths or list_expected_files(context, state, view))
+        files = {path: without_path_line(path, text, view.text(path)) for path, text in parsed.files.items()}
+        parsed = replace(parsed, files=files)
         if part_of in parsed.files:
             merged = merge_definitions(view.text(part_of) or "", parsed.files[part_of])
             parsed = replace(parsed, files={**parsed.files, part_of: merged})

@@ -316,6 +316,7 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         limits=_read_limits(note.limits),
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
+        keeps_behaviour=note.evidence.label is Label.BEHAVIOUR_KEPT,
         gone=note.removed_tests,
         asked="",  # a note has no description; another check covers that
     )

@@ -78,6 +78,26 @@ async def test_a_new_file_of_go_or_javascript_is_placed_before_it_is_asked_for(
     assert ("belongs to" in before, "ES module" in before) == ("belongs to" in hint, "ES module" in hint)
 
 
+async def test_a_task_for_documentation_asks_for_the_page_and_shows_the_code_that_it_describes() -> None:
+    base = {"README.md": "# Sums\n", "src/a.js": "export const a = 1;\n"}
+    bench = bench_of("```markdown\n# Sums\n\n`a` is 1.\n```", base=base)
+    with pytest.raises(AssertionError, match="no reply is left"):
+        await bench.run(case_for("Describe all exports of src/a.js in README.md", language="javascript"))
+    assert "This is src/a.js:\n\n    export const a = 1;\n\nThis is README.md:" in ask(bench, 0)
+    assert ask(bench, 0).endswith("Answer with the whole file README.md in one fenced block and nothing else.")
+    assert "This is README.md:\n\n    # Sums\n\n    `a` is 1." in ask(bench, 1)
+
+
+async def test_a_path_that_a_model_repeats_above_its_code_is_no_part_of_the_file() -> None:
+    bench = bench_of("```python\n# add.py\n\ndef add(a, b):\n    return a + b\n```")
+    state = await bench.run(case_for("Write add in add.py", tests=TESTS))
+    assert state.change["add.py"] == "def add(a, b):\n    return a + b\n"
+    base = {"add.py": "# add.py\ndef add(a, b):\n    return a - b\n"}
+    bench = bench_of("```python\n# add.py\ndef add(a, b):\n    return a + b\n```", base=base)
+    state = await bench.run(case_for("Mend add in add.py", tests=TESTS))
+    assert state.change["add.py"] == "# add.py\ndef add(a, b):\n    return a + b\n"
+
+
 @pytest.mark.parametrize("shell", ['    """Add two numbers."""', "    ...", "    raise NotImplementedError"])
 async def test_functions_without_bodies_are_asked_for_once_more(shell: str) -> None:
     bench = bench_of(f"```python\ndef add(a, b):\n{shell}\n```", RIGHT)

@@ -108,6 +108,15 @@ async def test_documentation_is_checked_again(site: Site) -> None:
     assert detail(report, "tests") == "the documentation was checked again, and no test reaches it"
 
 
+async def test_a_refactoring_that_kept_the_behaviour_holds(site: Site) -> None:
+    await site.commit(1, ADD, own=TESTS)
+    (path,) = ADD
+    await site.commit(2, {path: f"{ADD[path]}\n# Addition is commutative.\n"}, keeps_behaviour=True)
+    report = await site.verify("main")
+    assert report.judgement is Judgement.HOLDS, report.checks
+    assert detail(report, "label") == "behaviour_kept"
+
+
 async def test_a_commit_of_an_older_version_that_moved_a_project_is_not_judged_again_and_not_doubted(
     site: Site,
 ) -> None:

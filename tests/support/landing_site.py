@@ -63,12 +63,14 @@ class Site:
         )  # fmt: skip
 
     async def commit(
-        self, number: int, change: Change, *, own: Files | None = None, documents: bool = False, **spec: object
-    ) -> str:
+        self, number: int, change: Change, *, own: Files | None = None, documents: bool = False,
+        keeps_behaviour: bool = False, **spec: object,
+    ) -> str:  # fmt: skip
         """Judge and land one task's work, a part of whose tests is held out; return its commit."""
         task = self.task(number, **spec)
         held: HeldOut = hold(task.spec, (), 0.25)
-        work = await self.judged(self.open(task), task, change, own, held=held, documents=documents)
+        more = {"documents": documents, "keeps_behaviour": keeps_behaviour}
+        work = await self.judged(self.open(task), task, change, own, held=held, **more)
         end = await self.integration(task, held=held).land(self.open(task), work)
         assert isinstance(end, Landed), end
         assert end.commit

@@ -24,6 +24,7 @@ from nightshift.agent.prompt.text import fence, quote
 from nightshift.agent.python_outline import list_wanted_files, local_files
 from nightshift.agent.symbols import SymbolCache
 from nightshift.agent.view import View
+from nightshift.core.code.documents import is_document
 from nightshift.core.code.javascript import SOURCES, is_source
 from nightshift.core.code.known_modules import OTHER_NAMES, SAME_NAMES
 from nightshift.core.code.paths import is_test_path
@@ -93,6 +94,11 @@ def list_mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
 def list_named_paths(text: str) -> list[str]:
     """List the words of a text that look like paths of Python, JavaScript or Go files, in order."""
     return [word for word in _list_names(text) if word.endswith((".py", ".go", *SOURCES))]
+
+
+def list_named_pages(text: str) -> list[str]:
+    """List the words of a text that look like paths of documents, such as `README.md`, in order."""
+    return [word for word in _list_names(text) if is_document(word)]
 
 
 _FACES = ("__init__", "index")

@@ -16,9 +16,16 @@ from enum import StrEnum
 from functools import partial
 
 from nightshift.agent.javascript_outline import list_exports
+from nightshift.agent.kinds import asks_for_documents
 from nightshift.agent.prompt import sections
 from nightshift.agent.prompt.budget import Prompt, Section, Shown, clip, fix
-from nightshift.agent.prompt.context import Surroundings, list_expected_files, list_named_paths, surroundings
+from nightshift.agent.prompt.context import (
+    Surroundings,
+    list_expected_files,
+    list_named_pages,
+    list_named_paths,
+    surroundings,
+)
 from nightshift.agent.python_outline import signatures
 from nightshift.agent.replies.definitions import quote_definitions
 from nightshift.agent.services import WHOLE_FILE_LINES, AgentServices
@@ -103,8 +110,12 @@ def list_targets(
 ) -> Sequence[str]:
     """List the files to ask for: the expected files, or else the file of the owner's repository that fits best.
 
-    A small model cannot choose among files that it does not see. If no file is named, the model invents one.
+    A small model cannot choose among files that it does not see. If no file is named, the model invents one. For a task
+    that asks for documentation alone, the files are the named pages.
     """
+    spec = context.task.spec
+    if asks_for_documents(spec) and (pages := list_named_pages(spec.description)):
+        return pages
     expected = list_expected_files(context, state, view)
     if expected or not context.whole_tree:
         return expected
@@ -269,7 +280,9 @@ def _words(about: sections.PromptContext, space: int) -> Shown:
 
 def _files(about: sections.PromptContext, paths: Sequence[str], own: Collection[str], space: int) -> Shown:
     """Show the files to change as quotations; for a file in `own`, the prompt says that the model wrote it."""
-    texts = {path: text for path in paths if (text := about.view.text(path)) is not None}
+    spec = about.context.task.spec
+    described = list_named_paths(spec.description) if asks_for_documents(spec) else []
+    texts = {path: text for path in (*described, *paths) if (text := about.view.text(path)) is not None}
     heads = {path: "You wrote this as" if path in own else "This is" for path in texts}
     shown = "\n\n".join(f"{heads[path]} {path}:\n\n{_indent(text)}" for path, text in texts.items())
     return Shown(text=shown, in_full=tuple(texts)) if about.gauge.tokens(shown) <= space else Shown(named=tuple(texts))

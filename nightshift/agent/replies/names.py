@@ -140,8 +140,16 @@ def _bare(text: str) -> str:
 
 
 def from_comment(first_line: str) -> Name | None:
-    """Return the path from a first line such as `# pkg/mod.py`; the line stays part of the file."""
+    """Return the path from a first line such as `# pkg/mod.py`."""
     if len(first_line) > _MAX_LINE or not (match := _COMMENT.match(first_line.rstrip())):
         return None
     text = _bare(match.group(1))
     return Name(path=tidy(text)) if looks_like_path(text) else None
+
+
+def without_path_line(path: str, text: str, before: str | None) -> str:
+    """Remove the file's own path from its first line, where a model repeats it, unless the line was there before."""
+    line, _, rest = text.partition("\n")
+    name = from_comment(line)
+    is_new = name is not None and name.path == path and not (before or "").startswith(line)
+    return rest.lstrip("\n") if is_new and rest.strip() else text
