@@ -12,12 +12,12 @@ from nightshift.app.git_beside import git_beside
 from nightshift.app.verify import suites
 from nightshift.config.load import Settings
 from nightshift.core.errors import SandboxError
+from nightshift.core.tasks.benchmark_results import Item
 from nightshift.git.manager import GitManager
 from nightshift.report.benchmark.mining import mine
-from nightshift.report.benchmark.results import Item
-from nightshift.report.benchmark.store import BenchmarkStore, Dropped
 from nightshift.report.benchmark.validation import Validation, validate_all
 from nightshift.sandbox import orphans
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Dropped
 from nightshift.verdict.runner import SuiteRunner
 
 NEWEST = 2000

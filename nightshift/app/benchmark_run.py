@@ -25,6 +25,7 @@ from nightshift.core.clock import Clock, utc_now
 from nightshift.core.errors import BenchmarkError, InvalidTask, SandboxError
 from nightshift.core.events import Event, Kind
 from nightshift.core.quiet_hours import quiet
+from nightshift.core.tasks.benchmark_results import Arm, BrokenOff, Item, Result
 from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Task, TaskSpec
@@ -35,11 +36,10 @@ from nightshift.queue import pauses
 from nightshift.queue import store as tasks
 from nightshift.report.benchmark.arms import settings_of
 from nightshift.report.benchmark.commit_parts import CommitParts, read_parts
-from nightshift.report.benchmark.results import Arm, BrokenOff, Item, Result
 from nightshift.report.benchmark.running import Asked, Budget, Turn, in_order, work
-from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunState
 from nightshift.report.benchmark.validation import environment_of, job_of
 from nightshift.storage.db import spending
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Mode, Run, RunState
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.event_log import EventFilter, EventLog
 from nightshift.verdict.runner import SuiteRunner

@@ -45,7 +45,7 @@ from nightshift.models import backend_class, backends
 from nightshift.models.base import BackendSettings, BaseModelHandler
 from nightshift.models.model_files import ModelFileBackend
 from nightshift.server.context import Busy, SettingsPort
-from nightshift.server.routes.settings import (
+from nightshift.server.settings_answers import (
     ChangeIn,
     ModelTested,
     ModelTestIn,

@@ -103,7 +103,7 @@ def _show_failures(session: Session, task: Any, step: Any) -> list[Block]:
 def _failure(failure: Any) -> Iterator[Cell]:
     where = f" ({failure.frame})" if failure.frame and failure.frame not in failure.id else ""
     yield Cell(f"{failure.kind or 'failed'}: {failure.id}{where}", Tone.BAD)
-    text = "\n".join(filter(None, [failure.message.text, failure.excerpt]))
+    text = "\n".join(filter(None, [failure.message, failure.excerpt]))
     lines = [line for line in printable(text).expandtabs(4).split("\n") if line.strip()]
     yield from (Cell(f"  {line}") for line in lines[:MOST_TEXT_LINES])
     if len(lines) > MOST_TEXT_LINES:

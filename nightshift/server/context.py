@@ -32,7 +32,7 @@ from nightshift.storage.db.step_store import StepStore
 if TYPE_CHECKING:
     from nightshift.attempt.verifying import UnderWay, Verified
     from nightshift.server.proof.page import Proof
-    from nightshift.server.routes.settings import (
+    from nightshift.server.settings_answers import (
         ChangeIn,
         ModelTested,
         ModelTestIn,

@@ -38,9 +38,9 @@ from nightshift.report.stored import UnknownReport
 from nightshift.server.bodies import BadBody
 from nightshift.server.context import Busy
 from nightshift.server.query import BadQuery
+from nightshift.server.reloading import by_name
 from nightshift.server.schemas import Failed
 
-FILES = frozenset({"config.yaml", "settings.overrides.yaml"})
 MAX_CHARS = faults.MOST * (faults.NAME_CHARS + faults.WHY_CHARS + 4)
 _log = logging.getLogger(__name__)
 
@@ -118,18 +118,3 @@ def _answer_fault(error: Exception) -> Response:
     """Answer an unexpected error. Its details go only to the log, because they may contain a secret."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
     return answer(500, "something went wrong inside Nightshift; its log says what")
-
-
-def by_name(error: ConfigError) -> Mapping[str, str]:
-    """Map the name of each faulty setting to its faults.
-
-    If a fault concerns only a part of a setting, the path of that part is put in front of the text.
-    """
-    fields: dict[str, str] = {}
-    for fault in error.faults:
-        where, separator, why = fault.partition(": ")
-        path = where.partition(" (")[0] if separator else "settings"
-        name, _, below = (path, "", "") if path in FILES else path.partition(".")
-        text = f"{below}: {why}" if below else why or fault
-        fields[name] = f"{fields[name]}; {text}" if name in fields else text
-    return fields

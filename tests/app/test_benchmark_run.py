@@ -19,12 +19,12 @@ from nightshift.config.load import Settings, settings_at
 from nightshift.config.places import find_places
 from nightshift.core.clock import utc_now
 from nightshift.core.events import Event, Kind
+from nightshift.core.tasks.benchmark_results import Arm, BrokenOff, Item, Result
 from nightshift.core.tasks.task import TaskSpec
 from nightshift.maintenance.instance_lock import AlreadyRunning, InstanceLock
 from nightshift.report.benchmark.arms import of_models
-from nightshift.report.benchmark.results import Arm, BrokenOff, Item, Result
 from nightshift.report.benchmark.running import Asked, Turn
-from nightshift.report.benchmark.store import Mode, Run
+from nightshift.storage.db.benchmark_store import Mode, Run
 from tests.support.benchmark_shop import answer, shop
 from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer

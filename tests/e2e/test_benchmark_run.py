@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
-from nightshift.report.benchmark.store import BenchmarkStore, Mode, RunState
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Mode, RunState
 from tests.support.benchmark_shop import WRONG, answer, shop
 from tests.support.daemon import ROOT, Daemon, settings_for, until
 from tests.support.sandboxes import runtime

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from nightshift.report.benchmark.results import Arm, Item, Result
-from nightshift.report.benchmark.store import BenchmarkStore
+from nightshift.core.tasks.benchmark_results import Arm, Item, Result
+from nightshift.storage.db.benchmark_store import BenchmarkStore
 
 REPO = "/home/me/shop"
 NEWEST = datetime(2026, 11, 1, tzinfo=UTC)

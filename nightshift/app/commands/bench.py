@@ -13,14 +13,14 @@ from nightshift.client.errors import Exit
 from nightshift.client.output import Block, Cell, Lines, Table, cell
 from nightshift.client.session import Session, Values
 from nightshift.core.errors import BenchmarkError
+from nightshift.core.tasks.benchmark_results import Item
 from nightshift.report.benchmark.arms import from_file, of_models
 from nightshift.report.benchmark.markdown import render
 from nightshift.report.benchmark.mining import Filter, Passed, account
-from nightshift.report.benchmark.results import Item
 from nightshift.report.benchmark.running import Asked
-from nightshift.report.benchmark.store import Dropped, Mode
 from nightshift.report.benchmark.stored import report_of, results_of
 from nightshift.server.schemas import as_json
+from nightshift.storage.db.benchmark_store import Dropped, Mode
 
 
 def mine(session: Session, repo: str, *, commits: int, items: int) -> int:

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, Field, StrictBool, TypeAdapter, ValidationE
 
 from nightshift.core.built_in import BUILT_IN
 from nightshift.core.errors import BenchmarkError
+from nightshift.core.tasks.benchmark_results import Arm
 from nightshift.core.text.strict import Strict, without_nul
-from nightshift.report.benchmark.results import Arm
 
 MOST_ARMS = 20
 LESSONS = 3

@@ -15,7 +15,7 @@ from nightshift.core.code.dependencies import is_suite
 from nightshift.core.tasks.commit_message import draft_of, subject_of, task_of, trailers, undoes
 from nightshift.core.tasks.revisions import ChangedFile, ChangingCommit
 from nightshift.report.benchmark.commit_parts import Part, part_of
-from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped, key_of
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Candidate, Dropped, key_of
 
 MOST_FILES, MOST_LINES = 5, 200
 """Maximum numbers of source files and of their changed lines; added and removed lines are counted together."""

@@ -12,7 +12,7 @@ from itertools import combinations
 from statistics import fmean
 
 from nightshift.core.shares import Interval, Share, wilson
-from nightshift.report.benchmark.results import Arm, Item, Result
+from nightshift.core.tasks.benchmark_results import Arm, Item, Result
 from nightshift.report.benchmark.statistics import Pairs, holm, pair_up
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 from nightshift.core.clock import Clock
 from nightshift.core.errors import BenchmarkError
-from nightshift.report.benchmark.results import Arm, BrokenOff, Item, Result
-from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunState
+from nightshift.core.tasks.benchmark_results import Arm, BrokenOff, Item, Result
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Mode, Run, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nightshift.core.errors import BenchmarkError, StoreMissing
 from nightshift.report.benchmark.report import BenchmarkReport, fold
-from nightshift.report.benchmark.store import BenchmarkStore, Mode
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Mode
 
 
 @contextmanager

@@ -15,14 +15,14 @@ from pathlib import Path
 from nightshift.core.code.environments import NO_ENVIRONMENT, Environment, EnvironmentStore
 from nightshift.core.code.tree import Tree, text_of
 from nightshift.core.errors import SandboxError
+from nightshift.core.tasks.benchmark_results import Item
 from nightshift.core.tasks.task import Change
 from nightshift.core.tasks.verdicts import Result, SuiteJob, Trial
 from nightshift.git.manager import GitManager
 from nightshift.report.benchmark.commit_parts import CommitParts, NotText, read_parts
 from nightshift.report.benchmark.mining import Filter
-from nightshift.report.benchmark.results import Item
 from nightshift.report.benchmark.statement import missing_name, write_statement
-from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Candidate, Dropped
 from nightshift.verdict.runner import SuiteRunner
 
 TIMES = 3

@@ -9,8 +9,8 @@ import pytest
 from nightshift.config.load import settings_at
 from nightshift.config.places import find_places
 from nightshift.core.errors import BenchmarkError
+from nightshift.core.tasks.benchmark_results import Arm
 from nightshift.report.benchmark.arms import from_file, of_models, settings_of
-from nightshift.report.benchmark.results import Arm
 from tests.support.benchmarks import arm
 
 

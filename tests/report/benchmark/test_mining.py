@@ -11,7 +11,7 @@ import pytest
 
 from nightshift.core.tasks.revisions import ChangedFile, ChangingCommit
 from nightshift.report.benchmark.mining import Filter, account, look_at, mine
-from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Candidate, Dropped
 
 REPO = "/home/me/shop"
 SOURCE = ChangedFile(path="shop/price.py", added=10, removed=2)

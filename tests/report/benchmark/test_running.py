@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightshift.report.benchmark.results import BrokenOff, Result
+from nightshift.core.tasks.benchmark_results import BrokenOff, Result
 from nightshift.report.benchmark.running import Budget, Turn, in_order, waiting, work
-from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunState
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Mode, Run, RunState
 from tests.support.benchmarks import NEWEST, REPO, arm, items, results
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from nightshift.core.tasks.benchmark_results import Item
 from nightshift.core.tasks.verdicts import Result, SuiteJob, Trial
 from nightshift.git.manager import GitManager
 from nightshift.report.benchmark.mining import Filter, mine
-from nightshift.report.benchmark.results import Item
-from nightshift.report.benchmark.store import BenchmarkStore, Dropped
 from nightshift.report.benchmark.validation import TIMES, Validation, validate_all
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Dropped
 from nightshift.verdict.runner import SuiteRunner
 from tests.report.benchmark.conftest import Shop
 from tests.support.sandboxes import bubblewrap, runtime

@@ -21,9 +21,9 @@ from typing import TypeVar, get_origin, get_type_hints
 
 from nightshift.core.clock import to_text
 from nightshift.core.errors import BenchmarkError
+from nightshift.core.tasks.benchmark_results import Arm, Item, Result
 from nightshift.core.tasks.commit_message import subject_of
 from nightshift.core.tasks.task import Spent
-from nightshift.report.benchmark.results import Arm, Item, Result
 from nightshift.storage.db.benchmark_tables import open_tables
 from nightshift.storage.db.codec import from_json_value, storable
 from nightshift.storage.db.sqlite import Error, Row, store_error, transaction

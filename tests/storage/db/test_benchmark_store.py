@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from nightshift.core.errors import BenchmarkError, StoreTooNew
+from nightshift.core.tasks.benchmark_results import Arm, Item, Result
 from nightshift.core.tasks.task import Spent
-from nightshift.report.benchmark.results import Arm, Item, Result
-from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Mode, RunState, key_of
+from nightshift.storage.db.benchmark_store import BenchmarkStore, Candidate, Mode, RunState, key_of
 from nightshift.storage.db.benchmark_tables import STEPS
 
 NOW = datetime(2026, 11, 26, 1, tzinfo=UTC)
