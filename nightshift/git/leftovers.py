@@ -87,5 +87,5 @@ def _works_in(process: Process, root: Path) -> bool:
     """Return True if a process works below a folder, judged by its working directory, repository and open files."""
     state = process.as_dict(["environ", "cwd", "open_files"])
     files = [file.path for file in state["open_files"] or ()]
-    places = [(state["environ"] or {}).get("GIT_DIR", ""), state["cwd"] or "", *files]
-    return any(Path(place).is_relative_to(root) for place in places)
+    paths = [(state["environ"] or {}).get("GIT_DIR", ""), state["cwd"] or "", *files]
+    return any(Path(path).is_relative_to(root) for path in paths)

@@ -159,7 +159,7 @@ class Budget:
         while (granted := self._longest_reply(need)) < need.reply and self._reserved:
             await self._is_settled.wait()
         if granted < min(need.reply, LEAST_REPLY):
-            raise self._exhausted(need)
+            raise self._make_refusal(need)
         reserved = need.as_spent(granted)
         self._reserved.append(reserved)
         try:
@@ -201,7 +201,7 @@ class Budget:
         left_usd -= need.cost_usd(0)
         return need.reply if each == 0 and left_usd >= 0 else int(left_usd * 1e6 / each) if each else -1
 
-    def _exhausted(self, need: CallEstimate) -> BudgetExhausted:
+    def _make_refusal(self, need: CallEstimate) -> BudgetExhausted:
         used, limits, least = self.spent, self._limits, min(need.reply, LEAST_REPLY)
         measure = next(measure for measure, reply in self._room(need, used).items() if reply < least)
         if measure is Measure.MODEL_CALLS:

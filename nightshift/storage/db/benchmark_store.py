@@ -168,7 +168,7 @@ class BenchmarkStore:
 
     def add_mined(self, outcomes: Iterable[Candidate | Dropped]) -> None:
         """Store what was found about commits: candidates, or why they are no items, which removes their candidates."""
-        with self._writing():
+        with self._write():
             for outcome in outcomes:
                 if isinstance(outcome, Candidate):
                     self._insert("candidates", _row(outcome))
@@ -178,7 +178,7 @@ class BenchmarkStore:
 
     def add_item(self, item: Item) -> None:
         """Store an item, and remove its candidate. An item that is already stored gets the new statement and tests."""
-        with self._writing():
+        with self._write():
             self._conn.execute("DELETE FROM candidates WHERE key = ?", (item.key,))
             self._insert("items", _row(item), change=("statement", "fail_to_pass", "pass_to_pass_count"))
 
@@ -194,11 +194,11 @@ class BenchmarkStore:
         Raises:
             BenchmarkError: a different arm has this name.
         """
-        with self._writing():
+        with self._write():
             self._insert("arms", _row(arm))
         stored_arm = next(other for other in self.arms() if other.name == arm.name)
         if stored_arm != arm:
-            differences = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _differing(stored_arm, arm))
+            differences = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _list_differences(stored_arm, arm))
             raise BenchmarkError(
                 f"{arm.name}: an arm of this name already has results with {differences}; use another name"
             )
@@ -211,7 +211,7 @@ class BenchmarkStore:
             VALUES (:key, :repo, :mode, :arms, :items, 'running', '', :at, :at)
             ON CONFLICT (key) DO UPDATE SET state = 'running', reason = '', changed_at = excluded.changed_at"""
         row = {"key": digest, "repo": repo, "mode": str(mode), "at": to_text(at)}
-        with self._writing():
+        with self._write():
             self._conn.execute(query, {**row, "arms": json.dumps(named), "items": json.dumps(ordered)})
         return self.run(digest)
 
@@ -240,7 +240,7 @@ class BenchmarkStore:
             BenchmarkError: there is no run with this key.
         """
         query = "UPDATE runs SET state = ?, reason = ?, changed_at = ? WHERE key = ?"
-        with self._writing():
+        with self._write():
             self._conn.execute(query, (str(state), reason, to_text(at), key))
         self.run(key)
 
@@ -262,7 +262,7 @@ class BenchmarkStore:
     def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
         """Store a result. If this item, arm and mode already have a result, keep that one and return False."""
         earlier = "SELECT 1 FROM results WHERE item = ? AND arm = ? AND mode = ?"
-        with self._writing():
+        with self._write():
             if self._conn.execute(earlier, (result.item, result.arm, mode)).fetchone():
                 return False
             self._insert("results", {**_row(result), "mode": str(mode), "version": ""})
@@ -275,7 +275,7 @@ class BenchmarkStore:
         """
         query = """INSERT INTO spendings (run, arm, day, cost_usd, tokens) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
             SET cost_usd = max(cost_usd, excluded.cost_usd), tokens = max(tokens, excluded.tokens)"""
-        with self._writing():
+        with self._write():
             for day, spent in days.items():
                 self._conn.execute(query, (run, arm, day, spent.cost_usd, spent.tokens))
 
@@ -299,7 +299,7 @@ class BenchmarkStore:
             raise store_error(error, self.path) from error
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _write(self) -> Iterator[None]:
         try:
             with self._lock, transaction(self._conn):
                 yield
@@ -343,7 +343,7 @@ def _value(kind: type[T], row: Row) -> T:
     return from_json_value(kind, values)
 
 
-def _differing(stored_arm: Arm, arm: Arm) -> Iterator[tuple[str, object, object]]:
+def _list_differences(stored_arm: Arm, arm: Arm) -> Iterator[tuple[str, object, object]]:
     for each in fields(Arm):
         was, is_ = getattr(stored_arm, each.name), getattr(arm, each.name)
         if was != is_:

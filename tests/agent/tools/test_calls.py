@@ -109,8 +109,8 @@ UNCLOSED = {
 
 @pytest.mark.parametrize("text", UNCLOSED.values(), ids=UNCLOSED)
 def test_a_leaked_call_that_was_cut_off_writes_nothing(text: str) -> None:
-    whole = "<function=read_file><parameter=path>b.py</parameter></function>\n"
-    assert [(call.name, call.arguments) for call in read(whole + text, finish=Finish.LENGTH).calls] == [
+    read_call = "<function=read_file><parameter=path>b.py</parameter></function>\n"
+    assert [(call.name, call.arguments) for call in read(read_call + text, finish=Finish.LENGTH).calls] == [
         ("read_file", {"path": "b.py"})
     ]
     assert read(text, finish=Finish.LENGTH).fault
