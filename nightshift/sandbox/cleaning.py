@@ -21,6 +21,7 @@ _ESCAPES = re.compile(
 )
 """Matches terminal control sequences, and other invisible characters."""
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
+"""Matches colours of a terminal. They are dropped: 600 coloured dots would hide the failure below them."""
 
 Mask = Callable[[str], str]
 _Report = TypeVar("_Report", Verdict, Trial)
@@ -60,11 +61,11 @@ def print_output(raw: str, mask: Mask) -> str:
 
 
 def text(raw: str, mask: Mask) -> str:
-    """Clean a text that may have several lines, and drop colours: 600 coloured dots would hide the failure below."""
+    """Clean a text that may have several lines."""
     return printable(mask(_COLOURS.sub("", raw)), max_chars=MAX_TEXT)
 
 
 def line(raw: str, mask: Mask) -> str:
     """Clean a text, and make it one line."""
-    shown = printable(mask(raw), max_chars=MAX_LINE).replace("\n", "\\n").replace("\t", " ")
+    shown = printable(mask(_COLOURS.sub("", raw)), max_chars=MAX_LINE).replace("\n", "\\n").replace("\t", " ")
     return shown if len(shown) <= MAX_LINE else f"{shown[: MAX_LINE - 1]}…"

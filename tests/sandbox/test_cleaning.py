@@ -56,8 +56,8 @@ def assert_harmless(text: str) -> None:
 
 
 def test_colours_are_left_out_of_what_a_run_printed() -> None:
-    (failure,) = clean(verdict_of("\x1b[0m\x1b[32m.\x1b[0m\x1b[31m [ 70%]\x1b[0m"), MASKED).failures
-    assert failure.output == ". [ 70%]"
+    verdict = clean(verdict_of("\x1b[0m\x1b[32m.\x1b[0m\x1b[31m [ 70%]\x1b[39;49;00m"), MASKED)
+    assert (verdict.reason, verdict.failures[0].output) == (". [ 70%]", ". [ 70%]")
 
 
 def test_every_text_of_a_verdict_is_masked_printable_and_bounded() -> None:
