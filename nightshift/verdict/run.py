@@ -107,11 +107,11 @@ class NativeRun:
         return replace(self, tests=cases, failures=failures, exit_code=exit_code)
 
     def describe_exit(self) -> Failure:
-        """Return a command's failing exit status as a failure."""
-        words = " ".join(self.command)
-        return Failure(
-            id=words, kind="ExitCode", message=f"`{words}` ended with status {self.exit_code}", output=self.output
-        )
+        """Return a command's failing exit status as a failure, with the output as its reason if that is one line."""
+        words, lines = " ".join(self.command), self.output.strip().splitlines()
+        reason = f": {lines[0]}" if len(lines) == 1 else ""
+        message = f"`{words}` ended with status {self.exit_code}{reason}"
+        return Failure(id=words, kind="ExitCode", message=message, output=self.output)
 
     def has_failed(self, test: str) -> bool:
         """Check whether a test, or its file as a whole, failed in this run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -139,3 +139,8 @@ def test_a_refusal_goes_before_a_doubt() -> None:
 
 def test_what_failed_before_is_named_for_the_owner() -> None:
     assert judge(RED, RED).notes == (f"failing before the change already: {B}",)
+
+
+@pytest.mark.parametrize(("output", "end"), [("found two packages\n", ": found two packages"), ("", ""), ("a\nb", "")])
+def test_a_command_with_one_line_of_output_fails_for_that_reason(output: str, end: str) -> None:
+    assert replace(BROKEN, output=output).describe_exit().message == f"`make test` ended with status 2{end}"
