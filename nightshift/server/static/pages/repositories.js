@@ -135,7 +135,7 @@ function All() {
   const found = useData('/api/git', {}, MOVED);
   const seen = Object.fromEntries((found.data?.repositories ?? []).map((each) => [each.repo, each]));
   return html`<${Card} title="Repositories" actions=${html`<${Another} />`}
-    hint="choose one to see how it is tested, and its effective settings">
+    hint="Select one for its test command and settings">
     <${Loaded} of=${known}>${(data) => html`<${Table} label="Repositories" columns=${COLUMNS} keyOf=${(row) => row.repo}
       onOpen=${(row) => choose(row.repo)} rows=${data.repositories.map((repo) => seen[repo] ?? {repo})} />`}<//><//>`;
 }
