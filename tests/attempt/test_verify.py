@@ -273,6 +273,17 @@ async def test_work_in_a_repository_of_the_owners_holds_with_its_own_tests_and_s
     assert (await site.verify("agent/1-task-1", repo)).judgement is Judgement.HOLDS
 
 
+async def test_tests_with_parameters_hold_where_some_of_their_cases_were_held_out(site: Site) -> None:
+    rows = "[(1, 2, 3), (2, 2, 4), (5, 1, 6), (0, 9, 9), (7, 1, 8)]"
+    head = f"import pytest\n\nfrom calc import add\n\n\n@pytest.mark.parametrize(('x', 'y', 'z'), {rows})\n"
+    commit = await site.commit(
+        1, ADD, tests={"test_add.py": f"{head}def test_add(x, y, z):\n    assert add(x, y) == z\n"}
+    )
+    report = await site.verify(commit)
+    assert (report.label, wrong(report)) == ("verified", set())
+    assert detail(report, "tests") == "the same test passes"
+
+
 async def test_cases_that_no_prompt_showed_are_judged_again(site: Site) -> None:
     cases = [{"call": "calc.add", "args": [7, 8], "expect": 15}, {"call": "calc.add", "args": [1, 1]}]
     commit = await site.commit(1, ADD, tests=TESTS, cases=cases, oracle="def add(x, y):\n    return y + x\n")
