@@ -95,6 +95,18 @@ def test_a_missing_module_belongs_to_the_source_root_of_its_package_or_to_the_pa
         assert list_expected_files(case_for(words, tests=tests), WORK, member) == ["packages/a/src/pkg/new.py"]
 
 
+def test_a_new_module_is_not_taken_for_one_of_the_same_name_in_a_package_or_another_project() -> None:
+    tests = {"test_slug.py": "from slug import f\n"}
+    for words in ("Write slug.py", "Write f"):
+        inside = View(FileTree({"tools/__init__.py": "", "tools/slug.py": ""}), {})
+        assert list_expected_files(case_for(words, tests=tests), WORK, inside) == ["slug.py"]
+        others = View(FileTree({"words/slug.py": ""}), {})
+        shared = case_for(words, tests=tests, whole_tree=False)
+        assert list_expected_files(shared, WORK, others) == ["slug.py"]
+    named = case_for("Write slug.py", tests=tests)
+    assert list_expected_files(named, WORK, others) == ["slug.py"]
+
+
 def test_a_module_of_a_library_is_no_file_to_write() -> None:
     tests = {
         "shop/test_it.py": "from django.test import TestCase\nimport requests\nimport slugify\nfrom shop.a import f\n"

@@ -125,13 +125,12 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
         for path in list_named_paths(projects.without_folder(spec.description, state.project, view.paths()))
         if not is_test_path(path) and path not in tests
     ]
-    meant = (next((name for name in named if name.endswith(f"/{path}")), _locate(path, view)) for path in wanted)
-    meant = (path for path in meant if path in view or path in named or not _is_of_library(path, view))
-    imported = [path for path in meant if not is_test_path(path)]
+    meant = (_find_wanted(path, named, view) if context.whole_tree else path for path in wanted)
+    imported = [path for path in meant if path and not is_test_path(path)]
     modules = [path for path in imported if PurePosixPath(path).stem not in _FACES]
-    faces = (
-        [] if named or modules else [path for face in imported for path in _look_through(face, spec.description, view)]
-    )
+    faces: list[str] = []
+    if not (named or modules):
+        faces = [path for face in imported for path in _look_through(face, spec.description, view)]
     sources = [
         [path for path in state.change if not is_test_path(path) and path not in laid_out],
         modules,
@@ -143,20 +142,29 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
     return single or list(dict.fromkeys(path for source in candidates for path in source))
 
 
-def _locate(path: str, view: View) -> str:
-    """Return the path of a Python module that is, or whose package is, in another folder; otherwise the path itself.
-
-    In a `src` layout and in members of a workspace, modules are not at the path that their name suggests.
-    """
-    if path in view or not path.endswith(".py"):
+def _find_wanted(path: str, named: Sequence[str], view: View) -> str:
+    """Return the path at which a file that the tests import is, or belongs; empty if it is part of a library."""
+    if path in view or path in named:
         return path
+    path = next((name for name in named if name.endswith(f"/{path}")), "") or _locate(path, view)
+    return "" if path not in view and path not in named and _is_of_library(path, view) else path
+
+
+def _locate(path: str, view: View) -> str:
+    """Return the path of a Python module that is, or whose package is, below another source root of the repository.
+
+    A source root, such as `src/` or `packages/a/src/`, is no package itself. Without one, return the path unchanged.
+    """
     module, paths = path.removesuffix(".py"), view.paths()
+    if module == path:
+        return path
     package = module.partition("/")[0]
-    for ending in (f"/{module}.py", f"/{module}/__init__.py"):
-        if existing := next((each for each in paths if each.endswith(ending)), ""):
-            return existing
-    face = next((each for each in paths if each.endswith(f"/{package}/__init__.py")), "")
-    return face.removesuffix(f"{package}/__init__.py") + path if face else path
+    for ending, rest in ((f"{module}.py", ""), (f"{module}/__init__.py", ""), (f"{package}/__init__.py", path)):
+        for each in paths:
+            root = each.removesuffix(ending)
+            if each.endswith(f"/{ending}") and f"{root}__init__.py" not in view:
+                return root + rest if rest else each
+    return path
 
 
 def _is_of_library(path: str, view: View) -> bool:
@@ -172,7 +180,7 @@ def _is_of_library(path: str, view: View) -> bool:
 def _look_through(face: str, words: str, view: View) -> list[str]:
     """List the files from which a package takes what the words name, or the package's own file if there is none."""
     spoken = set(re.findall(r"\w+", words))
-    behind = [_locate(path, view) for path in _list_wanted(face, view.text(face) or "", view)]
+    behind = [_find_wanted(path, (), view) for path in _list_wanted(face, view.text(face) or "", view)]
     return [path for path in behind if spoken & set(_DEFINES.findall(view.text(path) or ""))] or [face]
 
 

@@ -30,6 +30,7 @@ from nightshift.agent.python_outline import signatures
 from nightshift.agent.replies.definitions import quote_definitions
 from nightshift.agent.services import WHOLE_FILE_LINES, AgentServices
 from nightshift.agent.view import View, settle
+from nightshift.core.code import golang
 from nightshift.core.code.javascript import is_source
 from nightshift.core.code.parsing import is_shell
 from nightshift.core.code.paths import is_test_path
@@ -50,7 +51,6 @@ PART_LINES = 80
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
 """Matches a name of code in a task's description."""
 _WORD = re.compile(r"\w+")
-_GO_PACKAGE = re.compile(r"^package +(\w+)", re.MULTILINE)
 _TEST = re.compile(r"\btests?\b", re.IGNORECASE)
 _LATER = "Leave out tests and example calls, which come later in a file of their own."
 _FAILURE_CHARS = 1200
@@ -233,11 +233,11 @@ def _import_script(path: str, text: str, folder: str) -> str:
 def _place_new(path: str, about: sections.PromptContext) -> str:
     """Name the Go package or the kind of JavaScript module of a new file, which a small model guesses from its name."""
     view, folder = about.view, posixpath.dirname(path)
-    if path.endswith(".go"):
-        beside = (near for near in view.paths() if posixpath.dirname(near) == folder and near.endswith(".go"))
-        names = (_GO_PACKAGE.search(view.text(near) or "") for near in beside if not near.endswith("_test.go"))
-        name = next(filter(None, names), None)
-        return f"{path} belongs to package {name[1]}." if name else ""
+    if golang.is_source(path):
+        beside = (near for near in view.paths() if posixpath.dirname(near) == folder and golang.is_source(near))
+        texts = (view.text(near) or "" for near in beside if not golang.is_test(near))
+        name = next(filter(None, (golang.package(golang.parse(text)) for text in texts)), "")
+        return f"{path} belongs to package {name}." if name else ""
     if is_source(path) and '"type":"module"' in re.sub(r"\s", "", view.text("package.json") or ""):
         return f"{path} is an ES module: it uses import and export."
     return ""

@@ -55,7 +55,7 @@ class GitHub(Forge):
             status["state"] == "pending" for status in statuses
         ):
             return None
-        return (*_failed_runs(runs), *(check_of(status) for status in statuses if status["state"] in BAD_STATES))
+        return (*_list_failed_runs(runs), *(check_of(status) for status in statuses if status["state"] in BAD_STATES))
 
     async def _list_pulls_of(self, branch: str) -> list[Row]:
         head = f"{self._project.partition('/')[0]}:{branch}"
@@ -75,7 +75,7 @@ class GitHub(Forge):
         return row
 
 
-def _failed_runs(runs: Iterable[Row]) -> Iterable[Check]:
+def _list_failed_runs(runs: Iterable[Row]) -> Iterable[Check]:
     for run in runs:
         if run.get("conclusion") in BAD:
             output = run.get("output") or {}

@@ -95,7 +95,7 @@ def look_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
 
 def account(store: BenchmarkStore, repo: str) -> tuple[Passed, ...]:
     """Return how many commits of a repository each filter dropped, in the order of the filters."""
-    names = [dropped.filter for dropped in store.dropped(repo)]
+    names = [dropped.filter for dropped in store.list_dropped(repo)]
     left, lines = len(store.list_examined(repo)), list[Passed]()
     for each in Filter:
         lines.append(Passed(filter=each, before=left, dropped=names.count(each.name)))

@@ -162,7 +162,7 @@ class BenchmarkStore:
         """Return all items, the oldest commit first."""
         return self._values(Item, f"SELECT * FROM items {_OF_REPO} ORDER BY committed_at, key", repo=repo)  # noqa: S608  a constant
 
-    def dropped(self, repo: str | None = None) -> tuple[Dropped, ...]:
+    def list_dropped(self, repo: str | None = None) -> tuple[Dropped, ...]:
         """Return the commits that are not items."""
         return self._values(Dropped, f"SELECT * FROM dropped {_OF_REPO} ORDER BY key", repo=repo)  # noqa: S608  a constant
 

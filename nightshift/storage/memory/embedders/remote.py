@@ -129,7 +129,7 @@ class OpenAIEmbedder:
             answer = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float")
             return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
         except openai.APIStatusError as error:
-            raise self._refused(error.status_code, error.message) from None
+            raise self._make_refusal(error.status_code, error.message) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
             detail = printable(str(cause), max_chars=200) or type(cause).__name__
@@ -188,7 +188,7 @@ class OpenAIEmbedder:
         )
         return openai.OpenAI(api_key=self._key or "none", base_url=self.base_url, max_retries=0, http_client=http)
 
-    def _refused(self, status: int, text: str) -> EmbedderMissing:
+    def _make_refusal(self, status: int, text: str) -> EmbedderMissing:
         """Return the error for an HTTP status. The server's message is shown, except in errors about keys."""
         detail = "" if status in (401, 403) else f": {printable(text, max_chars=200)}"
         message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {self._describe_remedy(status)}"
