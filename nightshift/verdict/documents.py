@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
-import doctest
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nightshift.core.code.documents import is_document, is_markdown
 from nightshift.core.code.parsing import parse_quietly
@@ -27,6 +27,9 @@ from nightshift.verdict.languages import plan
 from nightshift.verdict.page_checks import Files, Finding, findings
 from nightshift.verdict.run import NativeRun, text_before
 from nightshift.verdict.suite_runs import SuiteRuns
+
+if TYPE_CHECKING:
+    from doctest import DocTestParser
 
 KIND = "Documentation"
 _RUNNER = Path(__file__).with_name("page_runner.py")
@@ -190,8 +193,14 @@ def _list_doctests(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the source and the expected output of each doctest line; texts that cannot be parsed have none."""
     for text in texts:
         with contextlib.suppress(ValueError):
-            for example in doctest.DocTestParser().get_examples(text):
+            for example in _make_parser().get_examples(text):
                 yield example.source, example.want
+
+
+def _make_parser() -> DocTestParser:
+    from doctest import DocTestParser  # noqa: PLC0415  brings the debugger and unittest: 2 MB
+
+    return DocTestParser()
 
 
 def _docstrings(text: str) -> Iterator[tuple[int, str]]:
@@ -242,7 +251,7 @@ def _is_readable(example: Example) -> bool:
     """
     try:
         encode(example.text).decode()
-        doctest.DocTestParser().parse(example.text)
+        _make_parser().parse(example.text)
     except ValueError:
         return False
     return True

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from nightshift.core.clock import to_text
@@ -21,6 +20,7 @@ from nightshift.storage.db import pruning
 from nightshift.storage.db.recovery import check_rows
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory.elsewhere import TABLES
+from nightshift.storage.memory.embedders.base import scale
 from nightshift.storage.memory.vector_index import VectorIndex
 from tests.support.store import Store, open_store
 
@@ -181,7 +181,7 @@ async def test_what_is_open_or_young_is_kept_however_large_and_that_is_told_once
 
 def learn(store: Store, count: int, *, used: bool) -> None:
     """Store lessons of both kinds, each with a vector."""
-    index, vector = VectorIndex(store.db, "hashed"), np.full((count, 4), 0.5, dtype=np.float32)
+    index, vector = VectorIndex(store.db, "hashed"), [scale([1, 1, 1, 1])] * count
     at, uses = to_text(store.clock()), int(used)
 
     def job(conn: Connection) -> None:

@@ -9,6 +9,7 @@ unavailable. Since the hub is searched only for a while, it has no index to main
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from nightshift.storage.memory.vector_index import (
 )
 
 if TYPE_CHECKING:
-    from nightshift.storage.memory.embedders.base import Embedder, Vectors
+    from nightshift.storage.memory.embedders.base import Embedder, Vector, Vectors
 
 AT_ONCE = 200
 
@@ -61,15 +62,13 @@ class HubVectors:
         query = "SELECT share_vectors(%s, %s, %s, %s, %s::text[], %s::text[])"
         self._hub.rows(query, (self._node, *self._space, kind, [key for key, _ in named], [text for _, text in named]))
 
-    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
+    def nearest(self, kind: LessonKind, vector: Vector, limit: int) -> list[Near]:
         """Return the lessons of a kind whose vectors are nearest to a unit vector, best first.
 
         Raises:
             HubAway: the hub cannot be reached.
             HubRefused: the hub's database has no pgvector.
         """
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
         query = "SELECT * FROM nearest_vectors(%s, %s, %s, %s, %s, %s)"
         most = limit
         while True:
@@ -82,8 +81,7 @@ class HubVectors:
             if len(here) >= limit or len(rows) < most or most >= MAX_NEAREST:
                 break
             most = min(4 * most, MAX_NEAREST)  # some lessons are missing or retired on this node
-        matrix = np.array([row for _, row in here], dtype=np.float32)
-        return nearest_of(kind, [item for item, _ in here], matrix, vector, limit)
+        return nearest_of(kind, [item for item, _ in here], [array("f", row) for _, row in here], vector, limit)
 
     def send(self) -> None:
         """Send the vectors that the hub lacks. Does nothing if this node has no new vectors since the last call."""
@@ -139,5 +137,5 @@ class SharedVectors:
             vectors.send()
 
 
-def _text(vector: Vectors) -> str:
-    return f"[{','.join(map(repr, vector.astype(float).tolist()))}]"
+def _text(vector: Vector) -> str:
+    return f"[{','.join(map(repr, vector))}]"

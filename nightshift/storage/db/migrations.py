@@ -8,8 +8,10 @@ triggers always agree with that table.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from nightshift.core.errors import StoreDamaged, StoreTooNew, StoreTooOld
@@ -135,8 +137,14 @@ def _read_applied(conn: Connection) -> set[str]:
 
 
 def _apply(conn: Connection) -> None:
-    from sqlite_utils import Database as Tables  # noqa: PLC0415  a quarter of a second (numpy)
-    from sqlite_utils import Migrations  # noqa: PLC0415  as above
+    # Where numpy is installed, sqlite-utils imports it for types of columns that no step uses. That takes 19 MB.
+    is_hidden = sys.modules.setdefault("numpy", cast("ModuleType", None)) is None
+    try:
+        from sqlite_utils import Database as Tables  # noqa: PLC0415  a tenth of a second
+        from sqlite_utils import Migrations  # noqa: PLC0415  as above
+    finally:
+        if is_hidden:
+            del sys.modules["numpy"]
 
     steps = Migrations(SET)
     for name, step in STEPS:

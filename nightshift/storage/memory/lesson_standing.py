@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from itertools import accumulate
 
 from nightshift.core.shares import Share, difference
 
@@ -66,18 +67,19 @@ def standing(shown: Share, withheld: Share, all_withheld: Share) -> Standing:
 
 def chance_of_help(shown: Share, withheld: Share, all_withheld: Share) -> float:
     """Return the probability that attempts with the lesson are solved more often than those without it."""
-    import numpy as np  # noqa: PLC0415  not needed by a daemon that learned nothing yet
-
     prior = all_withheld.guess
     with_it = (1.0 + shown.part, 1.0 + shown.whole - shown.part)
     without = (
         1.0 + PRIOR_WEIGHT * prior + withheld.part,
         1.0 + PRIOR_WEIGHT * (1.0 - prior) + withheld.whole - withheld.part,
     )
-    x = (np.arange(_GRID) + 0.5) / _GRID
-    density_with, density_without = (
-        np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - math.lgamma(a) - math.lgamma(b) + math.lgamma(a + b))
-        for a, b in (with_it, without)
-    )
-    below = np.cumsum(density_without) / density_without.sum()
-    return min(1.0, float((density_with * below).sum() / density_with.sum()))  # a rounding error can exceed 1
+    density_with, density_without = _weigh(*with_it), _weigh(*without)
+    both = sum(weight * below for weight, below in zip(density_with, accumulate(density_without), strict=True))
+    return min(1.0, both / (sum(density_with) * sum(density_without)))  # a rounding error can exceed 1
+
+
+def _weigh(a: float, b: float) -> list[float]:
+    """Return the density of a Beta distribution on the grid."""
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    grid = ((at + 0.5) / _GRID for at in range(_GRID))
+    return [math.exp((a - 1) * math.log(x) + (b - 1) * math.log1p(-x) + scale) for x in grid]

@@ -7,15 +7,17 @@ never compared. It is an ordinary table, so there is no index that could become 
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection, Error
+from nightshift.storage.memory.embedders.base import multiply
 
 if TYPE_CHECKING:
-    from nightshift.storage.memory.embedders.base import Vectors
+    from nightshift.storage.memory.embedders.base import Vector, Vectors
 
 LessonKind = Literal["failure", "pattern"]
 # Maximum number of results for each kind.
@@ -41,7 +43,7 @@ class VectorStore(Protocol):
         """Store one vector per item, in the same order; each vector must be normalised to unit length."""
         ...
 
-    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
+    def nearest(self, kind: LessonKind, vector: Vector, limit: int) -> list[Near]:
         """Return the items of a kind that are nearest to a unit vector, best first; equally near ones by id."""
         ...
 
@@ -61,7 +63,7 @@ class VectorIndex:
         """Store a unit vector for each item, replacing an earlier vector."""
         self._db.write(lambda conn: add_vectors(conn, self.embedder, kind, items, vectors)).result()
 
-    def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
+    def nearest(self, kind: LessonKind, vector: Vector, limit: int) -> list[Near]:
         """Return the items of a kind that are nearest to a unit vector, best first; equally near ones by id."""
         conn = self._db.reader()
         provide_distance(conn)
@@ -71,7 +73,7 @@ class VectorIndex:
             "ORDER BY coalesce(vec_distance_cosine(vector, ?), 1.0), item LIMIT ?"
         )
         most = SPARE * min(limit, MAX_NEAREST)
-        rows = conn.execute(select, (self.embedder, kind, _bytes(vector), most))
+        rows = conn.execute(select, (self.embedder, kind, vector.tobytes(), most))
         items, vectors = read_vectors(conn, self.embedder, kind, [int(row[0]) for row in rows])
         return nearest_of(kind, items, vectors, vector, limit)
 
@@ -79,7 +81,7 @@ class VectorIndex:
 def add_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
     """Store a unit vector for each item inside a write job, replacing an earlier vector."""
     insert = "INSERT OR REPLACE INTO memory_vectors (embedder, kind, item, vector) VALUES (?, ?, ?, ?)"
-    conn.executemany(insert, [(embedder, kind, item, _bytes(row)) for item, row in zip(items, vectors, strict=True)])
+    conn.executemany(insert, [(embedder, kind, item, row.tobytes()) for item, row in zip(items, vectors, strict=True)])
 
 
 def forget_vectors(conn: Connection, items: Iterable[tuple[LessonKind, int]]) -> None:
@@ -96,17 +98,10 @@ def keep_only(conn: Connection, embedder: str) -> None:
     conn.execute("DELETE FROM memory_vectors WHERE embedder <> ?", (embedder,))
 
 
-def nearest_of(kind: LessonKind, items: Sequence[int], matrix: Vectors, vector: Vectors, limit: int) -> list[Near]:
-    """Return the items whose vectors (the rows of `matrix`) are nearest; the result is the same on every machine."""
-    import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
-    if not items:
-        return []
-    # The result of a 32-bit matrix product depends on the number of rows; this sum does not.
-    similarities = (matrix.astype(np.float64) * vector).sum(axis=1)
-    ids = np.asarray(items, dtype=np.int64)
-    order = np.lexsort((ids, -similarities))[:limit]
-    return [Near(kind, int(ids[at]), float(similarities[at])) for at in order]
+def nearest_of(kind: LessonKind, items: Sequence[int], vectors: Vectors, vector: Vector, limit: int) -> list[Near]:
+    """Return the items whose vectors are nearest, best first; the result is the same on every machine."""
+    near = [Near(kind, item, multiply(row, vector)) for item, row in zip(items, vectors, strict=True)]
+    return sorted(near, key=lambda each: (-each.similarity, each.item))[:limit]
 
 
 def newest_vector(conn: Connection, embedder: str) -> int:
@@ -116,22 +111,19 @@ def newest_vector(conn: Connection, embedder: str) -> int:
 
 
 def read_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int]) -> tuple[list[int], Vectors]:
-    """Return those items that have a vector of the embedder, and their vectors as the rows of a matrix."""
-    import numpy as np  # noqa: PLC0415  as above
-
+    """Return those items that have a vector of the embedder, and their vectors in the same order."""
     select = (
         "SELECT item, vector FROM memory_vectors WHERE embedder = ? AND kind = ? "
         "AND item IN (SELECT value FROM json_each(?))"
     )
     rows = conn.execute(select, (embedder, kind, json.dumps(list(items)))).fetchall()
-    vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), -1 if rows else 0)
-    return [int(row[0]) for row in rows], vectors
+    return [int(row[0]) for row in rows], [array("f", row[1]) for row in rows]
 
 
 def provide_distance(conn: Connection) -> None:
     """Add the SQL function `vec_distance_cosine` to a connection.
 
-    It comes from sqlite-vec, or from numpy if SQLite cannot load extensions.
+    It comes from sqlite-vec, or from Python if SQLite cannot load extensions.
     """
     try:
         conn.execute("SELECT vec_distance_cosine(zeroblob(4), zeroblob(4))")
@@ -156,10 +148,4 @@ def _load_extension(conn: Connection) -> bool:
 
 def _distance(first: bytes, second: bytes) -> float:
     """Return the cosine distance of two unit vectors: 1 minus their dot product."""
-    import numpy as np  # noqa: PLC0415  as above
-
-    return 1.0 - float(np.frombuffer(first, dtype="<f4") @ np.frombuffer(second, dtype="<f4"))
-
-
-def _bytes(vector: Vectors) -> bytes:
-    return vector.astype("<f4").tobytes()
+    return 1.0 - multiply(array("f", first), array("f", second))

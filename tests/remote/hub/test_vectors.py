@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import psycopg
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -16,12 +15,13 @@ from nightshift.remote.hub.vectors import HubVectors
 from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.memory import elsewhere, rows
+from nightshift.storage.memory.embedders.base import multiply, scale
 from nightshift.storage.memory.vector_index import LessonKind, Near, VectorIndex, VectorStore
 from tests.support import postgres
 from tests.support.postgres import PostgresServer
 
 if TYPE_CHECKING:
-    from nightshift.storage.memory.embedders.base import Vectors
+    from nightshift.storage.memory.embedders.base import Vector
 
 DIMS = 6
 SPACE = "model:6"
@@ -72,13 +72,11 @@ def add_lessons(db: Database, store: HubVectors) -> None:
     store._hub.rows("SELECT share_lessons('a', %s::text[], %s::text[])", (keys, keys))
 
 
-def unit(*numbers: float) -> Vectors:
-    row = np.zeros(DIMS, dtype=np.float32)
-    row[: len(numbers)] = numbers
-    return row / (np.linalg.norm(row) or 1)
+def unit(*numbers: float) -> Vector:
+    return scale([*numbers, *[0.0] * (DIMS - len(numbers))])
 
 
-def find_items(store: VectorStore, vector: Vectors, limit: int = 10, kind: LessonKind = "failure") -> list[int]:
+def find_items(store: VectorStore, vector: Vector, limit: int = 10, kind: LessonKind = "failure") -> list[int]:
     return [match.item for match in store.nearest(kind, vector, limit)]
 
 
@@ -94,8 +92,8 @@ def test_both_find_the_same_in_the_same_order(
     db: Database,
     local: VectorStore,
     shared: HubVectors,
-    lessons: dict[tuple[LessonKind, int], Vectors],
-    query: Vectors,
+    lessons: dict[tuple[LessonKind, int], Vector],
+    query: Vector,
     kind: LessonKind,
     limit: int,
 ) -> None:
@@ -105,15 +103,9 @@ def test_both_find_the_same_in_the_same_order(
     stores: tuple[VectorStore, ...] = (local, shared)
     for (of, item), vector in lessons.items():
         for store in stores:
-            store.add(of, [item], vector[None])
+            store.add(of, [item], [vector])
     answers: list[list[Near]] = [store.nearest(kind, query, limit) for store in stores]
-    expected = sorted(
-        (
-            (-float(vector.astype(float) @ query.astype(float)), item)
-            for (of, item), vector in lessons.items()
-            if of == kind
-        )
-    )
+    expected = sorted((-multiply(vector, query), item) for (of, item), vector in lessons.items() if of == kind)
     assert answers[0] == answers[1]
     assert len(answers[0]) == min(limit, len(expected))
     assert [-match.similarity for match in answers[0]] == pytest.approx(
@@ -122,10 +114,10 @@ def test_both_find_the_same_in_the_same_order(
 
 
 def test_what_the_hub_lacks_is_sent_once(db: Database, local: VectorStore, shared: HubVectors) -> None:
-    local.add("failure", [1, 2], np.stack([unit(1), unit(0, 1)]))
+    local.add("failure", [1, 2], [unit(1), unit(0, 1)])
     shared.send()
     assert find_items(shared, unit(1)) == [1, 2]
-    local.add("pattern", [5], np.stack([unit(1)]))
+    local.add("pattern", [5], [unit(1)])
     shared.send()
     assert find_items(shared, unit(1), kind="pattern") == [5]
     assert shared._hub.rows("SELECT count(*) AS count FROM lesson_vectors") == [{"count": 3}]

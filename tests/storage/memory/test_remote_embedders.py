@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterator
 
-import numpy as np
 import pytest
 
 from nightshift.core.events import Kind
 from nightshift.storage.memory.embedders import Choice, EmbedderMissing, Endpoints, HashedEmbedder, Loadable
+from nightshift.storage.memory.embedders.base import multiply
 from nightshift.storage.memory.embedders.local import BlendedEmbedder
 from nightshift.storage.memory.embedders.remote import Limits, OllamaEmbedder, OpenAIEmbedder
 from tests.storage.memory.test_store import ERROR, events, learn, make
@@ -51,13 +52,12 @@ def test_vectors_have_length_one_keep_their_order_and_are_asked_for_in_batches(
     server.probes.clear()
     texts = [f"text {n} of them" for n in range(9)] + [""]
     rows = embedder.embed(texts)
-    assert rows.shape == (10, embedder.dims)
-    assert rows.dtype == np.float32
-    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(10), abs=1e-5)
+    assert [len(row) for row in rows] == [embedder.dims] * 10
+    assert [math.hypot(*row) for row in rows] == pytest.approx([1.0] * 10, abs=1e-5)
     assert len(server.probes) == 3
     for text, row in zip(texts, rows, strict=True):
-        assert float(embedder.embed([text])[0] @ row) == pytest.approx(1.0, abs=1e-5)
-    assert embedder.embed([]).shape == (0, embedder.dims)
+        assert multiply(embedder.embed([text])[0], row) == pytest.approx(1.0, abs=1e-5)
+    assert embedder.embed([]) == []
 
 
 def test_a_wrong_key_is_said_plainly_and_the_key_is_not(server: WireServer) -> None:
@@ -75,7 +75,7 @@ def test_a_server_that_is_away_is_asked_twice_and_said_plainly(server: WireServe
     with pytest.raises(EmbedderMissing, match=rf"{remote.__name__} at http\S+ cannot be reached"):
         embedder.embed(["x"])
     server.start()
-    assert embedder.embed(["x"]).shape == (1, 64)
+    assert len(embedder.embed(["x"])[0]) == 64
 
 
 async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, server: WireServer, remote: Make) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Protocol
 
 from nightshift.core.errors import NightshiftError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    Vector = array[float]
+    """Numbers of 32 bits (type code `f`), of length 1 in sum; all are zero if the text has no features.
 
-    Vectors = NDArray[np.float32]
+    These are arrays of the standard library, because numpy would take 19 MB of the daemon's memory.
+    """
+    Vectors = list[Vector]
 
 
 MAX_CHARS = 4000
@@ -45,7 +51,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. Returns a float32 array of shape (len(texts), dims), with a row for each text.
+        """Embed texts. Returns a vector of `dims` numbers for each text.
 
         Raises:
             EmbedderMissing: the embedder cannot be used now.
@@ -79,18 +85,15 @@ class Recent:
     """Cache of the vectors of recent texts, so that a text is not embedded again soon. Thread-safe.
 
     Args:
-        embed: computes the vectors, as an array of shape (texts, dims). Its argument is never empty and has no
-            duplicates.
+        embed: computes the vectors. Its argument is never empty and has no duplicates.
     """
 
     def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
         self._make, self._lock = embed, threading.Lock()
-        self._rows = OrderedDict[str, "Vectors"]()
+        self._rows = OrderedDict[str, "Vector"]()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. Returns an array with a row for each text; at least one text must be given."""
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
+        """Embed texts. Returns a vector for each text."""
         with self._lock:
             rows = {text: self._rows[text] for text in texts if text in self._rows}
         new = [text for text in dict.fromkeys(texts) if text not in rows]
@@ -101,7 +104,7 @@ class Recent:
                 self._rows.move_to_end(text)
             while len(self._rows) > REMEMBERED:
                 self._rows.popitem(last=False)
-        return np.stack([rows[text] for text in texts])
+        return [rows[text] for text in texts]
 
 
 STRANGERS = (
@@ -132,8 +135,16 @@ def floor_of(embed: Callable[[Sequence[str]], Vectors]) -> float:
     The similarity of unrelated texts depends on the model: about 0.1 for one model, 0.7 for another. So it is measured
     on unrelated texts, as their mean similarity plus three standard deviations.
     """
-    import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+    alike = [multiply(first, second) for first, second in combinations(embed(STRANGERS), 2)]
+    return min(max(statistics.fmean(alike) + DEVIATIONS * statistics.pstdev(alike), LOWEST), HIGHEST)
 
-    rows = embed(STRANGERS)
-    alike = (rows @ rows.T)[np.triu_indices(len(STRANGERS), k=1)]
-    return float(np.clip(alike.mean() + DEVIATIONS * alike.std(), LOWEST, HIGHEST))
+
+def scale(numbers: Sequence[float]) -> Vector:
+    """Return the vector of length 1 in the direction of `numbers`; zeros stay zeros."""
+    length = math.hypot(*numbers)
+    return array("f", [number / length for number in numbers] if length else numbers)
+
+
+def multiply(first: Vector, second: Vector) -> float:
+    """Return the dot product in 64 bits: the cosine similarity of two unit vectors, the same on every machine."""
+    return sum((left * right for left, right in zip(first, second, strict=True)), 0.0)

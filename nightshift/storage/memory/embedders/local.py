@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from nightshift.storage.memory.embedders.base import MAX_CHARS, Loadable, Recent
+from nightshift.storage.memory.embedders.base import MAX_CHARS, Loadable, Recent, scale
 from nightshift.storage.memory.signature import DIFFERS, ERROR_NAME, PLACEHOLDER, is_error, is_frame
 
 if TYPE_CHECKING:
-    from nightshift.storage.memory.embedders.base import Vectors
+    from nightshift.storage.memory.embedders.base import Vector, Vectors
 
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -56,22 +56,20 @@ class HashedEmbedder:
     floor = 0.30
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. Returns a float32 array of shape (len(texts), 384), with a row for each text."""
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+        """Embed texts. Returns a vector of 384 numbers for each text."""
+        return [self._embed(text[:MAX_CHARS]) for text in texts]
 
-        rows = np.zeros((len(texts), self.dims), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            counts, named = dict[bytes, float](), ERROR_NAME.search(text[:MAX_CHARS]) is not None
-            for line in text[:MAX_CHARS].split("\n"):
-                share = _share(line, named)
-                for feature, weight in _features(line):
-                    counts[feature] = counts.get(feature, 0.0) + share * weight
-            for feature, count in counts.items():
-                digest = zlib.crc32(feature)
-                row[digest % self.dims] += math.sqrt(count) * (1 if digest >> 31 else -1)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows /= np.where(lengths > 0, lengths, 1)
-        return rows
+    def _embed(self, text: str) -> Vector:
+        counts, named = dict[bytes, float](), ERROR_NAME.search(text) is not None
+        for line in text.split("\n"):
+            share = _share(line, named)
+            for feature, weight in _features(line):
+                counts[feature] = counts.get(feature, 0.0) + share * weight
+        row = [0.0] * self.dims
+        for feature, count in counts.items():
+            digest = zlib.crc32(feature)
+            row[digest % self.dims] += math.sqrt(count) * (1 if digest >> 31 else -1)
+        return scale(row)
 
 
 def _share(line: str, named: bool) -> float:
@@ -145,19 +143,15 @@ class BlendedEmbedder:
         self._model.close()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. Returns a float32 array of shape (len(texts), dims), with a row for each text."""
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
+        """Embed texts. Returns a vector of `dims` numbers for each text."""
+        meanings = self._meaning.embed([error_text(text) for text in texts])
+        return [self._blend(text, meaning) for text, meaning in zip(texts, meanings, strict=True)]
 
-        named = [is_error(text) for text in texts]
-        share = np.array([WORDS if error else 0.0 for error in named], dtype=np.float32)
-        words = self._hashed.embed([text if error else "" for text, error in zip(texts, named, strict=True)])
-        meaning = self._meaning.embed([error_text(text) for text in texts]) if texts else self._model.embed(texts)
-        share = share.reshape(len(texts), 1)
-        both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
+    def _blend(self, text: str, meaning: Vector) -> Vector:
+        share = WORDS if is_error(text) else 0.0
+        parts = ((1 - share, meaning), (share, self._hashed.embed([text if share else ""])[0]))
         # A text without words has no hashed vector, so its combined vector would be shorter than others.
-        lengths = np.linalg.norm(both, axis=1, keepdims=True)
-        scaled: Vectors = (both / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-        return scaled
+        return scale([math.sqrt(weight) * number for weight, vector in parts for number in vector])
 
 
 def error_text(text: str) -> str:

@@ -6,7 +6,9 @@ never reached through a proxy. Each answer has a time limit and a size limit.
 
 from __future__ import annotations
 
+import math
 import time
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from nightshift.core.text.masking import printable
-from nightshift.storage.memory.embedders.base import MAX_CHARS, EmbedderMissing, floor_of
+from nightshift.storage.memory.embedders.base import MAX_CHARS, EmbedderMissing, floor_of, scale
 
 if TYPE_CHECKING:
     from nightshift.storage.memory.embedders.base import Vectors
@@ -98,21 +100,18 @@ class OpenAIEmbedder:
             raise EmbedderMissing("openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
         self._dims = 0
         rows = self._rows(["?"])
-        self._dims = int(rows.shape[1])
+        self._dims = len(rows[0])
         self._floor = floor_of(self.embed)
 
     def close(self) -> None:
         """See `Loadable.close`; no connection is kept open."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. Returns a float32 array with a row for each text. `load` must be called first."""
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
+        """Embed texts. Returns a vector for each text. `load` must be called first."""
         if not self._dims:
             raise EmbedderMissing(f"{self.name} is not loaded")
         size = self.limits.batch
-        parts = [self._rows(texts[at : at + size]) for at in range(0, len(texts), size)]
-        return np.concatenate(parts) if parts else np.zeros((0, self._dims), dtype=np.float32)
+        return [row for at in range(0, len(texts), size) for row in self._rows(texts[at : at + size])]
 
     def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Send one request, without retries.
@@ -148,23 +147,22 @@ class OpenAIEmbedder:
         return self._check(self.ask(cut), len(cut))
 
     def _check(self, numbers: Sequence[Sequence[float]], count: int) -> Vectors:
-        import numpy as np  # noqa: PLC0415  see `embed`
-
         try:
-            rows = np.asarray(numbers, dtype=np.float32)
-        except (TypeError, ValueError):
+            rows = [array("f", row) for row in numbers]
+            [dims] = {len(row) for row in rows}
+        except (TypeError, ValueError, OverflowError):
             raise EmbedderMissing(f"{self.vendor} at {self.base_url} returns something else than vectors") from None
-        if rows.ndim != 2 or rows.shape[0] != count or not 0 < rows.shape[1] <= MAX_DIMS:
-            shape = "×".join(map(str, rows.shape))
-            raise EmbedderMissing(f"{self.vendor} at {self.base_url} returns {shape} numbers for {count} texts")
-        if self._dims not in (0, rows.shape[1]):
+        if len(rows) != count or not 0 < dims <= MAX_DIMS:
             raise EmbedderMissing(
-                f"{self.name} now returns vectors of {rows.shape[1]} numbers: another model has that name; restart"
+                f"{self.vendor} at {self.base_url} returns {len(rows)}×{dims} numbers for {count} texts"
             )
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all():
+        if self._dims not in (0, dims):
+            raise EmbedderMissing(
+                f"{self.name} now returns vectors of {dims} numbers: another model has that name; restart"
+            )
+        if not all(math.isfinite(number) for row in rows for number in row):
             raise EmbedderMissing(f"{self.name} returns vectors that are not numbers")
-        return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return [scale(row) for row in rows]
 
     @cached_property
     def _client(self) -> Any:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import zlib
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,19 +114,18 @@ class SentenceTransformerEmbedder:
         return self._process is not None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. Returns a float32 array with a row for each text. `load` must be called first."""
-        import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
-
+        """Embed texts. Returns a vector for each text. `load` must be called first."""
         dims = self.dims
         if not texts:
-            return np.zeros((0, dims), dtype=np.float32)
+            return []
         with self._lock:
             try:
                 vectors = self._running().ask([text[:MAX_CHARS] for text in texts])
             except EmbedderMissing:
                 self._end()
                 raise
-        return np.frombuffer(vectors, dtype=np.float32).reshape(len(texts), dims).copy()
+        numbers = array("f", vectors)
+        return [numbers[at : at + dims] for at in range(0, len(numbers), dims)]
 
     def _running(self) -> _Process:
         """Return the process, after starting it if necessary, and restart its idle timer."""
