@@ -150,14 +150,14 @@ class SuiteCheck:
         name = format_command(f'repo-settings {shlex.quote(self.repo)} test_command="…"')
         if not ran.results:
             why = next(filter(None, map(_find_absent, ran.failures)), "")
-            mend = f"Commit a lock file that brings it along, or name another command: {name}"
+            mend = f"Declare the package that brings it along, or name another command: {name}"
             command = shlex.join(spec.test_command or ran.command[:1])
             if why:
                 return f"`{command}` cannot run here: {why}. {mend}"
         if lacking and len(lacking) == sum(case.result in FAILED for case in ran.results):
             whys = "; ".join(dict.fromkeys(map(describe_lack, lacking[:3])))
             count = len({file_of(case.id) for case in lacking})
-            mend = "Declare it in pyproject.toml, requirements.txt or a lock file of the repository"
+            mend = "Declare it in pyproject.toml, requirements.txt, package.json or a lock file of the repository"
             return f"no test of this repository can run here ({count} file{'s' * (count > 1)}: {whys}). {mend}"
         is_judged = self.job.regression or spec.test_command or spec.tests or spec.cases or spec.oracle
         if not is_judged and is_foreign(paths) and not is_judged_here(paths, spec.language):

@@ -1,8 +1,9 @@
-"""Makes the npm part of environments: a `node_modules` with the packages that the base's lock pins, installed with npm.
+"""Makes the npm part of environments: a `node_modules` with the packages that the base declares, installed with npm.
 
 npm receives a lock that we generate from the name, version and hash of each package. So npm follows no address from the
-repository and applies no setting of its `.npmrc`. Package scripts do not run. We link the programs ourselves, each to a
-file of its own package. Node.js finds `node_modules` from everywhere, because it is mounted at the root of the sandbox.
+repository and applies no setting of its `.npmrc`. Where the base has no lock, npm first chooses the versions. Package
+scripts do not run. We link the programs ourselves, each to a file of its own package. Node.js finds `node_modules` from
+everywhere, because it is mounted at the root of the sandbox.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,15 +46,24 @@ from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call,
 
 MOST_MB = 3072
 MOST_LEFT_OUT = 20
+MANIFEST = "package.json"
 _FORMAT = "1"
 _WORDS = (
-    "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-bin-links", "--legacy-peer-deps", "--loglevel=error",
-    "--no-update-notifier", "--include=dev", "--include=optional", "--include=peer", "--no-global", "--no-dry-run",
-    "--install-strategy=hoisted", "--allow-git=none",
+    "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier", "--include=dev",
+    "--include=optional", "--include=peer", "--no-global", "--no-dry-run", "--install-strategy=hoisted",
+    "--allow-git=none",
 )  # fmt: skip
+_INSTALL = ("ci", "--no-bin-links", "--legacy-peer-deps", *_WORDS)
+_CHOOSE = ("install", "--package-lock-only", "--force", *_WORDS)
+"""`--force` accepts peer dependencies that contradict one another, as many repositories have them."""
 _AWAY = re.compile(r"code (ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ERR_SOCKET\w*|E5\d\d|FETCH_ERROR|EIDLETIMEOUT)")
 _WANTED = re.compile(r"wanted (sha\d+-[A-Za-z0-9+/=]+)")
-_NOT_FOUND = re.compile(r"No matching version found for (\S+)@(\S+?)\.?\s|404\s+'?((?:@[^/\s]+/)?[^@/\s']+)@([^\s']+)'")
+_NOT_FOUND = re.compile(
+    r"No matching version found for (\S+)@(\S+?)\.?\s"
+    r"|404\s+(?:The requested resource )?'?((?:@[^/\s]+/)?[^@/\s']+)@([^\s']+)'"
+)
+_OF_REGISTRY = re.compile(r"(npm:(@[^/@\s]+/)?[^/@:\s]+@)?[^/:]*")
+"""A version range or a tag; not an address, a folder, or a repository such as `owner/name`."""
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 NOT_THEIRS = re.compile(r"(node(js)?|npm|npx|python[\d.]*|pip[\d.]*|pytest|uv|git|go|gofmt|env|make|cargo|[a-z]*sh)")
 """Names of programs that always mean the system's programs; packages cannot replace them."""
@@ -72,23 +82,26 @@ class NpmMaker:
         self._environ = {**installers_environment(environ), "NO_COLOR": "1"}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read the lock and the workspace members of a commit.
+        """Read the lock of a commit, or its `package.json` where it has no lock, and its workspace members.
 
-        The result is None if the commit has neither of them, or no JavaScript.
+        The result is None if the commit declares no packages and has no members, or has no JavaScript.
         """
         folder = files.nearest(LOCKS)
+        name = next((name for name in LOCKS if folder is not None and f"{folder}{name}" in files.paths), MANIFEST)
+        if folder is None:
+            folder = files.nearest((MANIFEST,)) or files.folder
         members = _find_members(files)
-        if not (folder is not None or members) or not any(map(is_source, files.paths.below(folder or ""))):
+        text = files.text(f"{folder}{name}")
+        if text is not None and name == MANIFEST:
+            text = _merge_wanted([text, *(files.text(f"{files.folder}{at}/{MANIFEST}") for at in members.values())])
+        if text is None or not any(map(is_source, files.paths.below(folder))):
             return None
-        name = next((name for name in LOCKS if folder is not None and f"{folder}{name}" in files.paths), "")
-        path = f"{folder}{name}" if name else f"{files.folder}package.json"
-        text = files.text(path)
-        if text is None:
+        if name == MANIFEST and not members and text == _NOTHING:
             return None
-        manifest = _choose_wanted(files.text(f"{folder}package.json")) if name == "yarn.lock" else ""
+        manifest = _choose_wanted(files.text(f"{folder}{MANIFEST}")) if name == "yarn.lock" else ""
         more = (json.dumps(members, sort_keys=True),) if members else ()
         parts = (_FORMAT, platform.system(), platform.machine(), name, manifest, *more)
-        return Recipe(kind=self.kind, texts={path: text}, parts=parts)
+        return Recipe(kind=self.kind, texts={f"{folder}{name}": text}, parts=parts)
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
         """Install the packages. An unusable lock gives an empty folder and a remark with the reason.
@@ -99,17 +112,18 @@ class NpmMaker:
         """
         target = folder / FOLDER
         (text,), (_, _, _, name, manifest, *listed) = recipe.texts.values(), recipe.parts
-        try:
-            layout = await asyncio.to_thread(read, name, text, manifest) if name else Layout()
-        except UnreadableLock as error:
-            return Made(remarks=(f"{error}; nothing is installed",))
         members = {name: folder for each in listed for name, folder in json.loads(each).items()}
-        layout = replace(layout, links={**members, **layout.links})
+        remarks = tuple[str, ...]()
         try:
+            if name == MANIFEST:
+                text, remarks = await self._choose_versions(json.loads(text), members, folder)
+            layout = await asyncio.to_thread(read, name, text, manifest)
+            remarks += layout.remarks
+            layout = replace(layout, links={**members, **layout.links}, remarks=remarks)
             layout = await self._install(layout, target)
-        except _Impossible as error:
+        except (UnreadableLock, _Impossible) as error:
             await asyncio.to_thread(remove, target)
-            return Made(remarks=(*layout.remarks, f"{error}; nothing is installed"))
+            return Made(remarks=(*remarks, f"{error}; nothing is installed"))
         programs = await asyncio.to_thread(_link, target, layout)
         there = await asyncio.to_thread(_at_top, target, layout)
         more = {"node_modules": sorted({*there, *layout.links}), "programs": programs}
@@ -121,34 +135,53 @@ class NpmMaker:
         """Return the runtime with the packages mounted, if there are any."""
         return runtime.with_modules(folder / FOLDER) if note.more else runtime
 
+    async def _choose_versions(
+        self, wanted: Mapping[str, str], members: Collection[str], folder: Path
+    ) -> tuple[str, tuple[str, ...]]:
+        """Let npm choose the versions of packages, as it does for a repository without a lock.
+
+        Args:
+            wanted: names of packages, each with a version range.
+            members: names of the repository's own packages, which no registry is asked for.
+            folder: the folder of the environment.
+
+        Returns:
+            The text of npm's lock, and remarks on the packages that are left out.
+        """
+        asked = {
+            name: version
+            for name, version in wanted.items()
+            if name not in members and is_name(name) and _OF_REGISTRY.fullmatch(version)
+        }
+        others = [name for name in wanted if name not in asked and name not in members]
+        remarks = [f"{name[:100]} does not come from a registry; it is left out" for name in others]
+        while asked:
+            with tempfile.TemporaryDirectory(prefix=orphans.prefix("npm"), dir=folder.parent) as scratch:
+                output = await self._call(_CHOOSE, Path(scratch), {MANIFEST: {**_OWN, "dependencies": asked}})
+                if not output:
+                    return await asyncio.to_thread(Path(scratch, "package-lock.json").read_text), tuple(remarks)
+            match = _NOT_FOUND.search(output)
+            absent = match and (match[1] or match[3])
+            if absent not in asked or len(remarks) >= MOST_LEFT_OUT:
+                raise _Impossible(f"npm failed: {output[:300]}")
+            remarks.append(f"{absent} {asked.pop(absent)[:40]} is not in the registry; it is left out")
+        return _EMPTY_LOCK, tuple(remarks)
+
     async def _install(self, layout: Layout, target: Path) -> Layout:
         """Install the packages of a layout, and return the layout with the packages that were installed.
 
         A package is left out with a remark if the registry does not have it, or if its content there does not match the
         lock.
         """
-        npm, left = shutil.which("npm", path=self._environ.get("PATH")), MOST_LEFT_OUT
-        if npm is None:
-            raise SandboxError("npm, which installs JavaScript packages, is missing on this machine")
+        left = MOST_LEFT_OUT
         while layout.packages:
             with tempfile.TemporaryDirectory(prefix=orphans.prefix("npm"), dir=target.parent.parent) as scratch:
                 manifest, lock = write_manifest(layout)
-                await asyncio.to_thread(_write, Path(scratch), {"package.json": manifest, "package-lock.json": lock})
-                try:
-                    work = call([npm, *_WORDS], self._environ, INSTALL_S, Path(scratch))
-                    done = await limit_size(work, Path(scratch, FOLDER), MOST_MB)
-                except TimeoutError:
-                    raise Unreachable(f"the npm registry took longer than {INSTALL_S:g} s") from None
-                except SandboxUnready:
-                    raise
-                except SandboxError as error:
-                    raise _Impossible(str(error)) from error
-                if done.code == 0:
+                files = {MANIFEST: manifest, "package-lock.json": lock}
+                output = await self._call(_INSTALL, Path(scratch), files)
+                if not output:
                     await asyncio.to_thread(_keep, Path(scratch, FOLDER), target)
                     break
-                output = " ".join(line.removeprefix("npm error ") for line in done.stderr.splitlines())
-            if _AWAY.search(output):
-                raise Unreachable(f"the npm registry does not answer: {output[:300]}")
             blamed = _find_blamed(output, layout)
             if blamed is None or not left:
                 raise _Impossible(f"npm failed: {output[:300]}")
@@ -156,9 +189,35 @@ class NpmMaker:
             layout = layout.without(*blamed)
         return layout
 
+    async def _call(self, words: Sequence[str], scratch: Path, files: Mapping[str, Any]) -> str:
+        """Call npm in a folder with these files; return its error, or an empty text if there is none."""
+        npm = shutil.which("npm", path=self._environ.get("PATH"))
+        if npm is None:
+            raise SandboxError("npm, which installs JavaScript packages, is missing on this machine")
+        await asyncio.to_thread(_write, scratch, files)
+        try:
+            work = call([npm, *words], self._environ, INSTALL_S, scratch)
+            done = await limit_size(work, scratch / FOLDER, MOST_MB)
+        except TimeoutError:
+            raise Unreachable(f"the npm registry took longer than {INSTALL_S:g} s") from None
+        except SandboxUnready:
+            raise
+        except SandboxError as error:
+            raise _Impossible(str(error)) from error
+        if done.code == 0:
+            return ""
+        output = " ".join(line.removeprefix("npm error ") for line in done.stderr.splitlines())
+        if _AWAY.search(output):
+            raise Unreachable(f"the npm registry does not answer: {output[:300]}")
+        return output or f"npm ended with {done.code}"
+
 
 class _Impossible(Exception):
-    """Raised if the packages of a lock cannot be installed."""
+    """Raised if packages cannot be installed."""
+
+
+_OWN = {"name": "environment", "version": "0.0.0", "private": True}
+_NOTHING, _EMPTY_LOCK = "{}", '{"packages": {}}'
 
 
 def write_manifest(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -167,7 +226,7 @@ def write_manifest(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
     In this lock, a package is required only by the package whose folder contains it. So npm finds nothing to add,
     change or leave out, whatever the packages declare about one another.
     """
-    own: dict[str, Any] = {"name": "environment", "version": "0.0.0", "private": True}
+    own: dict[str, Any] = {**_OWN}
     entries: dict[str, Any] = {"": own}
     for location, package in sorted(layout.packages.items(), key=lambda item: item[0].count(f"{FOLDER}/")):
         above, _, alias = f"/{location}".rpartition(f"/{FOLDER}/")
@@ -205,7 +264,17 @@ def _choose_wanted(manifest: str | None) -> str:
         content = json.loads(manifest or "{}")
         return json.dumps({group: content[group] for group in GROUPS if content.get(group)}, sort_keys=True)
     except (ValueError, TypeError, AttributeError, RecursionError):
-        return "{}"
+        return _NOTHING
+
+
+def _merge_wanted(manifests: Iterable[str | None]) -> str:
+    """Return the packages that several `package.json` ask for, as JSON text; the first to name a package counts."""
+    wanted = dict[str, str]()
+    for manifest in manifests:
+        for listed in json.loads(_choose_wanted(manifest)).values():
+            for name, version in listed.items() if isinstance(listed, dict) else ():
+                wanted.setdefault(name, str(version))
+    return json.dumps(wanted, sort_keys=True)
 
 
 def _find_blamed(output: str, layout: Layout) -> tuple[str, str] | None:

@@ -216,7 +216,69 @@ async def test_what_the_lock_has_may_be_imported_by_a_change(
     assert [(finding.rule, finding.line) for finding in findings] == [("package.npm", 2)]
 
 
-def test_a_tree_without_javascript_or_without_a_lock_has_no_environment(registry: NpmRegistry) -> None:
+def manifest(**groups: dict[str, str]) -> str:
+    return json.dumps({"name": "mine", **groups})
+
+
+async def test_without_a_lock_npm_chooses_the_versions_that_package_json_allows(
+    registry: NpmRegistry, environments: Environments
+) -> None:
+    for version in ("1.0.0", "1.4.0", "2.0.0"):
+        registry.add("deep", version, ODD)
+    registry.add("odd", "3.1.0", ODD, dependencies={"deep": "2.x"}, peerDependencies={"peer": "*"})
+    registry.add("peer", "5.0.0", ODD)
+    groups = {"dependencies": {"deep": "^1.0.0"}, "devDependencies": {"odd": "latest", "kin": "npm:peer@5"}}
+    base = TextTree({"package.json": manifest(**groups), "index.js": ""})
+    environment, there = await make(environments, base)
+    assert environment.packages == {"deep": "1.4.0", "odd": "3.1.0", "peer": "5.0.0", "kin": "5.0.0"}
+    assert json.loads((there / "odd" / "node_modules" / "deep" / "package.json").read_text())["version"] == "2.0.0"
+    assert environment.sources == ("package.json",)
+    assert not environment.remarks
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("git+ssh://git@host.example/a/b.git", "does not come from a registry"),
+        ("owner/name", "does not come from a registry"),
+        ("file:../outside", "does not come from a registry"),
+        ("https://host.example/bad.tgz", "does not come from a registry"),
+        ("npm:owner/name@1", "does not come from a registry"),
+        ("^9.0.0", "is not in the registry"),
+    ],
+)
+async def test_without_a_lock_what_is_not_of_a_registry_is_left_out_and_told(
+    registry: NpmRegistry, environments: Environments, version: str, why: str
+) -> None:
+    for name in ("good", "bad"):
+        registry.add(name, "1.0.0", ODD)
+    wanted = {"good": "*", "bad": version, "missing": "1.x"}
+    base = TextTree({"package.json": manifest(dependencies=wanted), "index.js": ""})
+    environment, _ = await make(environments, base)
+    assert environment.packages == {"good": "1.0.0"}, environment.remarks
+    assert {remark.partition(" ")[0]: why in remark for remark in environment.remarks}["bad"], environment.remarks
+    assert any("missing 1.x is not in the registry" in remark for remark in environment.remarks)
+
+
+async def test_without_a_lock_the_packages_of_members_are_installed_too(
+    registry: NpmRegistry, environments: Environments
+) -> None:
+    registry.add("odd", "1.0.0", ODD)
+    member = {"name": "a", "dependencies": {"odd": "1", "b": "workspace:*"}}
+    base = TextTree({
+        "package.json": '{"workspaces": ["packages/*"]}', "packages/a/package.json": json.dumps(member),
+        "packages/b/package.json": '{"name": "b"}', "packages/a/index.js": "",
+    })  # fmt: skip
+    environment, there = await make(environments, base)
+    assert sorted(path.name for path in there.iterdir() if path.name[0] != ".") == ["a", "b", "odd"]
+    assert not environment.remarks
+
+
+def test_a_tree_without_javascript_or_without_packages_has_no_environment(registry: NpmRegistry) -> None:
     maker = NpmMaker(registry.environ)
-    assert maker.recipe(DeclaredFiles(TextTree({"package-lock.json": "{}", "a.py": ""}))) is None
-    assert maker.recipe(DeclaredFiles(TextTree({"a.js": ""}))) is None
+    wanted = manifest(dependencies={"odd": "1"})
+    for files in (
+        {"package-lock.json": "{}", "a.py": ""}, {"package.json": wanted, "a.py": ""}, {"a.js": ""},
+        {"package.json": manifest(), "a.js": ""}, {"package.json": "not JSON", "a.js": ""},
+    ):  # fmt: skip
+        assert maker.recipe(DeclaredFiles(TextTree(files))) is None
