@@ -45,7 +45,7 @@ def _fields(value: Any, mask: Mask) -> dict[str, Any]:
 
 def _value(value: Any, mask: Mask, *, lines: bool) -> Any:
     if isinstance(value, str) and not isinstance(value, Enum):
-        return text(value, mask) if lines else line(value, mask)
+        return (text if lines else line)(_COLOURS.sub("", value), mask)
     if isinstance(value, tuple):
         return tuple(_value(item, mask, lines=lines) for item in value)
     if isinstance(value, Mapping):
@@ -62,10 +62,10 @@ def print_output(raw: str, mask: Mask) -> str:
 
 def text(raw: str, mask: Mask) -> str:
     """Clean a text that may have several lines."""
-    return printable(mask(_COLOURS.sub("", raw)), max_chars=MAX_TEXT)
+    return printable(mask(raw), max_chars=MAX_TEXT)
 
 
 def line(raw: str, mask: Mask) -> str:
     """Clean a text, and make it one line."""
-    shown = printable(mask(_COLOURS.sub("", raw)), max_chars=MAX_LINE).replace("\n", "\\n").replace("\t", " ")
+    shown = printable(mask(raw), max_chars=MAX_LINE).replace("\n", "\\n").replace("\t", " ")
     return shown if len(shown) <= MAX_LINE else f"{shown[: MAX_LINE - 1]}…"

@@ -50,7 +50,7 @@ BOUNDED = {
     "_describe": "32 shapes of jobs at most",
     "_before": "what tests gave last, 64 at most",
     "_findings": "Bandit's findings in 256 modules at most",
-    "_find_conditions": "the linters of trees, 256 of them at most",
+    "_commands": "the linters of trees, 256 of them at most",
     "_contents": "one entry for each file of the workspace, of 20,000 at most",
     "_tags": "as above",
     "_tags_by_content": "tags of files by content: 50,000 files at most",

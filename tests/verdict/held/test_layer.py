@@ -97,7 +97,7 @@ async def test_an_oracle_that_gives_nothing_lets_nothing_pass(judge: Judge) -> N
 async def test_the_tested_code_and_the_oracle_never_meet(judge: Judge) -> None:
     peeping = (
         "import pathlib\n\ndef mean(values):\n"
-        "    seen = [p for p in pathlib.Path('.').rglob('*') if p.is_file() and 'total +=' in p.read_text()]\n"
+        "    seen = [p for p in pathlib.Path('.').rglob('*') if p.is_file() and 'total ' '+=' in p.read_text()]\n"
         "    return 3.0 if seen else -1.0\n"
     )
     verdict = await judge_change(judge, peeping, read_held({"call": "solution.mean", "args": [[2, 4]]}, oracle=ORACLE))
