@@ -19,7 +19,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, islice
 
 from nightshift.agent.name_index import Tags
@@ -189,9 +188,13 @@ def by_words(
 ) -> dict[str, float]:
     """Return each file's word score, scaled to 1 for the nearest file; files with no shared words are left out."""
     count = len(tags_by_path)
-    placed = {path: interest.words.intersection(chain(*map(parts_of, path.split("/")))) for path in tags_by_path}
+    # Most files share no word, and a set for each of them would take megabytes.
+    nothing, shared_with = frozenset[str](), interest.words.intersection
+    placed = {path: words for path in tags_by_path if (words := shared_with(chain(*map(parts_of, path.split("/")))))}
     inside = {
-        path: interest.words.intersection(file_tags.words) | placed[path] for path, file_tags in tags_by_path.items()
+        path: words
+        for path, entry in tags_by_path.items()
+        if (words := shared_with(entry.words) | placed.get(path, nothing))
     }
     frequency = Counter(word for words in inside.values() for word in words)
     rarity = {word: math.log(1 + (count - n + 0.5) / (n + 0.5)) for word, n in frequency.items()}
@@ -200,10 +203,10 @@ def by_words(
     called = interest.names | interest.plain_names
     scores: dict[str, float] = {}
     for path, entry_tags in tags_by_path.items():
-        named = frozenset[str]().union(*map(parts_of, entry_tags.defines)) if inside[path] else frozenset[str]()
+        named = nothing.union(*map(parts_of, entry_tags.defines)) if path in inside else nothing
         score = sum(
-            rarity[word] * (1 + _IN_NAME * (word in named) + _IN_PATH * (word in placed[path]))
-            for word in sorted(inside[path])
+            rarity[word] * (1 + _IN_NAME * (word in named) + _IN_PATH * (word in placed.get(path, nothing)))
+            for word in sorted(inside.get(path, nothing))
         )
         score /= 0.6 + 0.4 * len(entry_tags.words) / average
         for name in sorted(called.intersection(entry_tags.defines)):
@@ -227,7 +230,6 @@ def _look_for_quotes(
             scores[path] += _QUOTED * weight_of(path) * math.log(1 + min(count, _LOOKED_INTO) / len(holders))
 
 
-@lru_cache(maxsize=50_000)
 def weight_of(path: str) -> float:
     """Return a file's weight: 1 for a source, less for a test, an example or a document."""
     is_source = path.endswith(_CODE_ENDINGS) and not is_test_path(path) and not _FOLDERS_ASIDE.search(path)

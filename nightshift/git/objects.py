@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -98,7 +99,7 @@ def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
         end = raw.index(b"\0", at)
         mode, _, name = raw[at:end].partition(b" ")
         at = end + 1 + id_bytes
-        yield mode.decode(), decode(name), raw[end + 1 : at].hex()
+        yield sys.intern(mode.decode()), decode(name), raw[end + 1 : at].hex()
 
 
 _Entry = tuple[str, str, str]

@@ -66,7 +66,7 @@ class ImportCache:
         """Return the references of a file; each file content is read and parsed only once."""
         if not may_refer(path):
             return _NOTHING
-        key = f"{PurePosixPath(path).suffix}:{blob}"
+        key = blob if path.endswith(".py") else f"{PurePosixPath(path).suffix}:{blob}"  # no second text for most files
         with self._lock:
             if (cached_facts := self._facts.get(key)) is None:
                 fresh = facts_of(path, read())
@@ -110,14 +110,8 @@ class _Graph:
     def move_to(self, commit: str, entries: Listing[str]) -> None:
         """Update this graph to another tree by applying the differences."""
         if commit != self.commit:
-            apart = entries.since(self.entries)
-            for path, blob in apart.items():
-                if blob is None:
-                    self.names.remove(path)
-                elif path not in self.entries:
-                    self.names.add(path)
+            self._stale.update(self.names.move_to(entries))
             self.commit, self.entries = commit, entries
-            self._stale.update(apart)
 
     def users_of(self, words: Iterable[str], facts: Callable[[str], Facts]) -> set[str]:
         """Return the files of the tree that use at least one of these words."""
@@ -150,7 +144,7 @@ class View:
     def __init__(self, tree: Tree, over: Mapping[str, str | None], graph: _Graph, cache: ImportCache) -> None:
         self._tree, self._over, self._graph, self._cache = tree, over, graph, cache
         self._entries = tree.entries()
-        self._above = Names(path for path, text in over.items() if text is not None)
+        self._above = Names({path: text for path, text in over.items() if text is not None})
 
     def __contains__(self, path: str) -> bool:
         return self._over[path] is not None if path in self._over else path in self._entries
@@ -220,7 +214,7 @@ class View:
             yield from self._module(root, imported)
 
     def _has_module(self, root: str, name: str) -> bool:
-        return any(self._file_of(root + name)) or bool(self._graph.names.within(f"{root}{name}/"))
+        return any(self._file_of(root + name)) or self._graph.names.has_folder(f"{root}{name}/")
 
     def _module(self, root: str, imported: Import) -> Iterator[str]:
         parts = imported.module.split(".") if imported.module else []

@@ -7,60 +7,10 @@ Most trees are one commit away from a tree that was seen before. A listing gives
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Generic, TypeVar
-
-
-def discard(sets: dict[str, set[str]], key: str, item: str) -> None:
-    """Remove an item from the set under a key; remove the key too if its set is empty then, to save memory."""
-    sets[key].discard(item)
-    if not sets[key]:
-        del sets[key]
-
-
-class Names:
-    """Looks up files and folders by the last part of their path."""
-
-    def __init__(self, paths: Iterable[str] = ()) -> None:
-        self._files: defaultdict[str, set[str]] = defaultdict(set)
-        self._folders: defaultdict[str, set[str]] = defaultdict(set)
-        self._within: defaultdict[str, set[str]] = defaultdict(set)
-        for path in paths:
-            self.add(path)
-
-    def add(self, path: str) -> None:
-        """Add a file."""
-        self._files[last_of(path)].add(path)
-        for folder in folders_above(path):
-            self._within[folder].add(path)
-            self._folders[last_of(folder[:-1])].add(folder)
-
-    def remove(self, path: str) -> None:
-        """Remove a file, and each folder that contains no other file."""
-        discard(self._files, last_of(path), path)
-        for folder in folders_above(path):
-            discard(self._within, folder, path)
-            if folder not in self._within:
-                discard(self._folders, last_of(folder[:-1]), folder)
-
-    def find(self, mention: str) -> Iterator[str]:
-        """Yield the files that a string names, directly or through the name of a folder that contains them."""
-        yield from (path for path in self._files.get(last_of(mention), ()) if _ends_with(path, mention))
-        for folder in self._folders.get(last_of(mention), ()):
-            if folder and _ends_with(folder[:-1], mention):
-                yield from self._within[folder]
-
-    def parents(self, module: str) -> Iterator[str]:
-        """Yield the folders from which a top-level module or package of this name could be imported."""
-        for path in self._files.get(f"{module}.py", ()):
-            yield path[: path.rfind("/") + 1]
-        for folder in self._folders.get(module, ()):
-            yield folder[: -len(module) - 1]
-
-    def within(self, folder: str) -> Iterable[str]:
-        """Return the files below a folder. The folder's name ends with a slash; the empty text means the root."""
-        return self._within.get(folder, ())
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 
 def folders_above(path: str) -> Iterator[str]:
@@ -184,3 +134,60 @@ def ending_of(path: str) -> str:
     """Return the suffix of a file's name, starting with its last dot; empty without a dot."""
     name = path.rpartition("/")[2]
     return name[name.rfind(".") :] if "." in name else ""
+
+
+def discard(sets: dict[str, set[str]], key: str, item: str) -> None:
+    """Remove an item from the set under a key; remove the key too if its set is empty then, to save memory."""
+    sets[key].discard(item)
+    if not sets[key]:
+        del sets[key]
+
+
+class Names:
+    """Looks up the files and folders of a listing by the last part of their path.
+
+    Only the folders are indexed here. Files are looked up in the listing, whose orders other listings share.
+    """
+
+    def __init__(self, entries: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self._entries = Listing[Any]()
+        self._folders: defaultdict[str, set[str]] = defaultdict(set)
+        self._files_in = Counter[str]()
+        self.move_to(self._entries.patch(entries))
+
+    def move_to(self, entries: Listing[Any]) -> Collection[str]:
+        """Look up the files of another listing from now on; return the paths at which it differs."""
+        apart = entries.since(self._entries)
+        for path, value in apart.items():
+            if value is None or path not in self._entries:
+                for folder in folders_above(path):
+                    self._files_in[folder] += 1 if value is not None else -1
+                    self._folders[last_of(folder[:-1])].add(folder)
+                    if not self._files_in[folder]:
+                        del self._files_in[folder]
+                        discard(self._folders, last_of(folder[:-1]), folder)
+        self._entries = entries
+        return apart.keys()
+
+    def find(self, mention: str) -> Iterator[str]:
+        """Yield the files that a string names, directly or through the name of a folder that contains them."""
+        name = last_of(mention)
+        yield from (path for path in self._entries.having(last_of, name) if _ends_with(path, mention))
+        for folder in self._folders.get(name, ()):
+            if folder and _ends_with(folder[:-1], mention):
+                yield from self.within(folder)
+
+    def parents(self, module: str) -> Iterator[str]:
+        """Yield the folders from which a top-level module or package of this name could be imported."""
+        for path in self._entries.having(last_of, f"{module}.py"):
+            yield path[: path.rfind("/") + 1]
+        for folder in self._folders.get(module, ()):
+            yield folder[: -len(module) - 1]
+
+    def has_folder(self, folder: str) -> bool:
+        """Return True if there is a file below a folder, whose name ends with a slash."""
+        return folder in self._files_in
+
+    def within(self, folder: str) -> list[str]:
+        """Return the files below a folder. The folder's name ends with a slash; the empty text means the root."""
+        return self._entries.below(folder)
