@@ -38,8 +38,8 @@ from nightshift.report.stored import UnknownReport
 from nightshift.server.bodies import BadBody
 from nightshift.server.context import Busy
 from nightshift.server.query import BadQuery
-from nightshift.server.reloading import by_name
 from nightshift.server.schemas import Failed
+from nightshift.server.setting_faults import by_name
 
 MAX_CHARS = faults.MOST * (faults.NAME_CHARS + faults.WHY_CHARS + 4)
 _log = logging.getLogger(__name__)

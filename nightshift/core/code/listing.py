@@ -40,8 +40,8 @@ MOST_APART = 1000
 _LAST = "\U0010ffff"
 
 
-class _Shared(Generic[V]):
-    """The common part of several listings: values by path, sorted, and the same paths sorted by other keys."""
+class _Part(Generic[V]):
+    """A part of a listing, which others may share: values by path, sorted, and the same paths sorted by other keys."""
 
     def __init__(self, values: dict[str, V]) -> None:
         self.values = values
@@ -54,20 +54,24 @@ class _Shared(Generic[V]):
             paths = self._sorted[key] = sorted(self.paths, key=key)
         return paths[bisect_left(paths, value, key=key) : bisect_right(paths, value, key=key)]
 
+    def below(self, start: str) -> list[str]:
+        return self.paths[bisect_left(self.paths, start) : bisect_left(self.paths, start + _LAST)]
+
 
 class Listing(Mapping[str, V]):
     """Immutable mapping of paths to values, in path order; no value is None."""
 
-    __slots__ = ("_gone", "_length", "_new", "_over", "_shared")
+    __slots__ = ("_added", "_gone", "_length", "_over", "_shared")
 
     def __init__(
-        self, values: Mapping[str, V] | _Shared[V] | None = None, over: dict[str, V | None] | None = None
+        self, values: Mapping[str, V] | _Part[V] | None = None, over: dict[str, V | None] | None = None
     ) -> None:
-        self._shared = values if isinstance(values, _Shared) else _Shared(dict(sorted((values or {}).items())))
+        self._shared = values if isinstance(values, _Part) else _Part(dict(sorted((values or {}).items())))
         self._over, before = over or {}, self._shared.values
-        self._new = sorted(path for path, value in self._over.items() if value is not None and path not in before)
+        new = {path: value for path, value in self._over.items() if value is not None and path not in before}
+        self._added = _Part(dict(sorted(new.items())))
         self._gone = {path for path, value in self._over.items() if value is None}
-        self._length = len(before) + len(self._new) - len(self._gone)
+        self._length = len(before) + len(new) - len(self._gone)
 
     def __getitem__(self, path: str) -> V:
         if path in self._over:
@@ -83,7 +87,7 @@ class Listing(Mapping[str, V]):
         return self._length
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._with_new(self._shared.paths, self._new))
+        return iter(self._with_added(self._shared.paths, self._added.paths))
 
     def patch(self, differences: Mapping[str, V | None]) -> Listing[V]:
         """Return a listing in which some paths have other values; None removes a path."""
@@ -108,9 +112,7 @@ class Listing(Mapping[str, V]):
 
     def below(self, start: str) -> list[str]:
         """Return the paths that begin with a text, such as a folder followed by a slash."""
-        paths = self._shared.paths
-        shared_paths = paths[bisect_left(paths, start) : bisect_left(paths, start + _LAST)]
-        return self._with_new(shared_paths, [path for path in self._new if path.startswith(start)])
+        return self._with_added(self._shared.below(start), self._added.below(start))
 
     def having(self, key: Callable[[str], str], *values: str) -> list[str]:
         """Return the paths for which a function gives one of these values.
@@ -118,11 +120,11 @@ class Listing(Mapping[str, V]):
         Use few different functions, because a sorted order is cached for each of them.
         """
         shared_paths = sorted(path for value in values for path in self._shared.having(key, value))
-        return self._with_new(shared_paths, [path for path in self._new if key(path) in values])
+        return self._with_added(shared_paths, [path for value in values for path in self._added.having(key, value)])
 
-    def _with_new(self, shared_paths: list[str], new: list[str]) -> list[str]:
+    def _with_added(self, shared_paths: list[str], added: list[str]) -> list[str]:
         remaining = [path for path in shared_paths if path not in self._gone] if self._gone else shared_paths
-        return sorted((*remaining, *new)) if new else remaining
+        return sorted((*remaining, *added)) if added else remaining
 
 
 def listing_of(values: Mapping[str, V]) -> Listing[V]:

@@ -6,7 +6,7 @@ from nightshift.core.errors import ConfigError
 from nightshift.server.bodies import BadBody
 from nightshift.server.context import AppContext, wait_for
 from nightshift.server.endpoint import Routes
-from nightshift.server.reloading import by_name
+from nightshift.server.setting_faults import by_name
 from nightshift.server.settings_answers import (
     ChangeIn,
     ModelTested,

@@ -87,16 +87,16 @@ class NpmMaker:
         The result is None if the commit declares no packages and has no members, or has no JavaScript.
         """
         folder = files.nearest(LOCKS)
-        name = next((name for name in LOCKS if folder is not None and f"{folder}{name}" in files.paths), MANIFEST)
-        if folder is None:
-            folder = files.nearest((MANIFEST,)) or files.folder
+        folder = files.nearest((MANIFEST,)) if folder is None else folder
+        if folder is None or not any(map(is_source, files.paths.below(folder))):
+            return None
+        name = next((name for name in (*LOCKS, MANIFEST) if f"{folder}{name}" in files.paths), "")
         members = _find_members(files)
         text = files.text(f"{folder}{name}")
         if text is not None and name == MANIFEST:
-            text = _merge_wanted([text, *(files.text(f"{files.folder}{at}/{MANIFEST}") for at in members.values())])
-        if text is None or not any(map(is_source, files.paths.below(folder))):
-            return None
-        if name == MANIFEST and not members and text == _NOTHING:
+            manifests = [text, *(files.text(f"{files.folder}{at}/{MANIFEST}") for at in members.values())]
+            text = _merge_wanted(manifests, members)
+        if text is None or (name == MANIFEST and text == _NOTHING and not members):
             return None
         manifest = _choose_wanted(files.text(f"{folder}{MANIFEST}")) if name == "yarn.lock" else ""
         more = (json.dumps(members, sort_keys=True),) if members else ()
@@ -116,7 +116,7 @@ class NpmMaker:
         remarks = tuple[str, ...]()
         try:
             if name == MANIFEST:
-                text, remarks = await self._choose_versions(json.loads(text), members, folder)
+                text, remarks = await self._choose_versions(json.loads(text), folder)
             layout = await asyncio.to_thread(read, name, text, manifest)
             remarks += layout.remarks
             layout = replace(layout, links={**members, **layout.links}, remarks=remarks)
@@ -135,26 +135,19 @@ class NpmMaker:
         """Return the runtime with the packages mounted, if there are any."""
         return runtime.with_modules(folder / FOLDER) if note.more else runtime
 
-    async def _choose_versions(
-        self, wanted: Mapping[str, str], members: Collection[str], folder: Path
-    ) -> tuple[str, tuple[str, ...]]:
+    async def _choose_versions(self, wanted: Mapping[str, str], folder: Path) -> tuple[str, tuple[str, ...]]:
         """Let npm choose the versions of packages, as it does for a repository without a lock.
 
         Args:
             wanted: names of packages, each with a version range.
-            members: names of the repository's own packages, which no registry is asked for.
             folder: the folder of the environment.
 
         Returns:
             The text of npm's lock, and remarks on the packages that are left out.
         """
-        asked = {
-            name: version
-            for name, version in wanted.items()
-            if name not in members and is_name(name) and _OF_REGISTRY.fullmatch(version)
-        }
-        others = [name for name in wanted if name not in asked and name not in members]
-        remarks = [f"{name[:100]} does not come from a registry; it is left out" for name in others]
+        asked = {name: each for name, each in wanted.items() if is_name(name) and _OF_REGISTRY.fullmatch(each)}
+        others = wanted.keys() - asked.keys()
+        remarks = [f"{name[:100]} does not come from a registry; it is left out" for name in sorted(others)]
         while asked:
             with tempfile.TemporaryDirectory(prefix=orphans.prefix("npm"), dir=folder.parent) as scratch:
                 output = await self._call(_CHOOSE, Path(scratch), {MANIFEST: {**_OWN, "dependencies": asked}})
@@ -267,13 +260,17 @@ def _choose_wanted(manifest: str | None) -> str:
         return _NOTHING
 
 
-def _merge_wanted(manifests: Iterable[str | None]) -> str:
-    """Return the packages that several `package.json` ask for, as JSON text; the first to name a package counts."""
+def _merge_wanted(manifests: Iterable[str | None], members: Collection[str]) -> str:
+    """Return the packages that several `package.json` ask for, without the repository's own, as JSON text.
+
+    If several of them name a package, the first one counts.
+    """
     wanted = dict[str, str]()
     for manifest in manifests:
         for listed in json.loads(_choose_wanted(manifest)).values():
             for name, version in listed.items() if isinstance(listed, dict) else ():
-                wanted.setdefault(name, str(version))
+                if name not in members:
+                    wanted.setdefault(name, str(version))
     return json.dumps(wanted, sort_keys=True)
 
 

@@ -16,6 +16,7 @@ from nightshift.core.code.environments import MadeEnvironment
 from nightshift.core.isolation import WORK, RunLimits
 from nightshift.core.shell import ShellJob
 from nightshift.core.tasks.change_checks import ChangeCheckJob
+from nightshift.core.tasks.projects import Scope
 from nightshift.core.tasks.submission import parse_spec
 from nightshift.core.tasks.task import Language
 from nightshift.core.tasks.verdicts import SuiteJob
@@ -272,6 +273,13 @@ async def test_without_a_lock_the_packages_of_members_are_installed_too(
     environment, there = await make(environments, base)
     assert sorted(path.name for path in there.iterdir() if path.name[0] != ".") == ["a", "b", "odd"]
     assert not environment.remarks
+
+
+def test_without_a_lock_a_project_in_a_folder_has_the_packages_of_the_root(registry: NpmRegistry) -> None:
+    base = TextTree({"package.json": manifest(dependencies={"odd": "1"}), "web/a.js": "", "b.js": ""})
+    recipe = NpmMaker(registry.environ).recipe(DeclaredFiles(Scope(project="web").of(base)))
+    assert recipe is not None
+    assert list(recipe.texts) == ["package.json"]
 
 
 def test_a_tree_without_javascript_or_without_packages_has_no_environment(registry: NpmRegistry) -> None:
